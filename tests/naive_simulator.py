@@ -15,6 +15,7 @@ def applied_wrench(simulator: KneeSimulator, pose: Pose, applied: AppliedLoads) 
     line = np.array([simulator.anterior_offset, 0.0, -simulator.medial_offset])
     moment = np.cross(line, down) + np.cross(pose.translation, back)
     moment[1] -= applied.internal_torque
+    moment[0] -= applied.adduction_torque
     return np.concatenate([down + back, moment])
 
 

@@ -19,10 +19,10 @@ from foundation.compiling import kernel, part
 #: Roles of a coordinate.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
 #: Number of inputs over time: six prescribed coordinates, then the applied loads.
-INPUTS = 9
-AXIAL, AP, TORQUE = 6, 7, 8
+INPUTS = 10
+AXIAL, AP, TORQUE, ADDUCTION = 6, 7, 8, 9
 #: Size of the scratch of `assemble`.
-SCRATCH = 160
+SCRATCH = 162
 
 
 class Problem(NamedTuple):
@@ -32,7 +32,7 @@ class Problem(NamedTuple):
     ----------
     breaks : (B,) float64
         Knots of the inputs [s], from 0 to the period, after which they repeat.
-    pieces : (4, B - 1, 9) float64
+    pieces : (4, B - 1, 10) float64
         Cubic pieces of the inputs (`INPUTS`) in falling powers [rad, m, N, N m].
     roles : (6,) int64
         `PRESCRIBED`, `INERTIAL` or `QUASI_STATIC`.
@@ -71,7 +71,7 @@ class Problem(NamedTuple):
 
 @kernel
 def inputs_at(time, problem, values, rates):
-    """Fill values and rates (9,) of the inputs at a time."""
+    """Fill values and rates (10,) of the inputs at a time."""
     breaks, pieces = problem.breaks, problem.pieces
     within = time % breaks[-1]
     piece = min(max(np.searchsorted(breaks, within, side="right") - 1, 0), breaks.size - 2)
@@ -84,7 +84,7 @@ def inputs_at(time, problem, values, rates):
 
 @kernel
 def inputs_of_all(times, problem, values, rates):
-    """Fill values and rates (N, 9) of the inputs at times (N,)."""
+    """Fill values and rates (N, 10) of the inputs at times (N,)."""
     for i in range(times.size):
         inputs_at(times[i], problem, values[i], rates[i])
 
@@ -128,7 +128,7 @@ def add_restraint(pose, problem, force, jacobian):
 def add_applied(pose, inputs, problem, force, jacobian, scratch):
     """Add the generalised forces (6,) of the applied loads and their derivatives (6, 6).
 
-    The forces are linear in the loads: rates of the loads in `inputs` (9,) yield rates of forces.
+    The forces are linear in the loads: rates of the loads in `inputs` (10,) give rates of forces.
     """
     applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
     constant[:, :] = 0.0
@@ -136,7 +136,7 @@ def add_applied(pose, inputs, problem, force, jacobian, scratch):
     applied[0] = 0.0
     applied[1] = -axial
     applied[2] = 0.0
-    applied[3] = -problem.line[0] * axial
+    applied[3] = -problem.line[0] * axial - inputs[ADDUCTION]
     applied[4] = -inputs[TORQUE]
     applied[5] = -problem.line[1] * axial
     add_wrench(pose, applied, constant, 1.0, force, jacobian)
@@ -180,9 +180,9 @@ def assemble(time, state, wrench, by_pose, problem, f, by_state, by_time, scratc
 
     M is diagonal: 1, or 0 for a quasi-static coordinate without damping (`mass_of`).
     """
-    inputs, rates, pose = scratch[0:9], scratch[9:18], scratch[18:24]
-    force, change = scratch[24:30], scratch[30:36]
-    jacobian, rest = scratch[36:72].reshape(6, 6), scratch[72:]
+    inputs, rates, pose = scratch[0:10], scratch[10:20], scratch[20:26]
+    force, change = scratch[26:32], scratch[32:38]
+    jacobian, rest = scratch[38:74].reshape(6, 6), scratch[74:]
     inputs_at(time, problem, inputs, rates)
     coordinates_of(state, inputs, problem, pose)
     forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, rest)

@@ -3,10 +3,12 @@
 `OsimModel` reads a model with articular contact, `OpenSimSystem` and `OpenSimPlant` are its
 multibody system by the `opensim` package, `JointContact` a contact model in a joint, `Comak` finds
 activations and secondary coordinates along a motion, `settle` their start, `RecordedPlant` replays
-a plant without OpenSim.
+a plant without OpenSim. `simulate_forward` lets forces move the secondary coordinates while all
+others are prescribed; `follow_markers` finds a motion from markers, with `ConstraintFunctions` for
+the secondary coordinates.
 """
 
-from dynamics.musculoskeletal.comak import Comak, ComakResult
+from dynamics.musculoskeletal.comak import Comak
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
@@ -15,31 +17,78 @@ from dynamics.musculoskeletal.comak_settings import (
     read_comak_settings,
     read_reserves,
 )
+from dynamics.musculoskeletal.comak_solution import ComakResult
+from dynamics.musculoskeletal.constraint_functions import (
+    ConstraintFunctions,
+    Sweep,
+    passive_functions,
+    with_markers,
+)
+from dynamics.musculoskeletal.forward_settings import (
+    ForwardFiles,
+    ForwardSettings,
+    read_forward_settings,
+)
 from dynamics.musculoskeletal.forward_simulation import ForwardResult, simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
+from dynamics.musculoskeletal.marker_kinematics import (
+    MarkerFiles,
+    MarkerMotion,
+    MarkerSettings,
+    follow_markers,
+    read_marker_settings,
+)
 from dynamics.musculoskeletal.motion_input import read_motion
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant, OpenSimSystem
+from dynamics.musculoskeletal.muscle_drive import MuscleDrive
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, Plant, PlantForces
+from dynamics.musculoskeletal.plant import (
+    Contractions,
+    CoordinateMotion,
+    MuscleSet,
+    Plant,
+    PlantForces,
+)
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
+from dynamics.musculoskeletal.prescribed_motion import (
+    BodyForce,
+    Course,
+    drive_muscles,
+    instants,
+    prescribe_motion,
+    read_muscle_inputs,
+    read_prescribed,
+    write_external_loads,
+)
 from dynamics.musculoskeletal.recorded_plant import RecordedPlant, record_plant
 from dynamics.musculoskeletal.settling import Settled, settle
 
 __all__ = [
     "ArticularContact",
+    "BodyForce",
     "Comak",
     "ComakFiles",
     "ComakResult",
     "ComakSettings",
+    "ConstraintFunctions",
     "ContactForces",
     "ContactMesh",
+    "Contractions",
     "CoordinateMotion",
+    "Course",
+    "ForwardFiles",
     "ForwardResult",
+    "ForwardSettings",
     "JointContact",
     "JointKinematics",
     "LigamentSet",
+    "MarkerFiles",
+    "MarkerMotion",
+    "MarkerSettings",
+    "MuscleDrive",
     "MuscleSet",
     "MuscleWeight",
     "OpenSimPlant",
@@ -52,10 +101,22 @@ __all__ = [
     "RecordedPlant",
     "SecondaryCoordinate",
     "Settled",
+    "Sweep",
+    "drive_muscles",
+    "follow_markers",
+    "instants",
+    "passive_functions",
+    "prescribe_motion",
     "read_comak_settings",
+    "read_forward_settings",
+    "read_marker_settings",
     "read_motion",
+    "read_muscle_inputs",
+    "read_prescribed",
     "read_reserves",
     "record_plant",
     "settle",
     "simulate_forward",
+    "with_markers",
+    "write_external_loads",
 ]

@@ -10,118 +10,36 @@ secondary coordinate is its change since the previous instant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.comak_solution import ComakResult, Solution, halfway
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.plant import Plant, PlantForces
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from dynamics.musculoskeletal.plant import Contractions, Plant, PlantForces
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
-from foundation.checks import FloatArray, IntArray, check_array
+from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError, PoseError
-from foundation.loads import ContactLoads
 
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
+#: Iterations with whole steps; later steps are halved where muscles pull by their fibres.
+_PATIENCE = 12
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
 
 
-class Solution(NamedTuple):
-    """State of a frame.
+class _State(NamedTuple):
+    """Forces at a solution; `fibres` is None where muscles pull in proportion to activations."""
 
-    Parameters
-    ----------
-    values, speeds : (S,) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (M,) float64
-        Activations [1].
-    reserves : (F,) float64
-        Forces of the reserves [N m, N].
-    error : float
-        Largest error of acceleration [rad/s², m/s²].
-    iterations : int
-        Iterations that were needed.
-    loads : tuple of ContactLoads
-        Loads of each contact.
-    """
-
-    values: FloatArray
-    speeds: FloatArray
-    activations: FloatArray
-    reserves: FloatArray
-    error: float
-    iterations: int
-    loads: tuple[ContactLoads, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ComakResult:
-    """Result of a COMAK simulation of N frames.
-
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s].
-    free, secondary, muscles, contacts : tuple of str
-        Names of free and secondary coordinates, muscles and contacts.
-    values, speeds : (N, S) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (N, M) float64
-        Activations [1].
-    muscle_forces : (N, M) float64
-        Muscle forces [N].
-    reserves : (N, F) float64
-        Forces of the reserves on the free coordinates [N m, N].
-    errors : (N,) float64
-        Largest error of acceleration of each frame [rad/s², m/s²].
-    iterations : (N,) int64
-        Iterations of each frame.
-    costs : (N,) float64
-        Cost of muscles and reserves.
-    loads : tuple of tuple of ContactLoads
-        Loads of each contact at each frame.
-    outside : (N, S) bool
-        Whether a secondary coordinate is outside the range of a recorded plant.
-    flags : tuple of str
-        A flag for each frame that did not converge, and for each coordinate that is outside.
-    """
-
-    time: FloatArray
-    free: tuple[str, ...]
-    secondary: tuple[str, ...]
-    muscles: tuple[str, ...]
-    contacts: tuple[str, ...]
-    values: FloatArray
-    speeds: FloatArray
-    activations: FloatArray
-    muscle_forces: FloatArray
-    reserves: FloatArray
-    errors: FloatArray
-    iterations: IntArray
-    costs: FloatArray
-    loads: tuple[tuple[ContactLoads, ...], ...]
-    outside: NDArray[np.bool_]
-    flags: tuple[str, ...]
-
-    @property
-    def contact_flags(self) -> tuple[str, ...]:
-        """Flags of the contacts in the final poses, such as one outside a surrogate's domain.
-
-        Each begins with the instant and the name of the contact.
-        """
-        frames = zip(self.time.tolist(), self.loads, strict=True)
-        return tuple(
-            f"{time:g} s: {name}: {flag}"
-            for time, loads in frames
-            for name, own in zip(self.contacts, loads, strict=True)
-            for flag in own.flags
-        )
+    plant: PlantForces
+    contact: ContactForces
+    fibres: Contractions | None
 
 
 class Comak:
@@ -200,6 +118,7 @@ class Comak:
         solution = Solution(
             values, np.zeros_like(values), activations, np.zeros(len(self._free)), 0.0, 0, ()
         )
+        solution = solution._replace(tensions=self._tensions(solution, None))
         solutions, flags = [], []
         for frame in range(len(motion.time)):
             solution, flag = self.solve(frame, solution)
@@ -234,10 +153,15 @@ class Comak:
             try:
                 state = state or self._state(frame, found)
                 wanted = self._stepped(frame, found, state, previous)
+                if self.settings.fibre_forces and iteration > _PATIENCE:
+                    wanted = halfway(found, wanted)
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
-            found = found._replace(iterations=iteration, loads=state[1].loads)
+            tensions = self._tensions(found, state.fibres)
+            found = found._replace(
+                iterations=iteration, loads=state.contact.loads, tensions=tensions
+            )
             if found.error < self.settings.tolerance:
                 return found, ""
             if best is None or found.error < best.error:
@@ -246,7 +170,7 @@ class Comak:
 
     def _shortened(
         self, frame: int, at: Solution, wanted: Solution, previous: Solution
-    ) -> tuple[Solution, tuple[PlantForces, ContactForces]]:
+    ) -> tuple[Solution, _State]:
         """Return the wanted solution, or one with a shorter step where accelerations grow."""
         step = wanted.values - at.values
         length = float(np.abs(step / self._trusted).max())
@@ -261,30 +185,52 @@ class Comak:
                 return tried, state
             part *= 0.5
 
-    def _state(self, frame: int, at: Solution) -> tuple[PlantForces, ContactForces]:
-        return (
-            self.plant.forces(frame, at.values, at.speeds),
+    def _state(self, frame: int, at: Solution) -> _State:
+        plant, fibres = self.plant, self.settings.fibre_forces
+        return _State(
+            plant.forces(frame, at.values, at.speeds),
             self.contacts.at(frame, at.values, energy=self._with_energy),
+            plant.contractions(frame, at.values, at.speeds) if fibres else None,
         )
+
+    def _tensions(self, at: Solution, fibres: Contractions | None) -> FloatArray:
+        """Return the muscle forces (M,) [N] of a solution."""
+        if fibres is None:
+            return at.activations * self.plant.muscles.max_force
+        return at.activations * fibres.active + fibres.passive
+
+    def _fibre_columns(self, frame: int, at: Solution, arms: FloatArray) -> FloatArray:
+        """Return the derivative (F, S) of the pull of the muscles by their lengths and rates."""
+
+        def tensions(values: FloatArray, speeds: FloatArray) -> FloatArray:
+            return self._tensions(at, self.plant.contractions(frame, values, speeds))
+
+        secondary = arms[self._among_free]
+        found = length_derivatives(tensions, secondary, at.values, at.speeds)
+        return found.columns(arms, secondary, 1.0 / self.plant.motion.step)
 
     def _stepped(
         self,
         frame: int,
         at: Solution,
-        state: tuple[PlantForces, ContactForces],
+        state: _State,
         previous: Solution,
     ) -> Solution:
         """Return the solution of the problem that is linear about a state."""
-        plant, contact = state
+        plant, contact, fibres = state
         muscles, settings = self.plant.muscles, self.settings
         time = float(self.plant.motion.time[frame])
-        tensions = at.activations * muscles.max_force
+        tensions = self._tensions(at, fibres)
         columns = self.plant.columns(frame, at.values, at.speeds, tensions)
+        strength, needed = muscles.max_force, plant.needed - contact.forces
+        if fibres is not None:
+            strength, needed = fibres.active, needed - plant.arms @ fibres.passive
+            columns = columns + self._fibre_columns(frame, at, plant.arms)
         weights = settings.muscle_weight(muscles.names, time)
         problem = FrameProblem(
-            plant.arms * muscles.max_force,
+            plant.arms * strength,
             columns + contact.columns - self._damping,
-            plant.needed - contact.forces,
+            needed,
             settings.activation_weight * muscles.volumes() * weights,
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
@@ -298,10 +244,10 @@ class Comak:
             values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
         )
 
-    def _error(self, frame: int, at: Solution, state: tuple[PlantForces, ContactForces]) -> float:
+    def _error(self, frame: int, at: Solution, state: _State) -> float:
         """Return the largest error of acceleration [rad/s², m/s²]."""
-        plant, contact = state
-        tensions = at.activations * self.plant.muscles.max_force
+        plant, contact, fibres = state
+        tensions = self._tensions(at, fibres)
         surplus = plant.arms @ tensions + at.reserves + contact.forces - plant.needed
         mass = self.plant.mass(frame, at.values)
         return float(np.abs(np.linalg.solve(mass, surplus)).max())
@@ -344,7 +290,7 @@ class Comak:
             values=values,
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
-            muscle_forces=activations * plant.muscles.max_force,
+            muscle_forces=np.array([s.tensions for s in solutions]),
             reserves=reserves,
             errors=np.array([s.error for s in solutions]),
             iterations=np.array([s.iterations for s in solutions]),

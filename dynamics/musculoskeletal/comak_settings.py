@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dynamics.musculoskeletal.tool_file import ToolFile, child_text, number_in, parse_xml
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 
@@ -102,6 +103,9 @@ class ComakSettings:
         Weight of the energy that contacts store [1/J].
     muscle_weights : tuple of MuscleWeight
         Weights that are not 1.
+    fibre_forces : bool
+        Whether muscles pull as length and velocity of their fibres allow, with rigid tendons, or
+        with activation times largest force at any length.
     """
 
     primary: tuple[str, ...]
@@ -120,6 +124,7 @@ class ComakSettings:
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
     contact_energy_weight: float = 0.0
     muscle_weights: tuple[MuscleWeight, ...] = field(default=())
+    fibre_forces: bool = False
 
     def __post_init__(self) -> None:
         for name in ("tolerance", "worst_tolerance", "settle_threshold"):
@@ -239,12 +244,12 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
     InputError
         If the file is missing, has no COMAKTool, or a value is no number or out of its range.
     """
-    tool = _Tool(Path(path))
+    tool = ToolFile(path, "COMAKTool")
     number, optional = tool.number, tool.optional
     exponent = number("activation_exponent", 2.0)
     if exponent != 2.0:
         raise InputError(f"{path}, activation_exponent: expected 2, found {exponent:g}")
-    primary, secondary = tool.names("primary_coordinates"), tool.secondary()
+    primary, secondary = tool.names("primary_coordinates"), _secondary(tool)
     prescribed = tool.names("prescribed_coordinates")
     check_distinct(primary, prescribed, tuple(s.name for s in secondary))
     loads, forces = tool.file("external_loads_file"), tool.file("force_set_file")
@@ -263,7 +268,7 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
         reserve_weight=number("non_muscle_actuator_weight", 1e3),
         reserve_forces=() if forces is None else read_reserves(forces),
         contact_energy_weight=number("contact_energy_weight", 0.0),
-        muscle_weights=tool.muscle_weights(),
+        muscle_weights=_muscle_weights(tool),
     )
     model, motion = tool.file("model_file"), tool.file("coordinates_file")
     if model is None or motion is None:
@@ -285,98 +290,50 @@ def read_reserves(path: str | Path) -> tuple[tuple[str, float], ...]:
         If the file is missing, no XML, or a force is no positive number.
     """
     found: dict[str, float] = {}
-    for element in _parse(Path(path), "reserves").iterfind("ForceSet/objects/CoordinateActuator"):
-        if _child(element, "appliesForce") == "false":
+    for element in parse_xml(Path(path), "reserves").iterfind(
+        "ForceSet/objects/CoordinateActuator"
+    ):
+        if child_text(element, "appliesForce") == "false":
             continue
-        coordinate = _child(element, "coordinate").rsplit("/", 1)[-1]
+        coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
         where = f"{Path(path).name}, {element.get('name')}, optimal_force"
-        force = _number(where, _child(element, "optimal_force") or "1")
+        force = number_in(where, child_text(element, "optimal_force") or "1")
         found[coordinate] = check_number(where, force, above=0.0)
     return tuple(found.items())
 
 
-def _parse(path: Path, what: str) -> ET.Element:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; check the path of the {what}")
-    try:
-        return ET.parse(path).getroot()
-    except ET.ParseError as error:
-        raise InputError(f"{path}: expected XML, found {error}") from error
-
-
-class _Tool:
-    """Elements of a COMAKTool."""
-
-    def __init__(self, path: Path) -> None:
-        root = _parse(path, "settings")
-        found = root.find("COMAKTool")
-        if found is None:
-            raise InputError(f"{path}: expected settings of a COMAKTool, found {root.tag}")
-        self.path, self._tool = path, found
-
-    def text(self, name: str, default: str = "") -> str:
-        found = self._tool.find(name)
-        return default if found is None or not found.text else found.text.strip()
-
-    def number(self, name: str, default: float) -> float:
-        return _number(f"{self.path.name}, {name}", self.text(name) or str(default))
-
-    def optional(self, name: str) -> float | None:
-        """Return a number, or None for -1, which stands for a default."""
-        value = self.number(name, -1.0)
-        return None if value == -1.0 else value
-
-    def names(self, name: str) -> tuple[str, ...]:
-        return tuple(path.rsplit("/", 1)[-1] for path in self.text(name).split())
-
-    def file(self, name: str) -> Path | None:
-        text = self.text(name)
-        if not text or text.lower() == "unassigned":
-            return None
-        return (self.path.parent / text.replace("\\", "/")).resolve()
-
-    def secondary(self) -> tuple[SecondaryCoordinate, ...]:
-        return tuple(
-            SecondaryCoordinate(
-                _child(e, "coordinate").rsplit("/", 1)[-1],
-                _number(f"{e.get('name')}, comak_damping", _child(e, "comak_damping") or "1"),
-                _number(f"{e.get('name')}, max_change", _child(e, "max_change") or "0.05"),
-            )
-            for e in self._tool.iter("COMAKSecondaryCoordinate")
+def _secondary(tool: ToolFile) -> tuple[SecondaryCoordinate, ...]:
+    return tuple(
+        SecondaryCoordinate(
+            child_text(e, "coordinate").rsplit("/", 1)[-1],
+            number_in(f"{e.get('name')}, comak_damping", child_text(e, "comak_damping") or "1"),
+            number_in(f"{e.get('name')}, max_change", child_text(e, "max_change") or "0.05"),
         )
+        for e in tool.element.iter("COMAKSecondaryCoordinate")
+    )
 
-    def muscle_weights(self) -> tuple[MuscleWeight, ...]:
-        tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
-        return tuple(
-            _muscle_weight(element, f"{self.path.name}, {element.get('name')}")
-            for tag in tags
-            for element in self._tool.iter(tag)
-        )
+
+def _muscle_weights(tool: ToolFile) -> tuple[MuscleWeight, ...]:
+    tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
+    return tuple(
+        _muscle_weight(element, f"{tool.path.name}, {element.get('name')}")
+        for tag in tags
+        for element in tool.element.iter(tag)
+    )
 
 
 def _muscle_weight(element: ET.Element, where: str) -> MuscleWeight:
-    name = _child(element, "actuator").rsplit("/", 1)[-1]
+    name = child_text(element, "actuator").rsplit("/", 1)[-1]
     constant = next(element.iter("Constant"), None)
     if constant is not None:
-        return MuscleWeight(name, (0.0,), (_number(where, _child(constant, "value") or "0"),))
+        return MuscleWeight(name, (0.0,), (number_in(where, child_text(constant, "value") or "0"),))
     points = next(element.iter("PiecewiseLinearFunction"), None)
     if points is not None:
         parts = [
-            tuple(_number(where, part) for part in _child(points, axis).split()) for axis in "xy"
+            tuple(number_in(where, part) for part in child_text(points, axis).split())
+            for axis in "xy"
         ]
         return MuscleWeight(name, *parts)
     raise InputError(
         f"{where}: expected a Constant or a PiecewiseLinearFunction as weight, found none"
     )
-
-
-def _child(element: ET.Element, name: str) -> str:
-    found = element.find(name)
-    return "" if found is None or not found.text else found.text.strip()
-
-
-def _number(where: str, text: str) -> float:
-    try:
-        return check_number(where, float(text))
-    except ValueError as error:
-        raise InputError(f"{where}: expected a number, found {text!r}") from error

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.musculoskeletal.muscle_drive import MuscleDrive, length_derivatives
+from dynamics.musculoskeletal.plant import Plant
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError, PoseError
@@ -26,6 +28,8 @@ _ITERATIONS, _REUSES = 60, 6
 _CONVERGED, _LARGEST = 1e-9, 0.02
 #: Step of the derivatives by speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
+#: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
+Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +44,30 @@ class ForwardResult:
         Names of the secondary coordinates.
     values, speeds : (N, S) float64
         Secondary coordinates and their speeds [rad, m; per s].
-    contacts : tuple of str
-        Names of the contacts.
+    muscles, contacts : tuple of str
+        Names of the muscles and of the contacts.
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
+    activations : (N, M) float64
+        Activations [1]; zero for muscles with given forces.
+    muscle_forces : (N, M) float64
+        Muscle forces [N].
     """
 
     time: FloatArray
     secondary: tuple[str, ...]
     values: FloatArray
     speeds: FloatArray
+    muscles: tuple[str, ...]
     contacts: tuple[str, ...]
     loads: tuple[tuple[ContactLoads, ...], ...]
+    activations: FloatArray
+    muscle_forces: FloatArray
 
 
 def simulate_forward(
     contacts: PlantContacts,
-    tensions: FloatArray,
+    tensions: FloatArray | MuscleDrive,
     start: FloatArray,
     *,
     kind: str = "dynamic",
@@ -68,13 +79,15 @@ def simulate_forward(
     ----------
     contacts : PlantContacts
         The plant with its contacts.
-    tensions : (M,) or (N, M) float64
-        Forces of the muscles, constant or at each frame [N].
+    tensions : (M,) or (N, M) float64, or MuscleDrive
+        Forces of the muscles, constant or at each frame [N], or activations by which the muscles
+        pull as length and velocity of their fibres allow.
     start : (S,) float64
         Secondary coordinates at the first frame, at rest [rad, m]; for an equilibrium, the first
         guess.
     kind : {"dynamic", "equilibrium"}
-        With inertia and damping, or an equilibrium at each frame.
+        With inertia and damping, or an equilibrium at each frame; the speeds of the motion of an
+        equilibrium are zero (`CoordinateMotion.resting`).
     progress : callable, optional
         Takes the number of frames that are done.
 
@@ -93,24 +106,19 @@ def simulate_forward(
     check_in("kind", kind, KINDS)
     plant = contacts.plant
     motion = plant.motion
-    count, muscles = len(motion.time), len(plant.muscles.names)
-    given = check_array("tensions", tensions)
-    if given.shape not in ((muscles,), (count, muscles)):
-        raise InputError(
-            f"tensions: expected shape ({muscles}) or ({count}, {muscles}), found {given.shape}"
-        )
-    pulls = np.broadcast_to(given, (count, muscles))
+    pulls = _drive(tensions, (len(motion.time), len(plant.muscles.names)))
     solver = SecondaryMotion(contacts, motion.step if kind == "dynamic" else None)
     values = check_array("start", start, (len(plant.secondary),))
     speeds = np.zeros_like(values)
     rows, loads = [], []
-    for frame in range(count):
+    for frame in range(len(motion.time)):
+        pull = _at_frame(pulls, plant, frame)
         if frame or kind == "equilibrium":
             try:
-                values, speeds = solver.step(frame, pulls[frame], values, speeds)
+                values, speeds = solver.step(frame, pull, values, speeds)
             except PoseError as error:
                 raise PoseError(f"{motion.time[frame]:g} s: {error}") from error
-        rows.append((values, speeds))
+        rows.append((values, speeds, pulls.tensions(plant, frame, values, speeds)))
         loads.append(contacts.at(frame, values).loads)
         if progress is not None:
             progress(frame + 1)
@@ -119,9 +127,33 @@ def simulate_forward(
         plant.secondary,
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),
+        plant.muscles.names,
         contacts.names,
         tuple(loads),
+        np.where(np.isnan(pulls.forces), pulls.activations, 0.0),
+        np.array([row[2] for row in rows]),
     )
+
+
+def _drive(tensions: FloatArray | MuscleDrive, shape: tuple[int, int]) -> MuscleDrive:
+    """Return the drive of forces or activations of a shape (N, M)."""
+    if isinstance(tensions, MuscleDrive):
+        given, found = tensions, tensions.forces.shape
+    else:
+        forces = check_array("tensions", tensions)
+        found = forces.shape
+        wide = np.broadcast_to(forces, shape) if found in (shape, shape[1:]) else forces
+        given = MuscleDrive.of_forces(np.atleast_2d(wide))
+    if given.forces.shape != shape:
+        raise InputError(f"tensions: expected shape ({shape[1]}) or {shape}, found {found}")
+    return given
+
+
+def _at_frame(drive: MuscleDrive, plant: Plant, frame: int) -> Tensions:
+    """Return the muscle forces at a frame, or how they follow from values and speeds."""
+    if not np.isnan(drive.forces[frame]).any():
+        return drive.forces[frame]
+    return lambda values, speeds: drive.tensions(plant, frame, values, speeds)
 
 
 class SecondaryMotion:
@@ -141,11 +173,12 @@ class SecondaryMotion:
         self._derivatives: tuple[FloatArray, FloatArray] | None = None
 
     def step(
-        self, frame: int, tensions: FloatArray, before: FloatArray, speeds: FloatArray
+        self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return values and speeds (S,) at a frame from those before [rad, m; per s].
 
-        With muscle forces (M,) [N]. Raises `PoseError` if no balance is found.
+        With muscle forces (M,) [N], or a function that returns them at values and speeds.
+        Raises `PoseError` if no balance is found.
         """
         length = self._length
         values = before + (0.0 if length is None else length) * speeds
@@ -166,7 +199,7 @@ class SecondaryMotion:
     def _change(
         self,
         frame: int,
-        tensions: FloatArray,
+        tensions: Tensions,
         values: FloatArray,
         now: FloatArray,
         before: FloatArray,
@@ -175,7 +208,8 @@ class SecondaryMotion:
         places, plant = self._places, self._plant
         contact = self._contacts.at(frame, values)
         forces = plant.forces(frame, values, now)
-        surplus = (forces.arms @ tensions + contact.forces - forces.needed)[places]
+        pulls = tensions(values, now) if callable(tensions) else tensions
+        surplus = (forces.arms @ pulls + contact.forces - forces.needed)[places]
         if self._derivatives is None:
             self._derivatives = self._plant_derivatives(frame, tensions, values, now)
         by_values, by_speeds = self._derivatives
@@ -187,12 +221,18 @@ class SecondaryMotion:
         return np.linalg.solve(matrix, surplus - inertia @ (now - before)).astype(np.float64)
 
     def _plant_derivatives(
-        self, frame: int, tensions: FloatArray, values: FloatArray, speeds: FloatArray
+        self, frame: int, tensions: Tensions, values: FloatArray, speeds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives (S, S) of the plant's forces by values and by speeds."""
         places, plant = self._places, self._plant
-        by_values = plant.columns(frame, values, speeds, tensions)[places]
+        pulls = tensions(values, speeds) if callable(tensions) else tensions
+        by_values = plant.columns(frame, values, speeds, pulls)[places]
         by_speeds = np.zeros_like(by_values)
+        if callable(tensions):
+            arms = plant.forces(frame, values, speeds).arms[places]
+            fibres = length_derivatives(tensions, arms, values, speeds)
+            by_values = by_values + fibres.columns(arms, arms)
+            by_speeds = fibres.speed_columns(arms, arms)
         if self._length is None:
             return by_values, by_speeds
         needed = plant.forces(frame, values, speeds).needed[places]
@@ -200,5 +240,5 @@ class SecondaryMotion:
             moved = speeds.copy()
             moved[k] += _SPEED_STEP
             changed = plant.forces(frame, values, moved).needed[places]
-            by_speeds[:, k] = (needed - changed) / _SPEED_STEP
+            by_speeds[:, k] += (needed - changed) / _SPEED_STEP
         return by_values, by_speeds

@@ -12,12 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dynamics.musculoskeletal.joint_kinematics import (
-    BODY,
-    JointKinematics,
-    JointMotion,
-    Placement,
-)
+from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, JointMotion, Placement
 from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
-from dynamics.musculoskeletal.opensim_plant import OpenSimSystem
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
@@ -53,7 +53,7 @@ def read_motion(
         If the file cannot be read, lacks a primary coordinate, or does not cover the time.
     """
     table = read_motion_table(path)
-    columns = _columns(table, system.coordinates)
+    columns = coordinate_columns(table, system.coordinates)
     missing = [name for name in settings.primary if name not in columns]
     if missing:
         raise InputError(
@@ -82,7 +82,7 @@ def read_motion(
     )
 
 
-def _columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
+def coordinate_columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
     """Return the column of each coordinate that the table has."""
     columns = {}
     for k, label in enumerate(table.names):

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
-from foundation.checks import FloatArray, check_in, check_number
+from dynamics.musculoskeletal.osim_xml import number_of, numbers_of, parse, scale_of, text_of
+from foundation.checks import check_in
 from foundation.errors import InputError
 
 #: Elements that OpenSim does not know, and the sets that contain them.
@@ -135,7 +136,7 @@ class OsimModel:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._root = _parse(self.path)
+        self._root = parse(self.path)
         model = self._root.find("Model")
         version = self._root.get("Version", "0")
         if model is None or not version.isdigit() or int(version) < 40000:
@@ -161,7 +162,7 @@ class OsimModel:
         return tuple(
             self._contact(element)
             for element in self._elements("ForceSet", _CONTACT_FORCE)
-            if _text(element, "appliesForce", "true") == "true"
+            if text_of(element, "appliesForce", "true") == "true"
         )
 
     @property
@@ -175,7 +176,7 @@ class OsimModel:
         """
         where = f"{self.path.name}, mass of"
         bodies = self._elements("BodySet")
-        return sum(_number(b, "mass", f"{where} {b.get('name')}", 0.0) for b in bodies)
+        return sum(number_of(b, "mass", f"{where} {b.get('name')}", 0.0) for b in bodies)
 
     @property
     def coordinate_paths(self) -> dict[str, str]:
@@ -239,16 +240,16 @@ class OsimModel:
         where = f"{self.path.name}, {element.get('name')}"
         law = check_in(
             f"{where}, elastic_foundation_formulation",
-            _text(element, "elastic_foundation_formulation", "linear"),
+            text_of(element, "elastic_foundation_formulation", "linear"),
             _FORMULATIONS,
         )
         return ArticularContact(
             element.get("name", ""),
-            self._mesh(_text(element, "socket_casting_mesh"), where),
-            self._mesh(_text(element, "socket_target_mesh"), where),
+            self._mesh(text_of(element, "socket_casting_mesh"), where),
+            self._mesh(text_of(element, "socket_target_mesh"), where),
             _FORMULATIONS[law],
-            _text(element, "use_lumped_contact_model", "true") == "true",
-            _number(element, "max_proximity", where, 0.01),
+            text_of(element, "use_lumped_contact_model", "true") == "true",
+            number_of(element, "max_proximity", where, 0.01),
         )
 
     def _mesh(self, path: str, where: str) -> ContactMesh:
@@ -262,24 +263,24 @@ class OsimModel:
         element, where = meshes[name], f"{self.path.name}, {name}"
         body, frame = self._frame(element, "socket_frame")
         own = Placement.of(
-            _numbers(element, "orientation", where, 3, (0.0,) * 3),
-            _numbers(element, "location", where, 3, (0.0,) * 3),
+            numbers_of(element, "orientation", where, 3, (0.0,) * 3),
+            numbers_of(element, "location", where, 3, (0.0,) * 3),
         )
-        variable = _text(element, "use_variable_thickness", "false") == "true"
+        variable = text_of(element, "use_variable_thickness", "false") == "true"
         return ContactMesh(
             name,
             body,
             frame.after(own),
-            self._geometry(_text(element, "mesh_file")),
-            _number(element, "elastic_modulus", where, 1e6),
-            _number(element, "poissons_ratio", where, 0.5),
-            _number(element, "thickness", where, 0.005),
-            self._geometry(_text(element, "mesh_back_file")) if variable else None,
+            self._geometry(text_of(element, "mesh_file")),
+            number_of(element, "elastic_modulus", where, 1e6),
+            number_of(element, "poissons_ratio", where, 0.5),
+            number_of(element, "thickness", where, 0.005),
+            self._geometry(text_of(element, "mesh_back_file")) if variable else None,
             (
-                _number(element, "min_thickness", where, 0.001),
-                _number(element, "max_thickness", where, 0.01),
+                number_of(element, "min_thickness", where, 0.001),
+                number_of(element, "max_thickness", where, 0.01),
             ),
-            _scale(element, where),
+            scale_of(element, where),
         )
 
     def _geometry(self, name: str) -> Path:
@@ -291,14 +292,14 @@ class OsimModel:
 
     def _frame(self, element: ET.Element, socket: str) -> tuple[str, Placement]:
         """Return the body of a frame that an element names, and the placement in this body."""
-        path = _text(element, socket)
+        path = text_of(element, socket)
         name = path.rsplit("/", 1)[-1]
         for offset in element.iterfind("frames/PhysicalOffsetFrame"):
             if offset.get("name") == name:
                 body, below = self._frame(offset, "socket_parent")
                 own = Placement.of(
-                    _numbers(offset, "orientation", name, 3, (0.0,) * 3),
-                    _numbers(offset, "translation", name, 3, (0.0,) * 3),
+                    numbers_of(offset, "orientation", name, 3, (0.0,) * 3),
+                    numbers_of(offset, "translation", name, 3, (0.0,) * 3),
                 )
                 return body, below.after(own)
         if name == "ground" or path.startswith("/bodyset/") or "/" not in path:
@@ -307,15 +308,6 @@ class OsimModel:
             f"{self.path.name}, {element.get('name')}, {socket}: expected a body or a frame of "
             f"the same object, found {path!r}"
         )
-
-
-def _parse(path: Path) -> ET.Element:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; check the path of the model")
-    try:
-        return ET.parse(path).getroot()
-    except ET.ParseError as error:
-        raise InputError(f"{path}: expected XML, found {error}; save the model again") from error
 
 
 def _add_far_surface(root: ET.Element) -> None:
@@ -337,35 +329,6 @@ def _add_far_surface(root: ET.Element) -> None:
     ET.SubElement(sphere, "radius").text = "1e-6"
 
 
-def _text(element: ET.Element, name: str, default: str = "") -> str:
-    found = element.find(name)
-    return default if found is None or not found.text else found.text.strip()
-
-
-def _numbers(
-    element: ET.Element, name: str, where: str, count: int, default: tuple[float, ...]
-) -> FloatArray:
-    text = _text(element, name)
-    if not text:
-        return np.array(default)
-    try:
-        numbers = np.array([float(part) for part in text.split()])
-    except ValueError:
-        numbers = np.empty(0)
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise InputError(f"{where}, {name}: expected {count} numbers, found {text!r}")
-    return numbers
-
-
-def _scale(element: ET.Element, where: str) -> tuple[float, float, float]:
-    x, y, z = _numbers(element, "scale_factors", where, 3, (1.0,) * 3).tolist()
-    return x, y, z
-
-
-def _number(element: ET.Element, name: str, where: str, default: float) -> float:
-    return check_number(f"{where}, {name}", _numbers(element, name, where, 1, (default,))[0])
-
-
 def _kinematics(element: ET.Element, where: str) -> JointKinematics:
     """Return the motion of a custom joint."""
     transform = element.find("SpatialTransform")
@@ -377,9 +340,9 @@ def _kinematics(element: ET.Element, where: str) -> JointKinematics:
     axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
     for k, axis in enumerate(transform.iterfind("TransformAxis")):
         here = f"{where}, {axis.get('name')}"
-        axes[k] = _numbers(axis, "axis", here, 3, (1.0, 0.0, 0.0))
+        axes[k] = numbers_of(axis, "axis", here, 3, (1.0, 0.0, 0.0))
         slope, offsets[k] = _linear(axis, here)
-        name = _text(axis, "coordinates")
+        name = text_of(axis, "coordinates")
         if name:
             if name not in names:
                 raise InputError(f"{here}: expected one of {', '.join(names)}, found {name!r}")
@@ -394,14 +357,14 @@ def _linear(axis: ET.Element, where: str) -> tuple[float, float]:
     for function in axis:
         factor = 1.0
         if function.tag == "MultiplierFunction":
-            factor = _number(function, "scale", where, 1.0)
+            factor = number_of(function, "scale", where, 1.0)
             inner = function.find("function/*")
             function = function if inner is None else inner
         if function.tag == "LinearFunction":
-            slope, offset = _numbers(function, "coefficients", where, 2, (1.0, 0.0))
+            slope, offset = numbers_of(function, "coefficients", where, 2, (1.0, 0.0))
             return factor * slope, factor * offset
         if function.tag == "Constant":
-            return 0.0, factor * _number(function, "value", where, 0.0)
+            return 0.0, factor * number_of(function, "value", where, 0.0)
     raise InputError(
         f"{where}: expected a linear or constant function where surfaces touch, found "
         f"{', '.join(e.tag for e in axis if e.tag not in ('coordinates', 'axis'))}"

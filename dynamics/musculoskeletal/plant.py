@@ -8,7 +8,7 @@ the joint surfaces touch, are the argument.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -55,6 +55,12 @@ class CoordinateMotion:
     def step(self) -> float:
         """Time between two instants [s]."""
         return float(self.time[1] - self.time[0])
+
+    @property
+    def resting(self) -> CoordinateMotion:
+        """The same values without speeds and accelerations."""
+        rest = np.zeros_like(self.values)
+        return replace(self, speeds=rest, accelerations=rest)
 
     def index(self, names: tuple[str, ...]) -> list[int]:
         """Return the places of coordinates; raise `InputError` for an unknown name."""
@@ -112,6 +118,24 @@ class PlantForces(NamedTuple):
     arms: FloatArray
 
 
+class Contractions(NamedTuple):
+    """What muscles give by force, length and velocity of their fibres at an instant.
+
+    Parameters
+    ----------
+    active : (M,) float64
+        Force per unit of activation [N].
+    passive : (M,) float64
+        Elastic force of the fibres without activation [N].
+    damping : (M,) float64
+        Viscous force of the fibres [N], negative while the fibres shorten.
+    """
+
+    active: FloatArray
+    passive: FloatArray
+    damping: FloatArray
+
+
 class Plant(Protocol):
     """A multibody system along a motion."""
 
@@ -157,10 +181,14 @@ class Plant(Protocol):
         """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
         ...
 
+    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
+        """Return forces (M,) [N] by the fibres of muscles with rigid tendons at an instant."""
+        ...
+
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
         ...
 
     def outside(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Return whether values (N, S) of all frames are outside the range of the plant."""
+        """Return whether values (N, S) [rad, m] of N frames are outside its range."""
         ...

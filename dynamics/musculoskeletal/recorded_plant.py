@@ -18,11 +18,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.musculoskeletal.comak import ComakResult
 from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.comak_solution import ComakResult
 from dynamics.musculoskeletal.ligament_set import LigamentSet
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
+from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, MuscleSet, PlantForces
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
@@ -56,6 +57,9 @@ class RecordedFrames(NamedTuple):
         Generalised force per newton of each ligament [m, 1].
     ligament_arm_columns : (N, F, L, S) float32
         Derivative of `ligament_arms` by the values [m, 1 per rad, m].
+    fibres : (N, 3, 2, M) float64
+        Force of each muscle per unit of activation and without activation [N], derivatives of both
+        by the length of the muscle [N/m], and by its rate [N s/m].
     """
 
     values: FloatArray
@@ -70,6 +74,7 @@ class RecordedFrames(NamedTuple):
     rates: FloatArray
     ligament_arms: FloatArray
     ligament_arm_columns: NDArray[np.float32]
+    fibres: FloatArray
 
 
 #: Axes of the arrays of a record.
@@ -183,6 +188,17 @@ class RecordedPlant:
         """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
         del values
         return self.frames.mass[frame]
+
+    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
+        """Return forces (M,) [N] by fibres, linear about the record; see `Plant.contractions`."""
+        found = self.frames
+        arms = found.arms[frame][self._places]
+        longer = -(values - found.values[frame]) @ arms
+        faster = -(speeds - found.speeds[frame]) @ arms
+        forces, by_length, by_rate = found.fibres[frame]
+        active, passive = forces + by_length * longer + by_rate * faster
+        # Cost and balance of COMAK have no viscous part.
+        return Contractions(np.maximum(active, 0.0), passive, np.zeros_like(passive))
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
@@ -321,6 +337,19 @@ def record_plant(
     )
 
 
+def _fibres(
+    plant: OpenSimPlant, frame: int, values: FloatArray, speeds: FloatArray, arms: FloatArray
+) -> FloatArray:
+    """Return active and passive forces and their derivatives by length and rate (3, 2, M)."""
+
+    def both(values: FloatArray, speeds: FloatArray) -> FloatArray:
+        active, passive, _ = plant.contractions(frame, values, speeds)
+        return np.concatenate([active, passive])
+
+    found = length_derivatives(both, np.tile(arms, 2), values, speeds)
+    return np.array([both(values, speeds), *found]).reshape(3, 2, -1)
+
+
 def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> RecordedFrames:
     """Return the record of a frame, without its axis N."""
     places = [plant.free.index(name) for name in plant.secondary]
@@ -350,6 +379,7 @@ def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> Rec
         rates=rates,
         ligament_arms=arms,
         ligament_arm_columns=of_ligaments.astype(np.float32),
+        fibres=_fibres(plant, frame, values, speeds, forces.arms[places]),
     )
 
 

@@ -38,7 +38,13 @@ class Settled(NamedTuple):
     history: FloatArray
 
 
-def settle(contacts: PlantContacts, start: FloatArray, *, threshold: float = 1e-5) -> Settled:
+def settle(
+    contacts: PlantContacts,
+    start: FloatArray,
+    *,
+    threshold: float = 1e-5,
+    activation: float = _ACTIVATION,
+) -> Settled:
     """Let the secondary coordinates settle at the first frame of a plant.
 
     Parameters
@@ -49,6 +55,8 @@ def settle(contacts: PlantContacts, start: FloatArray, *, threshold: float = 1e-
         Secondary coordinates to start from [rad, m].
     threshold : float
         Change within 0.01 s below which a coordinate has settled [rad, m].
+    activation : float
+        Muscle forces relative to the largest ones [1].
 
     Returns
     -------
@@ -63,7 +71,7 @@ def settle(contacts: PlantContacts, start: FloatArray, *, threshold: float = 1e-
     plant = contacts.plant
     check_number("threshold", threshold, above=0.0)
     values = check_array("start", start, (len(plant.secondary),))
-    motion, tensions = SecondaryMotion(contacts, _STEP), _ACTIVATION * plant.muscles.max_force
+    motion, tensions = SecondaryMotion(contacts, _STEP), activation * plant.muscles.max_force
     history, speeds = [values], np.zeros_like(values)
     for _ in range(_STEPS):
         try:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -28,3 +32,20 @@ def opensim() -> Any:
     module.Logger.removeFileSink()
     module.Logger.setLevelString("Error")
     return module
+
+
+@contextmanager
+def without_output() -> Iterator[None]:
+    """Keep what OpenSim's tools write to the standard output from it within the context.
+
+    The tools write past Python and past OpenSim's own log.
+    """
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)

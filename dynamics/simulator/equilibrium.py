@@ -110,6 +110,7 @@ def settle(
     axial_force: float,
     ap_force: float = 0.0,
     internal_torque: float = 0.0,
+    adduction_torque: float = 0.0,
     start: Pose,
     held: Sequence[str] = (),
     tolerance: float = 1e-6,
@@ -136,6 +137,9 @@ def settle(
         Force on the tibia, anterior positive [N].
     internal_torque : float
         Torque on the tibia, internal positive [N m].
+    adduction_torque : float
+        Torque on the tibia about the anterior axis, positive where it loads the medial
+        compartment [N m].
     start : Pose
         Start of the search, within `SEARCH_RANGE` of contact in height; its flexion is not used.
     held : sequence of str
@@ -161,6 +165,7 @@ def settle(
         axial_force,
         check_number("ap_force", ap_force),
         check_number("internal_torque", internal_torque),
+        check_number("adduction_torque", adduction_torque),
     )
     begin = replace(start, flexion=check_number("flexion", flexion))
     begin = replace(begin, superior=height_at_load(model, begin, axial_force))

@@ -209,6 +209,7 @@ def _initial_pose(
         axial_force=applied.axial_force,
         ap_force=applied.ap_force,
         internal_torque=applied.internal_torque,
+        adduction_torque=applied.adduction_torque,
         start=replace(neutral if start is None else start, **prescribed),
         held=tuple(held),
     )

@@ -7,7 +7,9 @@ manner of ISO 14243-3 (`dynamics.simulator.waveforms.GaitCycle`). The applied lo
   parallel to the superior axis and offset medially;
 - an AP force on the tibia, anterior positive. The opposite force on the femur acts through the
   femoral origin, so that the force is conjugate to the coordinate `anterior` alone;
-- an internal torque on the tibia, which is the generalised force of the coordinate `rotation`.
+- an internal torque on the tibia, which is the generalised force of the coordinate `rotation`;
+- an adduction torque on the tibia about the anterior axis of the tibial frame, positive where it
+  loads the medial compartment.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ FREE_COORDINATES = COORDINATES[1:]
 #: Slice of the free coordinates in a pose.
 FREE = slice(1, 6)
 #: Names of the applied loads with units, in order.
-APPLIED_COLUMNS = ("axial_force_N", "ap_force_N", "internal_torque_Nm")
+APPLIED_COLUMNS = ("axial_force_N", "ap_force_N", "internal_torque_Nm", "adduction_torque_Nm")
 
 #: Coordinates that contact holds; quasi-static in reduced dynamics.
 REDUCED = ("adduction", "superior", "lateral")
@@ -58,16 +60,22 @@ class AppliedLoads:
         Force on the tibia, anterior positive [N].
     internal_torque : float
         Torque on the tibia, internal positive [N m].
+    adduction_torque : float
+        Torque on the tibia about the anterior axis, positive where it loads the medial
+        compartment [N m].
     """
 
     axial_force: float = 0.0
     ap_force: float = 0.0
     internal_torque: float = 0.0
+    adduction_torque: float = 0.0
 
     @property
     def array(self) -> FloatArray:
-        """The loads in the order of `APPLIED_COLUMNS`, (3,) [N, N m]."""
-        return np.array([self.axial_force, self.ap_force, self.internal_torque])
+        """The loads in the order of `APPLIED_COLUMNS`, (4,) [N, N m]."""
+        return np.array(
+            [self.axial_force, self.ap_force, self.internal_torque, self.adduction_torque]
+        )
 
 
 @dataclass(frozen=True)
@@ -184,7 +192,7 @@ class KneeSimulator:
         Parameters
         ----------
         breaks, pieces
-            Inputs over time, (B,) and (4, B - 1, 9); see `dynamics.kernels.equations.Problem`.
+            Inputs over time, (B,) and (4, B - 1, 10); see `dynamics.kernels.equations.Problem`.
         prescribed : tuple of str
             Prescribed coordinates, including flexion.
         reference : (6,) float64, optional

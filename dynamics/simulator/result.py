@@ -75,9 +75,9 @@ class SimulationResult:
         [N, N m, m², Pa, m].
     loads : (N, 12) float64
         Loads of the whole knee, in the same order and units.
-    applied : (N, 3) float64
+    applied : (N, 3) or (N, 4) float64
         Applied loads [N, N m] in the order of
-        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`.
+        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`, with or without the last.
     statistics : Statistics
         Cost.
     flags : tuple of Flag
@@ -108,7 +108,9 @@ class SimulationResult:
         for k, (name, unit) in enumerate(zip(COORDINATES, COORDINATE_UNITS, strict=True)):
             table[f"{name}_{unit}"] = self.poses[:, k]
             table[f"{name}_rate_{unit}_per_s"] = self.rates[:, k]
-        table |= {name: self.applied[:, k] for k, name in enumerate(APPLIED_COLUMNS)}
+        # A cycle without an adduction torque has the three columns of ISO 14243-1.
+        loads = zip(APPLIED_COLUMNS, self.applied.T, strict=False)
+        table |= {n: row for n, row in loads if n != APPLIED_COLUMNS[3] or row.any()}
         names, loads_of_all = (*self.compartments, "total"), (*self.compartment_loads, self.loads)
         for part, loads in zip(names, loads_of_all, strict=True):
             table |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}

@@ -14,6 +14,8 @@ from foundation.errors import InputError
 WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
 #: Pairs of columns; a table has one column of each: AP and rotation follow a load or a motion.
 DRIVE_COLUMNS = (("ap_force_N", "anterior_mm"), ("internal_torque_Nm", "rotation_deg"))
+#: Column that a table may have.
+ADDUCTION_COLUMN = "adduction_torque_Nm"
 _SI = {"mm": 1e-3, "deg": np.pi / 180.0, "N": 1.0, "Nm": 1.0, "percent": 1.0}
 _TABLES = Path(__file__).with_name("tables")
 #: The shipped level-walking pattern.
@@ -32,8 +34,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     ----------
     path : str or Path
         Comma-separated table with a header of `WAVEFORM_COLUMNS` and one of each pair of
-        `DRIVE_COLUMNS`, in any order; other columns are ignored. Lines that start with # are
-        comments.
+        `DRIVE_COLUMNS`, and optionally `ADDUCTION_COLUMN`, in any order; other columns are
+        ignored. Lines that start with # are comments.
     period_s : float
         Duration of the cycle [s].
 
@@ -52,6 +54,7 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     """
     table = read_csv_table(Path(path))
     driven = [_drive_column(table, pair) for pair in DRIVE_COLUMNS]
+    driven += [ADDUCTION_COLUMN] * (ADDUCTION_COLUMN in table.names)
     columns = {name: table.column(name) for name in (*WAVEFORM_COLUMNS, *driven)}
     flexion = columns["flexion_deg"]
     largest = np.abs(flexion).max()

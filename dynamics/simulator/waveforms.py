@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
-from dynamics.kernels.equations import AP, AXIAL, INPUTS, TORQUE
+from dynamics.kernels.equations import ADDUCTION, AP, AXIAL, INPUTS, TORQUE
 from dynamics.simulator.knee_simulator import AppliedLoads
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
@@ -23,6 +23,7 @@ SIGNALS = {
     "axial_force": AXIAL,
     "ap_force": AP,
     "internal_torque": TORQUE,
+    "adduction_torque": ADDUCTION,
 }
 # A first and a last row that differ by at most this share of the range count as equal.
 _PERIODIC = 0.01
@@ -68,6 +69,10 @@ class GaitCycle:
         of an AP force.
     rotation : (n,) float64, optional
         Prescribed coordinate `rotation`, likewise [rad], instead of a torque.
+    adduction_torque : (n,) float64, optional
+        Torque on the tibia about the anterior axis through the tibial origin [N m], positive where
+        it loads the medial compartment; by default none. It acts besides the moment of the axial
+        force about the origin.
 
     Raises
     ------
@@ -85,6 +90,7 @@ class GaitCycle:
     period: float = 1.0
     anterior: FloatArray | None = None
     rotation: FloatArray | None = None
+    adduction_torque: FloatArray | None = None
     _spline: CubicSpline = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -138,7 +144,7 @@ class GaitCycle:
         -------
         breaks : (n,) float64
             Knots [s].
-        pieces : (4, n - 1, 9) float64
+        pieces : (4, n - 1, 10) float64
             Cubic pieces of six prescribed coordinates and the applied loads [rad, m, N, N m].
         """
         pieces = np.array(self._spline.c)
@@ -180,7 +186,7 @@ class GaitCycle:
         return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
 
     def applied(self, time: ArrayLike) -> FloatArray:
-        """Return the loads (..., 3) [N, N m] of `APPLIED_COLUMNS` at times (...) [s]."""
+        """Return the loads (..., 4) [N, N m] of `APPLIED_COLUMNS` at times (...) [s]."""
         return self._evaluate(time, 0)[..., AXIAL:]
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:

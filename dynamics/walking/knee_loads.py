@@ -7,7 +7,8 @@ body weight.
 In the sagittal plane the muscles balance the moments at hip, knee and ankle. The remaining axial
 torque and adduction moment are the differences of the intersegmental and the muscle moments; the
 joint carries the adduction moment by unequal loads of its compartments. Both moments depend on the
-lateral position of the pelvis, which planar motion does not determine.
+lateral position of the knee, which planar motion does not determine: with `straight_leg`, hip, knee
+and ankle are on a line in the frontal plane, and the ankle is above the mean centre of pressure.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from dynamics.simulator.waveforms import GaitCycle, lead_back
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.muscle_loads import MuscleLoads
 from dynamics.walking.trial import GaitTrial
-from foundation.checks import FloatArray, check_number
+from foundation.checks import FloatArray, check_in, check_number
 from foundation.errors import InputError
+
+#: Adduction moments that contact may carry.
+ADDUCTION_MOMENTS = ("external", "remaining")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class KneeLoads:
         Torque on the tibia, likewise, internal positive [N m].
     adduction_moment : (N,) float64
         Adduction moment on the tibia, likewise; it loads the medial compartment [N m].
+    external_adduction_moment : (N,) float64
+        Adduction moment without the muscles [N m].
     """
 
     percent: FloatArray
@@ -53,6 +59,7 @@ class KneeLoads:
     ap_force: FloatArray
     internal_torque: FloatArray
     adduction_moment: FloatArray
+    external_adduction_moment: FloatArray
 
     def peaks(self, body_weight: float) -> tuple[float, float]:
         """Return the peak axial forces of early and late stance over the body weight [1].
@@ -64,7 +71,13 @@ class KneeLoads:
         force = self.axial_force / weight
         return float(force[early].max()), float(force[late].max())
 
-    def gait_cycle(self, *, least_axial_force: float = 0.0) -> GaitCycle:
+    def gait_cycle(
+        self,
+        *,
+        least_axial_force: float = 0.0,
+        largest_offset: float | None = None,
+        adduction: str = "external",
+    ) -> GaitCycle:
         """Return the gait cycle of the knee simulator, with every signal closed to be periodic.
 
         Parameters
@@ -72,6 +85,13 @@ class KneeLoads:
         least_axial_force : float
             Lower limit of the axial force [N], >= 0, which keeps a knee without ligaments in
             contact in swing.
+        largest_offset : float, optional
+            Largest adduction moment over the axial force [m], > 0: contact carries the moment up to
+            this offset of the force, ligaments and antagonists carry the rest. By default, the
+            cycle has no adduction torque.
+        adduction : {"external", "remaining"}
+            Adduction moment: the external moment, as if muscles that the model lacks balanced the
+            frontal moments of its muscles, or the moment that remains after its muscles.
         """
         least = check_number("least_axial_force", least_axial_force, at_least=0.0, unit="N")
         part = 1e-2 * self.percent
@@ -80,10 +100,39 @@ class KneeLoads:
             lead_back(part, signal)
             for signal in (self.flexion, self.ap_force, self.internal_torque)
         )
-        return GaitCycle(self.percent, flexion, axial, ap, torque, self.period)
+        check_in("adduction", adduction, ADDUCTION_MOMENTS)
+        external = adduction == "external"
+        carried = None
+        if largest_offset is not None:
+            limit = axial * check_number("largest_offset", largest_offset, above=0.0, unit="m")
+            moment = self.external_adduction_moment if external else self.adduction_moment
+            carried = np.clip(lead_back(part, moment), -limit, limit)
+        return GaitCycle(
+            self.percent, flexion, axial, ap, torque, self.period, adduction_torque=carried
+        )
 
 
-def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoads:
+def lateral_offset(leg: LegLoads, trial: GaitTrial) -> FloatArray:
+    """Return how far the knee of a straight leg is lateral of the plane of the leg, (N,) [m].
+
+    In the frontal plane, hip, knee and ankle are on a line. The hip is that of the trial, the ankle
+    above the centre of pressure in the mean over the stride, weighted by the vertical force.
+    """
+    weights = np.maximum(trial.force[:, 1], 0.0)
+    if not weights.any():
+        return np.zeros(len(trial.time))
+    foot = float(np.average(trial.centre_of_pressure[:, 2], weights=weights))
+    thigh, shank = (
+        np.linalg.norm(upper.centre[0] - lower.centre[0])
+        for upper, lower in ((leg.hip, leg.knee), (leg.knee, leg.ankle))
+    )
+    offset: FloatArray = thigh / (thigh + shank) * (foot - leg.hip.centre[:, 2])
+    return offset
+
+
+def knee_loads(
+    trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads, *, straight_leg: bool = False
+) -> KneeLoads:
     """Return the loads of the tibiofemoral joint.
 
     Parameters
@@ -94,6 +143,8 @@ def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoa
         Inverse dynamics of the stride.
     muscles : MuscleLoads
         Muscle forces at the instants of the stride.
+    straight_leg : bool
+        Whether the knee is at `lateral_offset` instead of in the plane of the leg.
 
     Raises
     ------
@@ -107,7 +158,14 @@ def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoa
         )
     # Load of the femur on the tibia by contact and ligaments; the applied load is the opposite.
     force = leg.knee_force - muscles.knee_force
-    moment = leg.knee_moment - muscles.knee_moment
+    at_knee = leg.knee_moment
+    if straight_leg:
+        # The leg below is displaced with the knee by d along z: M' = M + d z × F of the ground.
+        beside = np.zeros_like(at_knee)
+        beside[:, 2] = lateral_offset(leg, trial)
+        ground = np.einsum("nji,nj->ni", leg.shank_rotation, trial.force)
+        at_knee = at_knee + np.cross(beside, ground)
+    moment = at_knee - muscles.knee_moment
     return KneeLoads(
         percent=trial.percent,
         period=float(trial.time[-1] - trial.time[0]),
@@ -116,4 +174,5 @@ def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoa
         ap_force=-force[:, 0],
         internal_torque=-moment[:, 1],
         adduction_moment=-moment[:, 0],
+        external_adduction_moment=-at_knee[:, 0],
     )

@@ -132,6 +132,7 @@ def schema() -> Answer:
     $ python -m pipeline schema > keys.md
     """
     from pipeline.config.schema import describe_schema
+    from pipeline.studies.forward_motions.schema import describe_forward
     from pipeline.studies.muscle_walks.schema import describe_muscle_walk
     from pipeline.studies.muscle_walks.study_schema import describe_walk_study
     from pipeline.studies.schema import describe_study
@@ -143,6 +144,7 @@ def schema() -> Answer:
         describe_walk(),
         describe_muscle_walk(),
         describe_walk_study(),
+        describe_forward(),
     )
     text = "\n".join(sections).rstrip("\n")
     return Answer(text, text)

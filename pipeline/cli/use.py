@@ -92,6 +92,31 @@ def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None)
 
 
 @command(USE)
+def forward(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
+    """Simulate a joint that is moved: passive flexion, laxity tests, isometric contractions.
+
+    Prescribed coordinates, muscles and loads of an OpenSim model act; ligaments and contact move
+    the other coordinates of the joint.
+
+    Examples
+    --------
+    $ python -m pipeline forward configs/passive_flexion.toml
+    $ python -m pipeline forward anterior_laxity --set forward.step_s=0.005
+    """
+    from pipeline.config.reading import find_config
+    from pipeline.studies.forward_motions.simulate import (
+        load_forward,
+        simulate_forward_motion,
+        summary_text,
+    )
+
+    file = load_forward(find_config(config), overrides)
+    folder = out or Path("runs") / file.forward.name
+    content = simulate_forward_motion(file, folder)
+    return Answer(summary_text(content, folder), content)
+
+
+@command(USE)
 def wear(folder: RunFolder, /, *, cycles: float = 5e6, blocks: int = 5) -> Answer:
     """Simulate wear of the insert of a run over many gait cycles.
 

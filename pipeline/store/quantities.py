@@ -20,6 +20,8 @@ OTHERS = {
          "AP force on the tibia, anterior positive"),
         ("internal_torque", "N·m", "N·mm", 1e3, "internal torque",
          "internal torque on the tibia"),
+        ("adduction_torque", "N·m", "N·m", 1.0, "adduction torque",
+         "adduction torque on the tibia, loads the medial compartment"),
         ("load", "N", "N", 1.0, "axial load", "axial load drawn for the compartment"),
         ("energy", "J", "J", 1.0, "energy", "energy stored in the compartment"),
         ("time", "s", "s", 1.0, "time", "time in the cycle"),

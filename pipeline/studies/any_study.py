@@ -9,6 +9,8 @@ from pipeline.config.reading import read_tree
 from pipeline.studies import study as cycles
 from pipeline.studies.factors import describe_factors
 from pipeline.studies.muscle_walks import study as walks
+from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
+from pipeline.studies.schema import StudyFile
 
 
 def simulate_any_study(
@@ -34,16 +36,21 @@ def simulate_any_study(
     SimulationError, EquilibriumError
         If the nominal cycle cannot be simulated.
     """
-    study = read_tree(path, overrides).get("study", {})
-    if isinstance(study, dict) and "walk" in study:
-        walk = walks.load_walk_study(path, overrides)
-        folder = out or Path("runs") / walk.study.name
-        summary = walks.simulate_walk_study(walk, folder, resume=resume)
-        return walks.walk_study_text(summary, folder, walk.study.walk), summary
-    file = cycles.load_study(path, overrides)
+    file = load_any_study(path, overrides)
     folder = out or Path("runs") / file.study.name
+    if isinstance(file, WalkStudyFile):
+        summary = walks.simulate_walk_study(file, folder, resume=resume)
+        return walks.walk_study_text(summary, folder, file.study.walk), summary
     summary = cycles.simulate_study(file, folder, resume=resume)
     return cycles.summary_text(summary, folder), summary
+
+
+def load_any_study(path: Path, overrides: tuple[str, ...] = ()) -> StudyFile | WalkStudyFile:
+    """Read the configuration of a study of either kind; paths are relative to the file."""
+    study = read_tree(path, overrides).get("study", {})
+    if isinstance(study, dict) and "walk" in study:
+        return walks.load_walk_study(path, overrides)
+    return cycles.load_study(path, overrides)
 
 
 def describe_any_factors(walk: Path | None) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 
 from pipeline.config.reading import read_tree
 from pipeline.studies.muscle_walks import summary as muscle_summary
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 from pipeline.studies.walks import walk as planar
+from pipeline.studies.walks.schema import WalkFile
 
 PLANAR = "planar"
 
@@ -34,18 +36,18 @@ def simulate_any_walk(
     SimulationError, EquilibriumError
         If the cycle of a planar walk cannot be simulated.
     """
-    if is_planar(read_tree(path, overrides)):
-        file = planar.load_walk(path, overrides)
-        folder = out or Path("runs") / file.walk.name
+    file = load_any_walk(path, overrides)
+    folder = out or Path("runs") / file.walk.name
+    if isinstance(file, WalkFile):
         content = planar.simulate_walk(file, folder)
         return planar.summary_text(content, folder), content
-    muscles = load_muscle_walk(path, overrides)
-    folder = out or Path("runs") / muscles.walk.name
-    content = simulate_muscle_walk(muscles, folder)
+    content = simulate_muscle_walk(file, folder)
     return muscle_summary.summary_text(content, folder), content
 
 
-def is_planar(tree: dict[str, Any]) -> bool:
-    """Return whether the keys of a configuration are those of a planar walk."""
-    walk = tree.get("walk", {})
-    return not isinstance(walk, dict) or walk.get("model", PLANAR) == PLANAR
+def load_any_walk(path: Path, overrides: tuple[str, ...] = ()) -> WalkFile | MuscleWalkFile:
+    """Read the configuration of a walk of either kind; paths are relative to the file."""
+    walk = read_tree(path, overrides).get("walk", {})
+    if not isinstance(walk, dict) or walk.get("model", PLANAR) == PLANAR:
+        return planar.load_walk(path, overrides)
+    return load_muscle_walk(path, overrides)

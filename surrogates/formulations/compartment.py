@@ -231,7 +231,13 @@ class CompartmentSurrogate:
             chosen = points[touching], loads[touching], jacobian[touching]
             errors[touching] = self._errors_in_contact(*chosen)
         if not touching.all():
-            errors[~touching] = self._errors_out_of_contact(points[~touching])
+            apart = np.flatnonzero(~touching)
+            inputs = self._inputs_at_load(points[apart], np.zeros(len(apart)))[2]
+            # A forged file can have scales that no number of its variables survives.
+            known = np.isfinite(inputs).all(axis=1)
+            errors[apart[~known]] = np.nan
+            if known.any():
+                errors[apart[known]] = self._errors_out_of_contact(points[apart[known]])
         return errors * self.domain.inflation
 
     def _errors_in_contact(

@@ -22,8 +22,9 @@ import pytest
 
 from pipeline.cli.main import main, parse
 from pipeline.config.reading import load_config
-from pipeline.studies.study import load_study
-from pipeline.studies.walks.walk import load_walk
+from pipeline.studies.any_study import load_any_study
+from pipeline.studies.any_walk import load_any_walk
+from pipeline.studies.forward_motions.simulate import load_forward
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
@@ -206,7 +207,8 @@ def test_configurations_are_valid(page, tmp_path):
             continue
         path = tmp_path / f"{number}.toml"
         path.write_text(block.text, encoding="utf-8")
-        load = load_study if "study" in tree else load_walk if "walk" in tree else load_config
+        kinds = {"study": load_any_study, "walk": load_any_walk, "forward": load_forward}
+        load = next((kinds[key] for key in kinds if key in tree), load_config)
         load(path)
 
 

@@ -62,6 +62,45 @@ class MuscleWalkConfig(Section):
     )
 
 
+class InverseKinematicsConfig(Section):
+    """Motion of the walk from markers; secondary coordinates follow a passive sweep of one."""
+
+    settings: File | None = Field(
+        None,
+        description="settings of OpenSim-JAM's COMAKInverseKinematicsTool (.xml), which the keys "
+        "change",
+    )
+    markers: File | None = Field(
+        None, description="measured markers (.trc); by default those of the settings"
+    )
+    marker_set: File | None = Field(
+        None, description="markers of the model (.xml); by default those in the model"
+    )
+    weights: dict[str, NonNegative] = Field(
+        default_factory=dict, description="weights of markers, by name; others as in the settings"
+    )
+    start_s: Finite | None = Field(None, description="first instant")
+    stop_s: Finite | None = Field(None, description="last instant")
+    constrained: bool = Field(
+        True,
+        description="whether secondary coordinates follow the functions, or the markers alone",
+    )
+    functions: File | None = Field(
+        None, description="constraint functions (.xml) in place of a sweep"
+    )
+    coupled: str | None = Field(None, description="angle that the secondary coordinates follow")
+    secondary: tuple[str, ...] | None = Field(
+        None, description="coordinates that follow; by default those of the settings or of [comak]"
+    )
+    from_deg: Finite | None = Field(None, description="coupled angle at the start of the sweep")
+    to_deg: Finite | None = Field(None, description="coupled angle at the end of the sweep")
+    sweep_s: Positive | None = Field(None, description="duration of the sweep")
+    points: int | None = Field(None, ge=4, description="points of each constraint function")
+    kind: Literal["dynamic", "equilibrium"] = Field(
+        "dynamic", description="sweep with inertia and damping, or of equilibria"
+    )
+
+
 class ComakConfig(Section):
     """Settings that replace those of the file; without a file, the coordinates are required."""
 
@@ -85,6 +124,11 @@ class ComakConfig(Section):
     muscle_weights: dict[str, NonNegative] = Field(
         default_factory=dict, description="weights of muscles in the cost, by name"
     )
+    fibre_forces: bool | None = Field(
+        None,
+        description="whether muscles pull as length and velocity of their fibres allow, with rigid "
+        "tendons, or by activation times largest force",
+    )
 
 
 class MuscleWalkFile(Section):
@@ -92,13 +136,18 @@ class MuscleWalkFile(Section):
 
     walk: MuscleWalkConfig
     comak: ComakConfig = Field(default_factory=lambda: ComakConfig())
+    inverse_kinematics: InverseKinematicsConfig | None = Field(
+        None, description="motion from markers"
+    )
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
         walk, comak = self.walk, self.comak
+        if walk.motion is not None and self.inverse_kinematics is not None:
+            raise InputError("expected either walk.motion or inverse_kinematics, found both")
         if walk.settings is None and walk.replay is None:
             needed = {
-                "walk.motion": walk.motion,
+                "walk.motion": walk.motion or self.inverse_kinematics,
                 "comak.primary": comak.primary,
                 "comak.secondary": comak.secondary,
             }

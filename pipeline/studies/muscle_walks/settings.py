@@ -28,6 +28,7 @@ _FIELDS = {
     "tolerance": "tolerance",
     "settle": "settle",
     "contact_energy_weight": "contact_energy_weight",
+    "fibre_forces": "fibre_forces",
 }
 
 

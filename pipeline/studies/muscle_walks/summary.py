@@ -12,6 +12,7 @@ from dynamics.musculoskeletal import ComakResult
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from pipeline.files import plain
+from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
@@ -24,7 +25,7 @@ def body_weight(setup: WalkSetup) -> float:
     return setup.model.mass * STANDARD_GRAVITY
 
 
-def compartment_forces(result: ComakResult, contact: int) -> dict[str, FloatArray]:
+def compartment_forces(result: Frames, contact: int) -> dict[str, FloatArray]:
     """Return the size of the contact force (N,) [N] in total and of each compartment, by name."""
     loads = [frame[contact] for frame in result.loads]
     parts = loads[0].compartments
@@ -53,7 +54,7 @@ def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
     return [float(t) for t in result.time[~(result.errors < setup.settings.tolerance)]]
 
 
-def contact_flags(result: ComakResult) -> list[str]:
+def contact_flags(result: Frames) -> list[str]:
     """Return the flags of the contacts, each once with the instants that it belongs to."""
     found: dict[str, list[float]] = {}
     for time, frame in zip(result.time, result.loads, strict=True):

@@ -12,13 +12,14 @@ from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.checks import FloatArray
 from foundation.loads import LOAD_COLUMNS
 from pipeline.store.sample_tables import write_csv
+from pipeline.studies.muscle_walks.frames import Frames, Simulated
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Files of a walk with a row per frame.
 FILES = ("states.sto", "kinematics.mot", "forces.sto", "contact.sto", "frames.csv")
 
 
-def whole_motion(setup: WalkSetup, result: ComakResult) -> CoordinateMotion:
+def whole_motion(setup: Simulated, result: Frames) -> CoordinateMotion:
     """Return the motion of all coordinates, the secondary ones as simulated."""
     motion = setup.plant.motion
     values, speeds = motion.values.copy(), motion.speeds.copy()
@@ -29,7 +30,7 @@ def whole_motion(setup: WalkSetup, result: ComakResult) -> CoordinateMotion:
     )
 
 
-def ligament_forces(setup: WalkSetup, result: ComakResult) -> FloatArray:
+def ligament_forces(setup: Simulated, result: Frames) -> FloatArray:
     """Return the tensions (N, L) [N] of the ligaments."""
     plant = setup.plant
     rows = zip(result.values, result.speeds, strict=True)
@@ -38,7 +39,7 @@ def ligament_forces(setup: WalkSetup, result: ComakResult) -> FloatArray:
     ).reshape(len(result.time), len(plant.ligaments.names))
 
 
-def states_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
+def states_table(setup: Simulated, result: Frames) -> MotionTable:
     """Return values and speeds of all coordinates and the activations [rad, m; per s; 1].
 
     Columns have the names of OpenSim's state variables.
@@ -53,7 +54,7 @@ def states_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
     return MotionTable(tuple(names), result.time, values, False, "states")
 
 
-def kinematics_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
+def kinematics_table(setup: Simulated, result: Frames) -> MotionTable:
     """Return all coordinates by name [deg, m]."""
     motion = whole_motion(setup, result)
     factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
@@ -61,7 +62,7 @@ def kinematics_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
 
 
 def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> MotionTable:
-    """Return forces of muscles and ligaments, and of the reserves [N; N m, N]."""
+    """Return forces of muscles, of ligaments with tensions (N, L) and of reserves [N; N m, N]."""
     names = (
         *result.muscles,
         *setup.plant.ligaments.names,
@@ -71,7 +72,7 @@ def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) ->
     return MotionTable(names, result.time, values, False, "forces")
 
 
-def contact_table(result: ComakResult) -> MotionTable:
+def contact_table(result: Frames) -> MotionTable:
     """Return the loads of each contact and of its compartments, in the frame of its bed [SI].
 
     A centre of pressure out of contact is zero, as OpenSim-JAM writes it.

@@ -12,6 +12,7 @@ from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
 from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
@@ -19,7 +20,7 @@ from pipeline.studies.muscle_walks.summary import summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
 
 #: Files of a walk, besides the tables.
-_FILES = ("plant.npz", "walk.json", "walk.html")
+_FILES = ("model.osim", "plant.npz", "walk.json", "walk.html")
 
 
 def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> MuscleWalkFile:
@@ -48,14 +49,20 @@ def simulate_muscle_walk(
         do not settle.
     """
     begun = time.perf_counter()
-    setup = prepare_walk(file)  # Checks the input before files are written.
+    from_markers = file.inverse_kinematics is not None and file.walk.replay is None
+    if not from_markers:
+        setup = prepare_walk(file)  # Checks the input before files are written.
     check_own_folder(folder, "config.toml", "walk")
     with locked(folder, make=True):
         for name in (*_FILES, *FILES):
             (folder / name).unlink(missing_ok=True)
         config = dump_config(file)
         write_text(folder / "config.toml", config)
+        if from_markers:
+            setup = prepare_walk(with_motion(file, folder))
         result, start, seconds = _simulate(setup, quiet=quiet)
+        # OpenSim opens no model with articular contact of JAM.
+        write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         write_tables(folder, setup, result, tensions)
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):

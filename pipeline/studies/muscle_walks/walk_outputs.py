@@ -83,7 +83,7 @@ def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
 
 
 def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
-    """Return the waveforms of a walk (101,) by the names of its catalogue [BW, deg, mm]."""
+    """Return the waveforms (101,) of a walk by name [body weights, deg, mm]."""
     weight, waves = body_weight(setup), {}
     span = result.time[-1] - result.time[0]
     percent = 100.0 * (result.time - result.time[0]) / span

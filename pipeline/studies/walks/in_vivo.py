@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
+from dynamics.walking.knee_loads import KneeLoads
 from pipeline.studies.walks.loads import Walk
 
 #: Mean peak tibiofemoral force of five instrumented knees in level walking, over the body weight
@@ -20,7 +21,12 @@ MEDIAL_RANGE = (0.6, 0.8)
 
 
 def in_vivo_comparison(
-    walk: Walk, result: SimulationResult, *, cocontraction_kPa: float, medial_offset_mm: float
+    walk: Walk,
+    result: SimulationResult,
+    *,
+    cocontraction_kPa: float,
+    medial_offset_mm: float,
+    largest_offset_mm: float,
 ) -> dict[str, Any]:
     """Return peak force and medial share, the usual ranges, and sentences about differences.
 
@@ -34,6 +40,8 @@ def in_vivo_comparison(
         Least stress of every muscle [kPa].
     medial_offset_mm : float
         Distance of the axial force of the simulator from the tibial origin, medial positive [mm].
+    largest_offset_mm : float
+        Largest adduction moment over axial force that contact carries [mm]; 0 without the moment.
     """
     knee = walk.knee
     peak = max(knee.peaks(walk.body_weight))
@@ -41,6 +49,7 @@ def in_vivo_comparison(
     total = columns["total_force_y_N"]
     at = int(np.argmax(total))
     share = float(columns["medial_force_y_N"][at] / total[at])
+    of_all = float(columns["medial_force_y_N"].sum() / total.sum())
     causes = []
     if peak < PEAK_RANGE[0]:
         causes.append(
@@ -55,20 +64,34 @@ def in_vivo_comparison(
             f"every muscle has at least {cocontraction_kPa:g} kPa of muscles.cocontraction_kPa)"
         )
     if not MEDIAL_RANGE[0] <= share <= MEDIAL_RANGE[1]:
-        causes.append(
-            f"the adduction moment (up to {knee.adduction_moment.max():.0f} N·m) is not applied, "
-            f"and the axial force acts {medial_offset_mm:g} mm medial of the tibial origin for the "
-            "whole stride (simulation.medial_offset_mm of the run sets the share)"
-        )
+        causes.append(_cause_of_share(knee, medial_offset_mm, largest_offset_mm))
     return {
         "peak_BW": peak,
         "usual_peak_BW": list(PEAK_RANGE),
         "medial_share": share,
+        "mean_medial_share": of_all,
         "usual_medial_share": list(MEDIAL_RANGE),
         "peak_is": _place(peak, PEAK_RANGE),
         "share_is": _place(share, MEDIAL_RANGE),
         "causes": causes,
     }
+
+
+def _cause_of_share(knee: KneeLoads, medial_offset_mm: float, largest_offset_mm: float) -> str:
+    most = knee.external_adduction_moment.max()
+    moment = f"the external adduction moment (up to {most:.0f} N·m)"
+    if not largest_offset_mm:
+        return (
+            f"{moment} is not applied, and the axial force acts {medial_offset_mm:g} mm medial of "
+            "the tibial origin for the whole stride (simulation.medial_offset_mm of the run sets "
+            "the share)"
+        )
+    return (
+        f"{moment} depends on the lateral position of the knee (measured.pelvis_z_m), "
+        "contact carries the moment with or without the frontal moments of the muscles "
+        "(muscles.adduction_moment), up to an offset of "
+        f"{largest_offset_mm:g} mm (muscles.largest_offset_mm)"
+    )
 
 
 def _place(value: float, usual: tuple[float, float]) -> str:

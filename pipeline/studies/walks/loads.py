@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.mechanics.segments import leg_segments
+from dynamics.mechanics.segments import LegSegments, leg_segments
+from dynamics.simulator.waveform_tables import ADDUCTION_COLUMN
 from dynamics.simulator.waveforms import GaitCycle
+from dynamics.walking.foot_fit import fitted_to_foot
 from dynamics.walking.inverse_dynamics import LegLoads, inverse_dynamics
 from dynamics.walking.knee_loads import KneeLoads, knee_loads
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.plausibility import check_walk
+from dynamics.walking.recognition import recognise
 from dynamics.walking.trial import GaitTrial, gait_trial
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.studies.walks.schema import MeasuredConfig, WalkFile
+
+#: A ground force that is moved by more than this gives a warning [m].
+_NOTABLE = 0.015
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,10 @@ class Walk:
         The loads of the knee as inputs of the knee simulator.
     warnings : tuple of str
         Unusual values of the motion and the ground force.
+    recognised : mapping
+        What was recognised in the files, by topic, as sentences without a full stop.
+    force_moved : float
+        Constant by which the ground force was moved forward onto the foot [m].
     """
 
     body_weight: float
@@ -45,6 +56,8 @@ class Walk:
     knee: KneeLoads
     cycle: GaitCycle
     warnings: tuple[str, ...]
+    recognised: Mapping[str, str]
+    force_moved: float
 
 
 def measure(file: WalkFile) -> Walk:
@@ -56,17 +69,7 @@ def measure(file: WalkFile) -> Walk:
         If a file of the measured walking is missing; if the tables, or the loads of the stride,
         cannot be used.
     """
-    subject, measured, muscles = file.subject, file.measured, file.muscles
-    trial = gait_trial(
-        _table(measured, "motion"),
-        _table(measured, "ground"),
-        subject.side,
-        columns=measured.columns,
-        stride=measured.stride_s,
-        pelvis_z=measured.pelvis_z_m,
-        motion_cutoff=measured.motion_cutoff_Hz,
-        force_cutoff=measured.force_cutoff_Hz,
-    )
+    subject, muscles = file.subject, file.muscles
     segments = leg_segments(
         subject.mass_kg,
         subject.height_m,
@@ -74,8 +77,15 @@ def measure(file: WalkFile) -> Walk:
         shank_length=subject.shank_length_m,
         hip=subject.hip_m,
     )
+    trial, recognised = _stride(file, segments)
     leg = inverse_dynamics(trial, segments)
     unusual = check_walk(trial, leg, subject.mass_kg)
+    moved = 0.0
+    if file.measured.fit_foot:
+        trial, moved = fitted_to_foot(trial, leg)
+        leg = inverse_dynamics(trial, segments)
+    if abs(moved) > _NOTABLE:
+        unusual = (*unusual, _moved_warning(moved))
     forces = knee_muscle_loads(
         load_leg_muscles(subject.height_m),
         trial.coordinate("hip_flexion"),
@@ -85,16 +95,56 @@ def measure(file: WalkFile) -> Walk:
         sharing=muscles.sharing,
         least_stress=1e3 * muscles.cocontraction_kPa,
     )
-    knee = knee_loads(trial, leg, forces)
-    cycle = knee.gait_cycle(least_axial_force=muscles.least_axial_force_N)
+    knee = knee_loads(trial, leg, forces, straight_leg=True)
+    cycle = knee.gait_cycle(
+        least_axial_force=muscles.least_axial_force_N,
+        largest_offset=1e-3 * muscles.largest_offset_mm or None,
+        adduction=muscles.adduction_moment,
+    )
     weight = subject.mass_kg * STANDARD_GRAVITY
-    return Walk(weight, trial, leg, forces, knee, cycle, unusual)
+    return Walk(weight, trial, leg, forces, knee, cycle, unusual, recognised, moved)
+
+
+def _stride(file: WalkFile, segments: LegSegments) -> tuple[GaitTrial, Mapping[str, str]]:
+    """Return the stride of the measured walking, and what was recognised in the files."""
+    measured, side = file.measured, file.subject.side
+    found = recognise(
+        _table(measured, "motion"),
+        _table(measured, "ground"),
+        side,
+        segments,
+        columns=measured.columns,
+        in_degrees=measured.in_degrees,
+        stride=measured.stride_s,
+        pelvis_z=measured.pelvis_z_m,
+    )
+    trial = gait_trial(
+        found.motion,
+        found.ground,
+        side,
+        columns=found.columns,
+        stride=found.stride,
+        pelvis_z=found.pelvis_z,
+        motion_cutoff=measured.motion_cutoff_Hz,
+        force_cutoff=measured.force_cutoff_Hz,
+    )
+    return trial, found.facts
+
+
+def _moved_warning(moved: float) -> str:
+    """Return the warning of a ground force that was moved by a length [m]."""
+    where = "ahead of the metatarsal heads in push-off" if moved < 0.0 else "behind the heel"
+    return (
+        f"centre of pressure: expected between heel and metatarsal heads at the peaks of the "
+        f"force, found {1e3 * abs(moved):.0f} mm {where}; the force is moved by that "
+        "(measured.fit_foot)"
+    )
 
 
 def _table(measured: MeasuredConfig, name: str) -> MotionTable:
     path = data_file(getattr(measured, name))
     try:
-        return read_motion_table(path, in_degrees=measured.in_degrees)
+        return read_motion_table(path)
     except OSError as error:
         raise ConfigError(f"measured.{name}: {path}: {error.strerror}") from error
 
@@ -115,7 +165,7 @@ def loads_table(walk: Walk) -> pd.DataFrame:
         "knee_ap_force_N": knee.ap_force,
         "knee_internal_torque_Nm": knee.internal_torque,
         "knee_adduction_moment_Nm": knee.adduction_moment,
-        "external_knee_adduction_moment_Nm": walk.leg.external_adduction_moment,
+        "external_knee_adduction_moment_Nm": knee.external_adduction_moment,
     }
     forces = zip(walk.muscles.names, walk.muscles.forces.T, strict=True)
     return pd.DataFrame(columns | {f"{name}_N": force for name, force in forces})
@@ -123,12 +173,13 @@ def loads_table(walk: Walk) -> pd.DataFrame:
 
 def waveform_table(cycle: GaitCycle) -> pd.DataFrame:
     """Return a load-driven cycle in the columns of `dynamics.load_gait_cycle`."""
-    return pd.DataFrame(
-        {
-            "gait_percent": cycle.percent,
-            "flexion_deg": np.degrees(cycle.flexion),
-            "axial_force_N": cycle.axial_force,
-            "ap_force_N": cycle.ap_force,
-            "internal_torque_Nm": cycle.internal_torque,
-        }
-    )
+    columns = {
+        "gait_percent": cycle.percent,
+        "flexion_deg": np.degrees(cycle.flexion),
+        "axial_force_N": cycle.axial_force,
+        "ap_force_N": cycle.ap_force,
+        "internal_torque_Nm": cycle.internal_torque,
+    }
+    if cycle.adduction_torque is not None:
+        columns[ADDUCTION_COLUMN] = cycle.adduction_torque
+    return pd.DataFrame(columns)

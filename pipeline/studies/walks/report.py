@@ -86,9 +86,14 @@ def _knee(walk: Walk) -> Iterator[Picture]:
         ("knee flexion [°]", np.degrees(knee.flexion)),
         ("AP force on the tibia [N]", knee.ap_force),
         ("internal torque on the tibia [N·m]", knee.internal_torque),
-        ("adduction moment on the tibia [N·m]", knee.adduction_moment),
     ):
         yield cycle_panel(label, {"": (knee.percent, values)}, label)
+    label = "adduction moment on the tibia [N·m]"
+    moments = {
+        "external": (knee.percent, knee.external_adduction_moment),
+        "after the muscles": (knee.percent, knee.adduction_moment),
+    }
+    yield cycle_panel(label, moments, label)
 
 
 def _muscles(walk: Walk) -> Picture:

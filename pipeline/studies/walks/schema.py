@@ -67,21 +67,30 @@ class MeasuredConfig(Section):
     ground: File = Field(description="file with force, point and torque of the ground")
     in_degrees: bool | None = Field(
         None,
-        description="whether angles are in degrees, if the motion file does not state the unit",
+        description="whether angles are in degrees; by default the header of the motion file, or "
+        "the range of motion where that contradicts the header",
     )
     columns: dict[str, str] = Field(
         default_factory=dict,
-        description="names of columns other than OpenSim's, by quantity "
+        description="names of columns that are not recognised, by quantity "
         f"({', '.join(QUANTITIES)}); a minus before a name changes the sign; for force, point and "
         "torque, the name without the last letter x, y, z",
     )
     stride_s: tuple[NonNegative, NonNegative] | None = Field(
-        None, description="heel strike and next heel strike; by default those of the ground force"
+        None,
+        description="heel strike and next heel strike; by default those of the ground force, the "
+        "next one from the motion if it is off the plates",
     )
-    pelvis_z_m: Finite = Field(
-        0.0,
-        description="lateral position of the pelvis, to the right, if the motion has no column "
-        "for it; adduction moment and torque depend on this position",
+    pelvis_z_m: Finite | None = Field(
+        None,
+        description="lateral position of the pelvis, to the right; by default the column "
+        "pelvis_tz, without it midway between the forces of both feet; adduction moment and torque "
+        "depend on this position",
+    )
+    fit_foot: bool = Field(
+        True,
+        description="whether to move the ground force fore and aft by a constant where it is not "
+        "between heel and metatarsal heads at its peaks",
     )
     motion_cutoff_Hz: Positive | None = Field(6.0, description="low-pass filter of the motion")
     force_cutoff_Hz: Positive | None = Field(20.0, description="low-pass filter of the forces")
@@ -107,6 +116,19 @@ class MusclesConfig(Section):
     cocontraction_kPa: NonNegative = Field(0.0, description="least stress of each muscle")
     least_axial_force_N: NonNegative = Field(
         100.0, description="least axial force of the simulated knee, in swing"
+    )
+    adduction_moment: Literal["external", "remaining"] = Field(
+        "external",
+        description="moment that contact carries: the external adduction moment, as if muscles "
+        "that the model lacks balanced the frontal moments of its muscles, or what remains "
+        "after its muscles",
+    )
+    largest_offset_mm: NonNegative = Field(
+        15.0,
+        le=40.0,
+        description="largest offset of the axial force from the tibial origin by which contact "
+        "carries the adduction moment; ligaments and antagonists carry the rest; 0 applies no "
+        "adduction moment, and the axial force acts at the medial_offset_mm of the run",
     )
 
 

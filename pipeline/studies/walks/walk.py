@@ -70,12 +70,14 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
         table = simulation_table(results)
         write_table(table, folder / "simulation.parquet")
         summary = summarise(file, walk, results, outputs, table)
-        offset = Task.of(run, "surrogate", file.simulation).simulation.medial_offset_mm
+        changes = _changes(file)
+        offset = Task.of(run, "surrogate", changes).simulation.medial_offset_mm
         summary["in_vivo"] = in_vivo_comparison(
             walk,
             results["surrogate"],
             cocontraction_kPa=file.muscles.cocontraction_kPa,
             medial_offset_mm=offset,
+            largest_offset_mm=file.muscles.largest_offset_mm,
         )
         summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
         config = dump_config(file)
@@ -85,12 +87,21 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
     return summary
 
 
+def _changes(file: WalkFile) -> dict[str, Any]:
+    """Return the keys of the [simulation] of the run that the walk replaces.
+
+    The adduction moment of the walk is about the middle of the knee: with it, the axial force acts
+    at the tibial origin unless the walk states an offset.
+    """
+    return ({"medial_offset_mm": 0.0} if file.muscles.largest_offset_mm else {}) | file.simulation
+
+
 def _simulate(
     file: WalkFile, folder: Path, period: float
 ) -> tuple[dict[str, SimulationResult], dict[str, dict[str, float]], dict[str, float]]:
     """Return the gait cycle of each model, its outputs, and the time of the simulation [s]."""
     table = str((folder / _WAVEFORMS).resolve())
-    changes = file.simulation | {"waveforms": table, "period_s": period}
+    changes = _changes(file) | {"waveforms": table, "period_s": period}
     results, outputs, times = {}, {}, {}
     for model in ("original", "surrogate") if file.walk.compare else ("surrogate",):
         setup = CycleSetup.of(Task.of(Path(file.walk.run), model, changes))
@@ -111,7 +122,9 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     pressure = max(cycle[f"{part}_peak_pressure_MPa"] for part in ("medial", "lateral"))
     return "\n".join(
         [
-            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s",
+            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
+            f"{summary['recognised']['stride']}",
+            f"recognised: {summary['recognised']['motion']}; {summary['recognised']['plates']}",
             f"tibiofemoral peak {knee['peak_BW']:.2f} body weights "
             f"(early stance {knee['early_peak_BW']:.2f}, late {knee['late_peak_BW']:.2f}; "
             f"mean in vivo {knee['in_vivo_peak_BW']:.2f})",

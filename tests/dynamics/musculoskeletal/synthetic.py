@@ -33,6 +33,8 @@ def record(seed=1):
     mass = 0.3 * rng.normal(size=(n, f, f))
     springs = np.array([[0.0, 0.0], [40.0, 0.0], [0.0, 4e3]])
     dampers = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 100.0]])
+    fibres = np.array([[[500.0], [20.0]], [[900.0], [400.0]], [[-300.0], [0.0]]])
+    fibres = fibres * np.random.default_rng(seed).uniform(0.5, 1.5, size=(n, 3, 2, m))
     frames = RecordedFrames(
         values=values,
         speeds=0.01 * rng.normal(size=(n, s)) * [1.0, 0.1],
@@ -46,6 +48,7 @@ def record(seed=1):
         rates=0.01 * rng.normal(size=(n, k)),
         ligament_arms=rng.normal(scale=0.02, size=(n, f, k)),
         ligament_arm_columns=arm_columns.astype(np.float32),
+        fibres=fibres,
     )
     time = 0.01 * np.arange(float(n))
     zeros = np.zeros((n, len(NAMES)))

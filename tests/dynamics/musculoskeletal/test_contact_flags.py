@@ -57,6 +57,7 @@ def walk():
         rates=np.zeros((count, 0)),
         ligament_arms=np.zeros((count, 2, 0)),
         ligament_arm_columns=np.zeros((count, 2, 0, 1), np.float32),
+        fibres=np.zeros((count, 3, 2, 1)),
     )
     one = np.ones(1)
     muscles = MuscleSet(("m",), one, one, np.array([[0.0], [1.0]]))

@@ -95,6 +95,22 @@ def test_stiffer_ligaments_pull_more():
         plant.with_ligaments(type(plant.ligaments)(("other",), *(np.ones(1) for _ in range(4))))
 
 
+def test_fibres_follow_the_lengths_of_the_muscles():
+    plant, frame = record(), 1
+    values = plant.frames.values[frame] + [2e-3, 3e-4]
+    speeds = plant.frames.speeds[frame] + [-0.02, 0.01]
+    forces, by_length, by_rate = plant.frames.fibres[frame]
+    arms = plant.frames.arms[frame][1:]
+    # A muscle shortens by its arm per unit of a coordinate.
+    longer, faster = -(2e-3 * arms[0] + 3e-4 * arms[1]), -(-0.02 * arms[0] + 0.01 * arms[1])
+    found = plant.contractions(frame, values, speeds)
+    assert_allclose(found.active, forces[0] + by_length[0] * longer + by_rate[0] * faster)
+    assert_allclose(found.passive, forces[1] + by_length[1] * longer)
+    at_record = plant.contractions(frame, plant.frames.values[frame], plant.frames.speeds[frame])
+    assert_array_equal(at_record[:2], forces)
+    assert (plant.contractions(frame, values, 1e4 * speeds).active >= 0.0).all()
+
+
 def test_values_outside_the_range_are_told():
     plant = record()
     values = plant.frames.values.copy()

@@ -40,7 +40,7 @@ NATURAL = replace(
         Ligament("slack", [0.0, 0.0, 0.0], [0.0, -30e-3, 0.0], 60e-3, 1e5, "linear"),
     ),
 )  # fmt: skip
-APPLIED = AppliedLoads(1800.0, -210.0, 4.5)
+APPLIED = AppliedLoads(1800.0, -210.0, 4.5, 22.0)
 angles, lengths = st.floats(-0.3, 0.3), st.floats(-5e-3, 5e-3)
 poses = st.builds(Pose, st.floats(0.0, 1.2), angles, angles, lengths, st.just(-1e-4), lengths)
 
@@ -58,6 +58,16 @@ def test_axial_force_medial_of_the_femur_presses_it_into_varus():
     """A medial load closes the medial side: the femur tips as in adduction of the tibia."""
     force = KneeSimulator().force(Pose(), NOTHING, AppliedLoads(axial_force=1000.0))
     assert_allclose(force[1], 5.0, rtol=1e-12)
+
+
+@given(pose=poses)
+def test_an_adduction_torque_is_an_axial_force_further_medial(pose):
+    """20 N m about the anterior axis: 1000 N on a line 20 mm further medial."""
+    one, other = (KneeSimulator(medial_offset=offset) for offset in (25e-3, 5e-3))
+    moved = one.force(pose, NOTHING, AppliedLoads(axial_force=1000.0))
+    turned = other.force(pose, NOTHING, AppliedLoads(axial_force=1000.0, adduction_torque=20.0))
+    assert_allclose(turned, moved, rtol=0.0, atol=1e-11)
+    assert turned[1] > 15.0
 
 
 @given(pose=poses)

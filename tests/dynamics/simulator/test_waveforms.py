@@ -68,7 +68,7 @@ def test_inputs_of_the_equations_are_those_of_the_cycle(write, time):
     cycle = load_gait_cycle(write(moved()), 0.9)
     neutral = Pose(rotation=0.01, anterior=2e-3)
     problem = KneeSimulator().problem(*cycle.pieces(neutral), cycle.prescribed)
-    values, rates = np.empty(9), np.empty(9)
+    values, rates = np.empty(10), np.empty(10)
     inputs_at(time, problem, values, rates)
 
     def wanted(at):
@@ -96,8 +96,17 @@ def test_cycle_is_periodic_to_the_second_derivative(write):
 def test_scaled_multiplies_the_loads_alone(write):
     cycle = load_gait_cycle(write(table()), 1.0)
     doubled = cycle.scaled(axial=2.0, ap=0.5, torque=-1.0)
-    assert_allclose(doubled.applied(0.3), cycle.applied(0.3) * [2.0, 0.5, -1.0], rtol=1e-12)
+    assert_allclose(doubled.applied(0.3), cycle.applied(0.3) * [2.0, 0.5, -1.0, 1.0], rtol=1e-12)
     assert_allclose(doubled.motion("flexion", 0.3), cycle.motion("flexion", 0.3), rtol=1e-15)
+
+
+def test_a_table_may_have_an_adduction_torque(write):
+    columns = table()
+    wave = 20.0 * np.sin(2e-2 * np.pi * columns["gait_percent"])
+    cycle = load_gait_cycle(write(columns | {"adduction_torque_Nm": wave}), 1.0)
+    assert_allclose(cycle.applied(np.array([0.0, 0.25, 0.75]))[:, 3], [0.0, 20.0, -20.0], atol=1e-9)
+    assert cycle.at(0.25)[1].adduction_torque == pytest.approx(20.0)
+    assert load_gait_cycle(write(columns), 1.0).adduction_torque is None
 
 
 def test_columns_may_come_in_any_order_and_with_others(write):
@@ -111,7 +120,8 @@ def test_shipped_level_walking_keeps_to_its_extremes():
     cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
     fine = np.linspace(0.0, 1.0, 5001)
     flexion = np.degrees(cycle.motion("flexion", fine)[0])
-    axial, ap, torque = cycle.applied(fine).T
+    axial, ap, torque, adduction = cycle.applied(fine).T
+    assert not adduction.any()
     for signal, low, high in (
         (flexion, 0.0, 58.0),
         (axial, 168.0, 2600.0),

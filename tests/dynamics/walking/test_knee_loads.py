@@ -13,6 +13,7 @@ from dynamics.walking import (
     inverse_dynamics,
     knee_loads,
     knee_muscle_loads,
+    lateral_offset,
     leg_segments,
     load_leg_muscles,
 )
@@ -99,6 +100,45 @@ def test_a_left_leg_bears_what_its_mirrored_right_one_does(loads):
         assert_allclose(getattr(left, name), one, rtol=0, atol=1e-9 * np.abs(one).max())
 
 
+def test_a_straight_leg_has_the_knee_on_the_line_from_hip_to_foot(walk):
+    """The moments are those of a plane of the leg that is moved to the knee."""
+    trial, _leg, muscles = walk
+    wide = replace(trial, centre_of_pressure=trial.centre_of_pressure + np.array([0.0, 0.0, 0.06]))
+    loads = inverse_dynamics(wide, leg_segments(MASS, HEIGHT))
+    beside = lateral_offset(loads, wide)
+    # The ankle is 65 mm lateral of the hip, and thigh and shank are about as long.
+    assert_allclose(beside, 0.5 * 0.065, atol=1e-3)
+    coordinates = wide.coordinates.copy()
+    coordinates[:, 2] += beside
+    moved = replace(wide, coordinates=coordinates)
+    at_knee = inverse_dynamics(moved, leg_segments(MASS, HEIGHT))
+    found = knee_loads(wide, loads, muscles, straight_leg=True)
+    expected = knee_loads(moved, at_knee, muscles)
+    for name in ("adduction_moment", "internal_torque", "external_adduction_moment"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-9)
+    plane = knee_loads(wide, loads, muscles)
+    assert np.abs(found.adduction_moment - plane.adduction_moment).max() > 10.0
+
+
+@pytest.mark.parametrize("kind", ["external", "remaining"])
+def test_contact_carries_the_adduction_moment_up_to_an_offset(loads, kind):
+    assert loads.gait_cycle().adduction_torque is None
+    moment = {"external": loads.external_adduction_moment, "remaining": loads.adduction_moment}[
+        kind
+    ]
+    cycle = loads.gait_cycle(least_axial_force=60.0, largest_offset=0.005, adduction=kind)
+    offset = cycle.adduction_torque / cycle.axial_force
+    assert np.abs(offset).max() == pytest.approx(0.005, rel=1e-6)
+    inside = (np.abs(offset) < 0.0049) & (loads.percent < 84.0)
+    inside[0] = False
+    assert inside.sum() > 20
+    assert_allclose(cycle.adduction_torque[inside], moment[inside], rtol=1e-12)
+    with pytest.raises(ValueError, match="largest_offset: expected > 0 m"):
+        loads.gait_cycle(largest_offset=0.0)
+    with pytest.raises(ValueError, match=r"adduction: expected one of .*external.*found 'none'"):
+        loads.gait_cycle(adduction="none")
+
+
 def test_peaks_are_those_of_early_and_late_stance(loads):
     early, late = loads.peaks(MASS * 9.81)
     weights = loads.axial_force / (MASS * 9.81)
@@ -139,5 +179,5 @@ def test_instants_must_be_the_same(walk):
 
 def test_a_walk_that_sags_has_no_peaks_of_two_kinds():
     percent = np.linspace(0.0, 100.0, 101)
-    flat = KneeLoads(percent, 1.0, *(np.full(101, 300.0) for _ in range(5)))
+    flat = KneeLoads(percent, 1.0, *(np.full(101, 300.0) for _ in range(6)))
     assert flat.peaks(600.0) == (0.5, 0.5)

@@ -12,6 +12,7 @@ from dynamics.walking import (
     foot_events,
     gait_trial,
     inverse_dynamics,
+    kinematic_strikes,
     leg_segments,
     read_motion_table,
 )
@@ -92,6 +93,15 @@ def test_one_strike_and_two_toe_offs_give_a_stride():
     assert_allclose(find_stride(time, late), [strikes[0] - np.ptp(offs), strikes[0]], rtol=1e-12)
     with pytest.raises(ValueError, match=r"expected two heel strikes .* found 1 strikes and 1 toe"):
         find_stride(time, steps(time, [(0.6, 1.4)]))
+
+
+def test_strikes_of_the_motion_are_where_the_foot_is_farthest_ahead():
+    time = np.arange(0.0, 3.0, 0.01)
+    swing = 0.35 * np.cos(2.0 * np.pi * (time - 0.4) / 1.1)
+    motion = MotionTable(("none",), time, np.zeros((len(time), 1)), False)
+    found = kinematic_strikes(motion, 1.3 * time + swing, 1.3 * time)
+    assert_allclose(found, [0.4, 1.5, 2.6], atol=5e-3)
+    assert kinematic_strikes(motion, 0.05 * swing, 0.0 * time).size == 0
 
 
 def test_motion_is_reproduced_with_its_derivatives():

@@ -26,8 +26,11 @@ from surrogates.families import FAMILIES
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
-#: Studies of cycles have a schema of their own (test_study.py).
-STUDIES = {"montecarlo", "sobol", "walking"}
+#: Studies, walks and forward simulations have schemas of their own.
+STUDIES = {
+    *("montecarlo", "sobol", "walking"),
+    *("comak_walking", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
+}
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 
 

@@ -1,0 +1,267 @@
+"""Courses over time of what a forward simulation prescribes: coordinates, muscles, loads."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
+
+from dynamics.musculoskeletal.motion_input import coordinate_columns
+from dynamics.musculoskeletal.muscle_drive import MuscleDrive
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
+from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from foundation.checks import FloatArray, check_array
+from foundation.errors import InputError
+
+#: Slack of the last instant, relative to the time step.
+_SLACK = 1e-6
+#: Kinds of columns of muscle inputs; without activation dynamics, a control is an activation.
+_CONTROLS, _FORCE = ("control", "activation"), "force"
+
+
+class Course(NamedTuple):
+    """Values over time: linear, or smooth, between instants and constant outside.
+
+    Parameters
+    ----------
+    time : (K,) float64
+        Instants [s], increasing.
+    values : (K,) float64
+        Values [any unit].
+    """
+
+    time: FloatArray
+    values: FloatArray
+
+    @classmethod
+    def through(cls, time: FloatArray, values: FloatArray, step: float) -> Self:
+        """Return a smooth course through points (K,), sampled in steps [s].
+
+        Cubic pieces without overshoot (Fritsch & Butland 1984, SIAM J Sci Stat Comput 5:300-304),
+        so that equal neighbours hold.
+
+        Raises
+        ------
+        InputError
+            If times and values do not match, or the times do not increase.
+        """
+        at, points = check_array("times", time, (None,)), check_array("values", values, (None,))
+        if len(at) != len(points) or not len(at) or (np.diff(at) <= 0.0).any():
+            raise InputError(
+                f"course: expected a value for each of increasing times, found times {at.tolist()} "
+                f"and values {points.tolist()}"
+            )
+        if len(at) == 1:
+            return cls(at, points)
+        count = max(2, 1 + round((at[-1] - at[0]) / step))
+        fine = np.linspace(at[0], at[-1], count)
+        return cls(fine, PchipInterpolator(at, points)(fine))
+
+    def at(self, time: FloatArray) -> FloatArray:
+        """Return values (N,) at instants (N,) [s]."""
+        return np.interp(time, self.time, self.values)
+
+
+def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course]:
+    """Read the courses of prescribed coordinates.
+
+    Parameters
+    ----------
+    path : str or Path
+        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
+        with or without `/value`. Angles are in the unit that the header states, else in degrees,
+        in columns that end in `/value` in radians.
+    system : OpenSimSystem
+        The model.
+
+    Returns
+    -------
+    dict
+        Courses [rad, m] by coordinate.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or has no coordinate of the model.
+    """
+    table = _read(path)
+    columns = coordinate_columns(table, system.coordinates)
+    if not columns:
+        raise InputError(
+            f"{path}: expected columns of coordinates of the model, found {', '.join(table.names)}"
+        )
+    courses = {}
+    for name, k in columns.items():
+        values = table.values[:, k]
+        in_degrees = table.in_degrees
+        if in_degrees is None:
+            in_degrees = not table.names[k].endswith("/value")
+        if in_degrees and system.rotational[system.coordinates.index(name)]:
+            values = np.radians(values)
+        courses[name] = Course(table.time, values)
+    return courses
+
+
+def prescribe_motion(
+    system: OpenSimSystem, courses: Mapping[str, Course], time: FloatArray
+) -> CoordinateMotion:
+    """Return the motion of all coordinates at instants (N,) [s].
+
+    Coordinates with a course follow a quintic spline through its points, as OpenSim's GCVSpline of
+    degree 5; all others keep the default of the model.
+
+    Raises
+    ------
+    InputError
+        If a name is no coordinate of the model.
+    """
+    values = np.repeat(system.defaults[None], len(time), axis=0)
+    speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
+    motion = CoordinateMotion(
+        system.coordinates, system.rotational, time, values, speeds, accelerations
+    )
+    for k, course in zip(motion.index(tuple(courses)), courses.values(), strict=True):
+        spline = _spline(course)
+        within = np.clip(time, course.time[0], course.time[-1])
+        moving = within == time
+        values[:, k] = spline(within)
+        speeds[:, k] = moving * spline(within, 1)
+        accelerations[:, k] = moving * spline(within, 2)
+    return CoordinateMotion(
+        system.coordinates, system.rotational, time, values, speeds, accelerations
+    )
+
+
+def _spline(course: Course) -> BSpline:
+    degree = min(5, len(course.time) - 1)
+    return make_interp_spline(course.time, course.values, k=degree)
+
+
+def instants(
+    courses: Iterable[Course], step: float, start: float | None, stop: float | None
+) -> FloatArray:
+    """Return equally spaced instants (N,) [s] from start to stop, by default those of courses.
+
+    Raises
+    ------
+    InputError
+        If no course tells the time and start or stop is missing, or stop does not follow start.
+    """
+    ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
+    if not ends and (start is None or stop is None):
+        raise InputError(
+            "time: expected start and stop, or a course over time of a coordinate, a muscle or a "
+            "load, found none"
+        )
+    first = min(ends) if start is None else start
+    last = max(ends) if stop is None else stop
+    count = int((last - first) / step + _SLACK)
+    if count < 1:
+        raise InputError(f"time: expected stop after start, found {first:g} to {last:g} s")
+    return first + step * np.arange(count + 1.0)
+
+
+def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
+    """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N].
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or a column has another ending.
+    """
+    table = _read(path)
+    for name in table.names:
+        if name.rpartition("_")[2] not in (*_CONTROLS, _FORCE):
+            raise InputError(
+                f"{path}: expected columns that end in _control, _activation or _force, found "
+                f"{name!r}"
+            )
+    return {n: Course(table.time, table.values[:, k]) for k, n in enumerate(table.names)}
+
+
+def drive_muscles(
+    muscles: MuscleSet, courses: Mapping[str, Course], activation: float, time: FloatArray
+) -> MuscleDrive:
+    """Return the drive of muscles at instants (N,) [s].
+
+    Parameters
+    ----------
+    muscles : MuscleSet
+        The M muscles.
+    courses : mapping of str to Course
+        Courses of `read_muscle_inputs`.
+    activation : float
+        Activation of muscles without a course [1].
+    time : (N,) float64
+        Instants [s].
+
+    Raises
+    ------
+    InputError
+        If a course is that of no muscle, or an activation is not within 0 and 1.
+    """
+    activations = np.full((len(time), len(muscles.names)), activation)
+    forces = np.full_like(activations, np.nan)
+    for column, course in courses.items():
+        name, _, kind = column.rpartition("_")
+        if name not in muscles.names:
+            raise InputError(
+                f"muscle inputs, {column}: expected a muscle of the model, found none of that "
+                f"name; the model has {', '.join(muscles.names)}"
+            )
+        chosen = forces if kind == _FORCE else activations
+        chosen[:, muscles.names.index(name)] = course.at(time)
+    return MuscleDrive(activations, forces)
+
+
+class BodyForce(NamedTuple):
+    """A force on a body, fixed to this body.
+
+    Parameters
+    ----------
+    body : str
+        Name of the body.
+    point : (3,) float64
+        Point where the force acts, frame of the body [m].
+    force : tuple of Course
+        Components of the force, frame of the body [N].
+    """
+
+    body: str
+    point: FloatArray
+    force: tuple[Course, Course, Course]
+
+
+def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: FloatArray) -> Path:
+    """Write forces on bodies at instants (N,) [s] as OpenSim's ExternalLoads; return the file."""
+    names, columns = [], []
+    root = ET.Element("OpenSimDocument", Version="40000")
+    tool = ET.SubElement(root, "ExternalLoads")
+    objects = ET.SubElement(tool, "objects")
+    for name, load in loads.items():
+        element = ET.SubElement(objects, "ExternalForce", name=name)
+        for tag in ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body"):
+            ET.SubElement(element, tag).text = load.body
+        for tag in ("force", "point"):
+            ET.SubElement(element, f"{tag}_identifier").text = f"{name}_{tag}_"
+        for k, axis in enumerate("xyz"):
+            names += [f"{name}_force_{axis}", f"{name}_point_{axis}"]
+            columns += [load.force[k].at(time), np.full(len(time), load.point[k])]
+    ET.SubElement(tool, "datafile").text = "external_loads.sto"
+    table = MotionTable(tuple(names), time, np.column_stack(columns), False)
+    write_motion_table(folder / "external_loads.sto", table, title="external loads")
+    path = folder / "external_loads.xml"
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    return path
+
+
+def _read(path: str | Path) -> MotionTable:
+    try:
+        return read_motion_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; check the path of the table") from error

@@ -1,0 +1,89 @@
+"""Settings of OpenSim's and OpenSim-JAM's tools: XML files with one element per setting."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from foundation.checks import check_number
+from foundation.errors import InputError
+
+
+class ToolFile:
+    """Settings of a tool.
+
+    Parameters
+    ----------
+    path : str or Path
+        XML file; the files it names are relative to its folder.
+    kind : str
+        Element of the tool, such as "COMAKTool".
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no XML, or of another tool.
+    """
+
+    def __init__(self, path: str | Path, kind: str) -> None:
+        self.path = Path(path)
+        root = parse_xml(self.path, "settings")
+        found = root.find(kind)
+        if found is None:
+            present = ", ".join(child.tag for child in root) or root.tag
+            raise InputError(f"{path}: expected settings of a {kind}, found {present}")
+        #: Element of the tool.
+        self.element = found
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the text of a setting, or the default."""
+        found = self.element.find(name)
+        return default if found is None or not found.text else found.text.strip()
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Return whether a setting is true."""
+        return self.text(name, str(default)).lower() == "true"
+
+    def number(self, name: str, default: float) -> float:
+        """Return a number, or the default; raise `InputError` for another text."""
+        return number_in(f"{self.path.name}, {name}", self.text(name) or str(default))
+
+    def optional(self, name: str) -> float | None:
+        """Return a number, or None for -1, which stands for a default."""
+        value = self.number(name, -1.0)
+        return None if value == -1.0 else value
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the last parts of the paths of a setting."""
+        return tuple(path.rsplit("/", 1)[-1] for path in self.text(name).split())
+
+    def file(self, name: str) -> Path | None:
+        """Return the file of a setting, or None where no file is named."""
+        text = self.text(name)
+        if not text or text.lower() == "unassigned":
+            return None
+        return (self.path.parent / text.replace("\\", "/")).resolve()
+
+
+def parse_xml(path: Path, what: str) -> ET.Element:
+    """Return the root of an XML file; an `InputError` says what is missing or damaged."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; check the path of the {what}")
+    try:
+        return ET.parse(path).getroot()
+    except ET.ParseError as error:
+        raise InputError(f"{path}: expected XML, found {error}") from error
+
+
+def child_text(element: ET.Element, name: str) -> str:
+    """Return the text of a child, or an empty text."""
+    found = element.find(name)
+    return "" if found is None or not found.text else found.text.strip()
+
+
+def number_in(where: str, text: str) -> float:
+    """Return the finite number of a text; raise `InputError` for another text."""
+    try:
+        return check_number(where, float(text))
+    except ValueError as error:
+        raise InputError(f"{where}: expected a number, found {text!r}") from error

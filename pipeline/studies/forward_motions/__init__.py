@@ -1,0 +1,1 @@
+"""Forward simulations of OpenSim models: passive flexion, laxity tests, isometric contractions."""

@@ -1,0 +1,137 @@
+"""Schema of a forward simulation of a model of OpenSim with articular contact."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.errors import InputError
+from pipeline.config.schema_base import (
+    File,
+    Finite,
+    Positive,
+    Section,
+    describe_section,
+)
+
+_Vector = tuple[Finite, Finite, Finite]
+
+
+class CourseConfig(Section):
+    """Course of the coordinate NAME in [forward.coordinates.NAME].
+
+    Values at instants, smooth between them and constant outside.
+    """
+
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    deg: tuple[Finite, ...] | None = Field(None, description="values of an angle at the instants")
+    m: tuple[Finite, ...] | None = Field(None, description="values of a length at the instants")
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        given = [values for values in (self.deg, self.m) if values is not None]
+        if len(given) != 1 or len(given[0]) != len(self.at_s):
+            raise InputError("expected either deg or m, with a value for each instant in at_s")
+        return self
+
+
+class LoadConfig(Section):
+    """A force on a body in [forward.loads.NAME], with a name of your own.
+
+    Values at instants, smooth between them and constant outside.
+    """
+
+    body: str = Field(description="body that the force acts on")
+    point_m: _Vector = Field((0.0, 0.0, 0.0), description="point of the force, frame of the body")
+    at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
+    force_N: tuple[_Vector, ...] = Field(
+        min_length=1, description="force at the instants, frame of the body"
+    )
+
+    @model_validator(mode="after")
+    def _matches(self) -> Self:
+        if len(self.force_N) != len(self.at_s):
+            raise InputError("expected a force for each instant in at_s")
+        return self
+
+
+class ForwardConfig(Section):
+    """The model, what is prescribed, and its contact."""
+
+    name: str = Field(
+        "forward", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the simulation"
+    )
+    model: File = Field(description="model with articular contact (.osim)")
+    settings: File | None = Field(
+        None, description="settings of OpenSim-JAM's ForsimTool (.xml), which the keys change"
+    )
+    secondary: tuple[str, ...] | None = Field(
+        None,
+        description="coordinates that forces move; required without settings. All coordinates "
+        "that are neither here nor prescribed keep the default of the model",
+    )
+    kind: Literal["dynamic", "equilibrium"] = Field(
+        "dynamic", description="motion with inertia and damping, or an equilibrium at each instant"
+    )
+    prescribed: File | None = Field(
+        None, description="courses of coordinates (.sto, .mot); by default those of the settings"
+    )
+    muscles: File | None = Field(
+        None,
+        description="columns NAME_activation, NAME_control and NAME_force over time (.sto, .mot); "
+        "by default those of the settings",
+    )
+    external_loads: File | None = Field(
+        None, description="forces on bodies (.xml); by default those of the settings"
+    )
+    activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
+        None,
+        description="activation of all other muscles, which pull as length and velocity of their "
+        "fibres allow; by default that of the settings, or 0.01",
+    )
+    start_s: Finite | None = Field(None, description="first instant")
+    stop_s: Finite | None = Field(None, description="last instant")
+    step_s: Positive | None = Field(
+        None, description="time step; by default that of the settings, or 0.01"
+    )
+    surface: Literal["curved", "flat"] = Field(
+        "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
+    )
+    single_wraps_slide: bool = Field(
+        False, description="whether paths over one surface are found as OpenSim did until 2021"
+    )
+    meshes: dict[str, File] = Field(
+        default_factory=dict,
+        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
+        "the start is the data folder",
+    )
+    over: str | None = Field(
+        None, description="coordinate along the horizontal axes of the page; by default the time"
+    )
+    coordinates: dict[str, CourseConfig] = Field(
+        default_factory=dict,
+        description="[forward.coordinates.NAME]: courses of prescribed coordinates",
+    )
+    loads: dict[str, LoadConfig] = Field(
+        default_factory=dict, description="[forward.loads.NAME]: forces on bodies"
+    )
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        if self.settings is None and self.secondary is None:
+            raise InputError("forward.settings: expected a file of settings, or forward.secondary")
+        if self.loads and self.external_loads is not None:
+            raise InputError("expected either external_loads or loads, found both")
+        return self
+
+
+class ForwardFile(Section):
+    """Configuration of `python -m pipeline forward`."""
+
+    forward: ForwardConfig
+
+
+def describe_forward() -> str:
+    """Return every key of a forward simulation as Markdown tables."""
+    return describe_section(ForwardFile, "Forward simulations")

@@ -1,0 +1,202 @@
+"""What a forward simulation consists of: model, prescribed motion, muscles, loads, contacts."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynamics.musculoskeletal import (
+    BodyForce,
+    Course,
+    ForwardFiles,
+    ForwardResult,
+    ForwardSettings,
+    MuscleDrive,
+    OpenSimPlant,
+    OpenSimSystem,
+    OsimModel,
+    PlantContacts,
+    drive_muscles,
+    instants,
+    prescribe_motion,
+    read_forward_settings,
+    read_muscle_inputs,
+    read_prescribed,
+    simulate_forward,
+    write_external_loads,
+)
+from foundation.checks import FloatArray
+from foundation.errors import InputError, PoseError
+from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.progress import bar
+from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
+
+#: Fields of the settings by keys of [forward].
+_FIELDS = {
+    "secondary": "secondary",
+    "start_s": "start",
+    "stop_s": "stop",
+    "step_s": "step",
+    "activation": "activation",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardSetup:
+    """A forward simulation, ready to be carried out.
+
+    Parameters
+    ----------
+    model : OsimModel
+        The model.
+    settings : ForwardSettings
+        Settings.
+    contacts : PlantContacts
+        The multibody system along the prescribed motion, with its contacts.
+    drive : MuscleDrive
+        Activations and forces of the muscles.
+    kind : {"dynamic", "equilibrium"}
+        Kind of the simulation.
+    warnings : tuple of str
+        Settings without effect.
+    """
+
+    model: OsimModel
+    settings: ForwardSettings
+    contacts: PlantContacts
+    drive: MuscleDrive
+    kind: str
+    warnings: tuple[str, ...]
+
+    @property
+    def plant(self) -> OpenSimPlant:
+        """The multibody system along the prescribed motion."""
+        plant = self.contacts.plant
+        assert isinstance(plant, OpenSimPlant)
+        return plant
+
+    def run(self, *, quiet: bool = False) -> ForwardResult:
+        """Simulate the motion.
+
+        Raises
+        ------
+        InputError
+            If no balance of forces is found at an instant.
+        """
+        motion = self.plant.motion
+        start = motion.values[0, motion.index(self.settings.secondary)]
+        try:
+            with bar(len(motion.time), "instant", "forward", quiet=quiet) as shown:
+                return simulate_forward(
+                    self.contacts,
+                    self.drive,
+                    start,
+                    kind=self.kind,
+                    progress=lambda _: shown.update(1),
+                )
+        except PoseError as error:
+            raise InputError(
+                f"{error}; check prescribed coordinates, loads and the defaults of the secondary "
+                "coordinates, or choose a smaller forward.step_s"
+            ) from error
+
+
+def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
+    """Return a forward simulation, ready to be carried out.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file is missing or cannot be used, OpenSim is not installed, or settings and model do
+        not agree.
+    """
+    model = OsimModel(data_file(forward.model))
+    meshes = {name: data_file(path) for name, path in forward.meshes.items()}
+    settings, files, warnings = _settings(forward)
+    text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
+    muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
+    loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
+    forces = [course for load in loads.values() for course in load.force]
+    system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
+    courses = {} if files.prescribed is None else read_prescribed(files.prescribed, system)
+    courses |= _courses(forward, settings.step, system)
+    time = instants(
+        [*courses.values(), *muscles.values(), *forces],
+        settings.step,
+        settings.start,
+        settings.stop,
+    )
+    if loads or files.external_loads is not None:
+        system = _loaded(text, loads, files.external_loads, time)
+    motion = prescribe_motion(system, courses, time)
+    if forward.over is not None:
+        motion.index((forward.over,))  # Checked before the simulation.
+    if forward.kind == "equilibrium":
+        motion = motion.resting
+    plant = OpenSimPlant(system, motion, (), settings.secondary)
+    contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
+    drive = drive_muscles(system.muscles, muscles, settings.activation, time)
+    return ForwardSetup(
+        model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
+    )
+
+
+def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
+    """Return settings and files, and which settings have no effect."""
+    stated = forward.model_dump(exclude_none=True)
+    changes: dict[str, Any] = {_FIELDS[key]: stated[key] for key in _FIELDS if key in stated}
+    named = {
+        key: data_file(stated[key])
+        for key in ("prescribed", "muscles", "external_loads")
+        if key in stated
+    }
+    if forward.settings is None:
+        files = ForwardFiles(data_file(forward.model), None, None, None)
+        return ForwardSettings(**changes), replace(files, **named), ()
+    settings, files, warnings = read_forward_settings(data_file(forward.settings))
+    if forward.loads:
+        files = replace(files, external_loads=None)
+    return replace(settings, **changes), replace(files, **named), warnings
+
+
+def _courses(forward: ForwardConfig, step: float, system: OpenSimSystem) -> dict[str, Course]:
+    """Return the courses of coordinates [rad, m] that the configuration states."""
+    courses = {}
+    for name, course in forward.coordinates.items():
+        where = f"forward.coordinates.{name}"
+        if name not in system.coordinates:
+            raise InputError(
+                f"{where}: expected a coordinate of the model, found none of that name; the model "
+                f"has {', '.join(system.coordinates)}"
+            )
+        angle = system.rotational[system.coordinates.index(name)]
+        values = course.deg if angle else course.m
+        if values is None:
+            wanted, found = ("deg", "m") if angle else ("m", "deg")
+            raise InputError(f"{where}: expected values in {wanted}, found {found}")
+        points = np.radians(values) if angle else np.array(values)
+        courses[name] = Course.through(np.array(course.at_s), points, step)
+    return courses
+
+
+def _load(load: LoadConfig, step: float) -> BodyForce:
+    at, force = np.array(load.at_s), np.array(load.force_N)
+    x, y, z = (Course.through(at, force[:, k], step) for k in range(3))
+    return BodyForce(load.body, np.array(load.point_m), (x, y, z))
+
+
+def _loaded(
+    text: str, loads: dict[str, BodyForce], file: Path | None, time: FloatArray
+) -> OpenSimSystem:
+    """Return the model with forces on bodies, those of a file or of the configuration."""
+    if file is not None:
+        if not file.is_file():
+            raise InputError(f"{file}: no such file; check forward.external_loads")
+        return OpenSimSystem(text, file)
+    with tempfile.TemporaryDirectory() as folder:
+        return OpenSimSystem(text, write_external_loads(Path(folder), loads, time))

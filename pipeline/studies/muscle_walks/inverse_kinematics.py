@@ -1,0 +1,139 @@
+"""Motion of a walk from markers: constraint functions, and inverse kinematics by OpenSim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynamics.musculoskeletal import (
+    ConstraintFunctions,
+    MarkerFiles,
+    MarkerSettings,
+    OpenSimSystem,
+    OsimModel,
+    Sweep,
+    follow_markers,
+    passive_functions,
+    read_marker_settings,
+    with_markers,
+)
+from dynamics.walking.motion_tables import write_motion_table
+from foundation.errors import InputError, PoseError
+from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
+
+#: Files in the folder of the walk.
+MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
+
+
+def with_motion(file: MuscleWalkFile, folder: Path) -> MuscleWalkFile:
+    """Return a walk whose motion is that of `motion_of_walk`; a walk without markers as it is."""
+    if file.inverse_kinematics is None:
+        return file
+    motion = motion_of_walk(file, folder)
+    walk = file.walk.model_copy(update={"motion": str(motion.resolve())})
+    return file.model_copy(update={"walk": walk})
+
+
+def motion_of_walk(file: MuscleWalkFile, folder: Path) -> Path:
+    """Find the motion of a walk from markers, and return its file.
+
+    Parameters
+    ----------
+    file : MuscleWalkFile
+        Configuration with a section [inverse_kinematics].
+    folder : Path
+        Folder to write: the motion `ik.mot`, errors of the markers `marker_errors.sto` [m², m] and
+        the constraint functions `constraint_functions.xml`.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file or key is missing or cannot be used, OpenSim is not installed, the secondary
+        coordinates find no balance in the sweep, or OpenSim cannot follow the markers.
+    """
+    config = file.inverse_kinematics
+    if config is None:
+        raise InputError("inverse_kinematics: expected a section with markers, found none")
+    settings, sweep, files = _settings(config, file)
+    if files.markers is None:
+        raise InputError("inverse_kinematics.markers: expected measured markers (.trc), found none")
+    model = OsimModel(data_file(file.walk.model))
+    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
+    folder.mkdir(parents=True, exist_ok=True)
+    if config.constrained:
+        functions = _functions(file, model, text, sweep, files.functions)
+        functions.write(folder / FUNCTIONS, model.coordinate_paths)
+        text = functions.add_to(text)
+    if config.marker_set is not None:
+        text = with_markers(text, data_file(config.marker_set))
+    found = follow_markers(text, files.markers, settings)
+    write_motion_table(folder / MOTION, found.motion, title="Coordinates")
+    errors = replace(found.errors, in_degrees=False)
+    write_motion_table(folder / ERRORS, errors, title="errors of markers")
+    return folder / MOTION
+
+
+def _settings(
+    config: InverseKinematicsConfig, file: MuscleWalkFile
+) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
+    """Return the settings of the file, changed by the configuration."""
+    settings, sweep, files = None, None, MarkerFiles(None, None)
+    if config.settings is not None:
+        settings, sweep, files = read_marker_settings(data_file(config.settings))
+    named = {"markers": config.markers, "functions": config.functions}
+    stated = {key: data_file(text) for key, text in named.items() if text is not None}
+    weights = {} if settings is None else dict(settings.weights)
+    markers = MarkerSettings(tuple((weights | config.weights).items()))
+    if settings is not None:
+        markers = replace(settings, weights=markers.weights)
+    if config.start_s is not None:
+        markers = replace(markers, start=config.start_s)
+    if config.stop_s is not None:
+        markers = replace(markers, stop=config.stop_s)
+    return markers, _sweep(config, file, sweep), files._replace(**stated)
+
+
+def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
+    secondary = config.secondary
+    if secondary is None and file.comak.secondary is not None and known is None:
+        secondary = tuple(file.comak.secondary)
+    angles = {"start": config.from_deg, "stop": config.to_deg}
+    stated: dict[str, Any] = {
+        "coupled": config.coupled,
+        "secondary": secondary,
+        **{key: None if v is None else float(np.radians(v)) for key, v in angles.items()},
+        "seconds": config.sweep_s,
+        "points": config.points,
+    }
+    changes: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
+    if known is not None:
+        return replace(known, kind=config.kind, **changes)
+    missing = [key for key in ("coupled", "secondary") if key not in changes]
+    if missing and config.constrained:
+        raise InputError(
+            "inverse_kinematics.settings: expected a file of settings, or "
+            f"{', '.join(f'inverse_kinematics.{key}' for key in missing)}"
+        )
+    return Sweep(**({"coupled": "", "secondary": (), "kind": config.kind} | changes))
+
+
+def _functions(
+    file: MuscleWalkFile, model: OsimModel, text: str, sweep: Sweep, given: Path | None
+) -> ConstraintFunctions:
+    """Return the constraint functions of a file, or those of a sweep."""
+    if given is not None:
+        return ConstraintFunctions.read(given, sweep.coupled)
+    meshes = {name: data_file(path) for name, path in file.walk.meshes.items()}
+    contacts = articular_contacts(model, meshes=meshes, surface=file.walk.surface)
+    try:
+        return passive_functions(OpenSimSystem(text), contacts, sweep)
+    except PoseError as error:
+        raise InputError(
+            f"sweep of {sweep.coupled}: {error}; choose a longer inverse_kinematics.sweep_s or a "
+            "smaller range"
+        ) from error

@@ -1,0 +1,125 @@
+"""Forward simulations of a mass with known equations; muscle forces by activation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from pulled_mass import ARM, DAMPING, MASS, MAX_FORCE, STIFFNESS, PulledMass, pulled_mass
+from scipy.integrate import solve_ivp
+
+from dynamics.musculoskeletal import MuscleDrive, PlantContacts, simulate_forward
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from foundation.errors import InputError, PoseError
+
+NONE = np.full((200, 1), np.nan)
+
+
+def drive(activation, count=200):
+    return MuscleDrive(np.full((count, 1), activation), np.full((count, 1), np.nan))
+
+
+def test_an_equilibrium_is_where_spring_and_muscle_balance():
+    contacts = pulled_mass()
+    found = simulate_forward(contacts, np.array([30.0]), np.zeros(1), kind="equilibrium")
+    expected = contacts.plant.motion.values[:, 0] + ARM * 30.0 / STIFFNESS
+    assert_allclose(found.values[:, 0], expected, rtol=0, atol=1e-12)
+    assert_allclose(found.speeds, 0.0)
+    assert_allclose(found.muscle_forces, 30.0)
+
+
+def test_an_active_muscle_balances_the_spring_by_its_length():
+    contacts = pulled_mass()
+    found = simulate_forward(contacts, drive(0.6), np.zeros(1), kind="equilibrium")
+    for frame in (0, 77, 199):
+        active, passive, damping = contacts.plant.contractions(
+            frame, found.values[frame], np.zeros(1)
+        )
+        tension = 0.6 * active + passive + damping
+        assert_allclose(found.muscle_forces[frame], tension)
+        stretch = found.values[frame] - contacts.plant.motion.values[frame, 0]
+        assert_allclose(STIFFNESS * stretch, ARM * tension, rtol=1e-9)
+    assert_allclose(found.activations, 0.6)
+
+
+@pytest.mark.parametrize("activation", [0.0, 0.7])
+def test_motion_converges_to_that_of_a_fine_integrator(activation):
+    def rates(time, state, plant):
+        frame, values, speeds = 0, state[:1], state[1:]
+        active, passive, damping = plant.contractions(frame, values, speeds)
+        tension = np.maximum(activation * active + passive + damping, 0.0)
+        at = plant.motion.values[-1, 0] * time / plant.motion.time[-1]
+        force = ARM * tension - STIFFNESS * (values - at) - DAMPING * speeds
+        return np.concatenate([speeds, force / MASS])
+
+    errors = []
+    for count in (200, 400):
+        contacts = pulled_mass(count, 0.4 / (count - 1))
+        found = simulate_forward(contacts, drive(activation, count), np.zeros(1))
+        plant = contacts.plant
+        exact = solve_ivp(
+            *(rates, (0.0, 0.4), np.zeros(2)),
+            **{"args": (plant,), "t_eval": plant.motion.time, "rtol": 1e-9, "atol": 1e-12},
+        )
+        errors.append(np.abs(found.values[:, 0] - exact.y[0]).max())
+    assert errors[1] < 0.6 * errors[0] < 2e-3
+
+
+def test_a_given_force_replaces_the_activation():
+    contacts = pulled_mass()
+    both = MuscleDrive(np.full((200, 1), 0.9), np.full((200, 1), 12.0))
+    given = simulate_forward(contacts, both, np.zeros(1))
+    alone = simulate_forward(contacts, np.array([12.0]), np.zeros(1))
+    assert_allclose(given.values, alone.values, rtol=0, atol=0)
+    assert_allclose(given.activations, 0.0)
+
+
+def test_a_muscle_does_not_push():
+    plant = PulledMass([0.0, 0.1], [0.0, 0.0])
+    tension = drive(0.01, 2).tensions(plant, 0, np.array([0.2]), np.array([3.0]))
+    active, passive, damping = plant.contractions(0, np.array([0.2]), np.array([3.0]))
+    assert (0.01 * active + passive + damping < 0.0).all()
+    assert_allclose(tension, 0.0)
+
+
+def test_derivatives_by_length_are_those_of_each_muscle():
+    rng = np.random.default_rng(3)
+    arms = rng.normal(size=(4, 5))
+    arms[:, 2] = 0.0  # A muscle of another joint.
+    slopes, viscosities = rng.normal(size=5), rng.normal(size=5)
+
+    def tensions(values, speeds):
+        return 7.0 + slopes * -(values @ arms) + viscosities * -(speeds @ arms)
+
+    found = length_derivatives(tensions, arms, rng.normal(size=4), rng.normal(size=4))
+    crossing = np.array([1, 1, 0, 1, 1])
+    assert_allclose(found.by_length, crossing * slopes, atol=1e-6)
+    assert_allclose(found.by_rate, crossing * viscosities, atol=1e-6)
+    moments = rng.normal(size=(6, 5))
+    by_value = -(moments * slopes * crossing) @ arms.T
+    by_speed = -(moments * viscosities * crossing) @ arms.T
+    assert_allclose(found.columns(moments, arms), by_value, atol=1e-5)
+    assert_allclose(found.columns(moments, arms, 100.0), by_value + 100.0 * by_speed, atol=1e-3)
+    assert_allclose(found.speed_columns(moments, arms), by_speed, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("activations", "forces", "told"),
+    [(np.full((2, 1), 1.2), np.full((2, 1), np.nan), "1.2"), (np.zeros((2, 1)), NONE, "200")],
+)
+def test_a_wrong_drive_is_refused(activations, forces, told):
+    with pytest.raises(InputError, match=told):
+        MuscleDrive(activations, forces)
+
+
+def test_forces_of_another_number_of_frames_are_refused():
+    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
+        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
+    with pytest.raises(InputError, match="tensions"):
+        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
+
+
+def test_no_balance_names_the_instant():
+    plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
+    plant.columns = lambda *_: np.array([[1e-9]])
+    plant.mass = lambda *_: np.array([[0.0]])
+    with pytest.raises(PoseError, match=r"^0 s: no balance"):
+        simulate_forward(PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind="equilibrium")

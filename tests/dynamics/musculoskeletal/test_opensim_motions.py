@@ -1,0 +1,202 @@
+"""What OpenSim itself does with our files: markers of a pendulum, fibres, loads, log, memory."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.musculoskeletal import (
+    BodyForce,
+    ConstraintFunctions,
+    Course,
+    MarkerSettings,
+    OpenSimSystem,
+    OsimModel,
+    follow_markers,
+    write_external_loads,
+)
+from foundation.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+#: A bar that hangs on two hinges; the second coordinate may follow the first.
+AXES = "".join(
+    f'<TransformAxis name="rotation{k}"><coordinates>{name}</coordinates><axis>{axis}</axis>'
+    f"{function}</TransformAxis>"
+    for k, name, axis, function in (
+        (1, "swing", "0 0 1", "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>"),
+        (2, "tilt", "1 0 0", "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>"),
+        (3, "", "0 1 0", "<Constant><value>0</value></Constant>"),
+    )
+)
+PENDULUM = f"""<?xml version="1.0" encoding="UTF-8"?>
+<OpenSimDocument Version="40000"><Model name="pendulum"><gravity>0 -10 0</gravity>
+<BodySet><objects><Body name="bar"><mass>2</mass><mass_center>0 -0.5 0</mass_center>
+<inertia>0.1 0.1 0.1 0 0 0</inertia></Body></objects></BodySet>
+<JointSet><objects><CustomJoint name="hinge">
+<socket_parent_frame>/ground</socket_parent_frame>
+<socket_child_frame>/bodyset/bar</socket_child_frame>
+<coordinates><Coordinate name="swing"><default_value>0</default_value></Coordinate>
+<Coordinate name="tilt"><default_value>0</default_value></Coordinate></coordinates>
+<SpatialTransform>{AXES}</SpatialTransform></CustomJoint></objects></JointSet>
+<MarkerSet name="markers"><objects>
+<Marker name="end"><socket_parent_frame>/bodyset/bar</socket_parent_frame>
+<location>0 -1 0</location></Marker>
+<Marker name="side"><socket_parent_frame>/bodyset/bar</socket_parent_frame>
+<location>0.3 -0.4 0.2</location></Marker></objects></MarkerSet></Model></OpenSimDocument>"""
+POINTS = np.array([[0.0, -1.0, 0.0], [0.3, -0.4, 0.2]])
+
+
+def turned(swing, tilt):
+    """Return the markers (2, 3) [m] of the pendulum in the ground."""
+    c, s = np.cos(swing), np.sin(swing)
+    about_z = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    c, s = np.cos(tilt), np.sin(tilt)
+    about_x = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    return POINTS @ (about_z @ about_x).T
+
+
+def write_trc(path, swing, tilt):
+    rows = [
+        "\t".join(
+            [str(k + 1), f"{0.01 * k:.2f}", *(f"{1e3 * x:.9f}" for x in turned(a, b).ravel())]
+        )
+        for k, (a, b) in enumerate(zip(swing, tilt, strict=True))
+    ]
+    head = [
+        "PathFileType\t4\t(X/Y/Z)\tpendulum.trc",
+        "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\t"
+        "OrigNumFrames",
+        f"100\t100\t{len(rows)}\t2\tmm\t100\t1\t{len(rows)}",
+        "Frame#\tTime\tend\t\t\tside\t\t",
+        "\t\tX1\tY1\tZ1\tX2\tY2\tZ2",
+        "",
+    ]
+    path.write_text("\n".join([*head, *rows]) + "\n")
+
+
+SETTINGS = MarkerSettings((("end", 2.0), ("side", 1.0)), accuracy=1e-9)
+
+
+def test_markers_of_a_pendulum_give_its_angles(opensim, tmp_path):
+    swing, tilt = np.linspace(0.1, 0.6, 12), np.linspace(-0.2, 0.3, 12)
+    write_trc(tmp_path / "pendulum.trc", swing, tilt)
+    found = follow_markers(PENDULUM, tmp_path / "pendulum.trc", SETTINGS)
+    assert_allclose(np.radians(found.motion.column("swing")), swing, atol=1e-6)
+    assert_allclose(np.radians(found.motion.column("tilt")), tilt, atol=1e-6)
+    assert found.errors.column("marker_error_max").max() < 1e-6
+
+
+def test_a_coupled_coordinate_follows_its_function(opensim, tmp_path):
+    at = np.linspace(0.0, 1.0, 8)
+    model = ConstraintFunctions("swing", ("tilt",), at, (at**2)[:, None]).add_to(PENDULUM)
+    swing = np.linspace(0.1, 0.6, 12)
+    write_trc(tmp_path / "pendulum.trc", swing, swing**2)
+    exact = follow_markers(model, tmp_path / "pendulum.trc", SETTINGS)
+    assert_allclose(np.radians(exact.motion.column("swing")), swing, atol=1e-5)
+    write_trc(tmp_path / "pendulum.trc", swing, swing**2 + 0.05)
+    off = follow_markers(model, tmp_path / "pendulum.trc", SETTINGS)
+    angles = [np.radians(off.motion.column(name)) for name in ("swing", "tilt")]
+    assert_allclose(angles[1], angles[0] ** 2, atol=1e-5)
+    assert off.errors.column("marker_error_max").min() > 5e-3
+
+
+def test_markers_that_nobody_measured_are_refused(opensim, tmp_path):
+    write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
+    with pytest.raises(InputError, match=r"the file has end, side, weights are those of hip"):
+        follow_markers(PENDULUM, tmp_path / "pendulum.trc", MarkerSettings((("hip", 1.0),)))
+    late = MarkerSettings(SETTINGS.weights, start=0.0, stop=5.0)
+    with pytest.raises(InputError, match=r"within 0 and 0\.02 s, found 0 to 5 s"):
+        follow_markers(PENDULUM, tmp_path / "pendulum.trc", late)
+    with pytest.raises(InputError, match="no such file"):
+        follow_markers(PENDULUM, tmp_path / "none.trc", SETTINGS)
+
+
+def test_a_written_force_acts_at_its_point(opensim, tmp_path):
+    course = tuple(Course(np.array([0.0, 1.0]), np.array([0.0, x])) for x in (8.0, 0.0, 0.0))
+    load = BodyForce("bar", np.array([0.0, -1.0, 0.0]), course)
+    path = write_external_loads(tmp_path, {"push": load}, np.linspace(0.0, 1.0, 11))
+    system = OpenSimSystem(PENDULUM, path)
+    needed = []
+    for time in (0.0, 0.5, 1.0):
+        system.set(time, np.zeros(2), np.zeros(2))
+        needed.append(system.needed_forces(np.zeros(2))[0])
+    # A force to the front at the end of the bar turns the bar by 1 N m per newton.
+    assert_allclose(needed, [0.0, -4.0, -8.0], atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def walker(opensim, jam_folder):
+    model = OsimModel(jam_folder / "models/lenhart2015/lenhart2015.osim")
+    return OpenSimSystem(model.without_contact(single_wraps_slide=True))
+
+
+def test_fibres_give_active_passive_and_viscous_forces(walker):
+    rest = np.zeros(len(walker.coordinates))
+    knee = walker.coordinates.index("knee_flex_r")
+    still = walker.contractions(0.0, walker.defaults, rest)
+    assert_allclose(still.damping, 0.0, atol=1e-9)
+    assert (still.passive >= -1e-9).all()
+    assert (still.active <= 1.02 * walker.muscles.max_force).all()
+    flexing = rest.copy()
+    flexing[knee] = 3.0
+    moved = walker.contractions(0.0, walker.defaults, flexing)
+    # The passive part depends on the length alone.
+    assert_allclose(moved.passive, still.passive, atol=1e-6)
+    changed = np.abs(moved.active - still.active) > 1.0
+    names = {n for n, c in zip(walker.muscles.names, changed, strict=True) if c}
+    assert {"semimem_r", "bflh_r"} <= names
+    assert "soleus_r" not in names
+    shortening = walker.muscles.names.index("semimem_r")
+    assert moved.active[shortening] < still.active[shortening]
+    assert moved.damping[shortening] < 0.0
+
+
+def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
+    write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
+    program = (
+        "from dynamics.musculoskeletal import MarkerSettings, follow_markers\n"
+        f"follow_markers({PENDULUM!r}, {str(tmp_path / 'pendulum.trc')!r}, {SETTINGS!r})\n"
+    )
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=empty, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert [*empty.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_memory_stays_flat_over_ten_cycles(walker):
+    def cycle():
+        q = walker.defaults.copy()
+        for k in range(60):
+            q[walker.coordinates.index("knee_flex_r")] = 0.01 * k
+            walker.set(0.0, q, np.zeros_like(q))
+            walker.set_tensions(np.full(len(walker.muscles.names), 10.0))
+            walker.needed_forces(np.zeros_like(q))
+            walker.arms()
+            walker.ligament_paths()
+            walker.mass()
+            walker.contractions(0.0, q, np.zeros_like(q))
+
+    sizes = []
+    for _ in range(10):
+        cycle()
+        sizes.append(resident_bytes())
+    assert sizes[-1] - sizes[1] < 4e6
+
+
+def resident_bytes():
+    status = Path("/proc/self/statm")
+    if not status.is_file():
+        pytest.skip("the resident memory of this system is unknown")
+    return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,188 @@
+"""Courses of coordinates, muscles and loads of forward simulations, and their settings."""
+
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.musculoskeletal import (
+    BodyForce,
+    Course,
+    ForwardSettings,
+    MuscleSet,
+    drive_muscles,
+    instants,
+    prescribe_motion,
+    read_forward_settings,
+    read_muscle_inputs,
+    read_prescribed,
+    write_external_loads,
+)
+from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from foundation.errors import InputError
+
+SYSTEM = SimpleNamespace(
+    coordinates=("flex", "ty", "other"),
+    rotational=(True, False, True),
+    defaults=np.array([0.1, 0.04, -0.3]),
+)
+MUSCLES = MuscleSet(
+    ("vas", "rec"), np.array([900.0, 700.0]), np.full(2, 0.1), np.array([[0.01] * 2, [1.0] * 2])
+)
+
+
+def constant(value):
+    return Course(np.zeros(1), np.array([value]))
+
+
+def test_a_course_holds_between_equal_points_and_does_not_overshoot():
+    course = Course.through(np.array([0.0, 0.5, 2.5]), np.array([0.0, 0.0, 90.0]), 0.01)
+    assert_allclose(course.time, np.linspace(0.0, 2.5, 251))
+    assert_allclose(course.values[:51], 0.0, atol=0)
+    assert (np.diff(course.values[50:]) > 0.0).all()
+    # A cubic of slope 0 at its start and 3/2 of the mean slope at its end, plus the pause's part.
+    part = np.array([0.25, 0.5, 1.0])
+    end_slope = (2.0 * 2.0 + 0.5) / 2.5
+    cubic = part**2 * (3.0 - end_slope) + part**3 * (end_slope - 2.0)
+    assert_allclose(course.at(0.5 + 2.0 * part), 90.0 * cubic, rtol=1e-12)
+    assert_allclose(course.at(np.array([-1.0, 9.0])), [0.0, 90.0])
+
+
+@pytest.mark.parametrize("at", [[0.0, 0.0], [1.0], [1.0, 0.5]])
+def test_a_course_without_increasing_times_is_refused(at):
+    with pytest.raises(InputError, match="increasing times"):
+        Course.through(np.array(at), np.array([1.0, 2.0]), 0.01)
+
+
+def test_prescribed_coordinates_follow_quintics_and_others_their_defaults():
+    time = np.linspace(0.0, 1.0, 21)
+    polynomial = np.polynomial.Polynomial([0.2, -1.0, 0.5, 2.0, -1.5, 0.3])
+    at = np.linspace(0.0, 1.0, 11)
+    motion = prescribe_motion(SYSTEM, {"flex": Course(time, polynomial(time))}, at)
+    assert_allclose(motion.values[:, 0], polynomial(at), atol=1e-12)
+    assert_allclose(motion.speeds[:, 0], polynomial.deriv()(at), atol=1e-10)
+    assert_allclose(motion.accelerations[:, 0], polynomial.deriv(2)(at), atol=1e-8)
+    assert_allclose(motion.values[:, 1:], np.tile(SYSTEM.defaults[1:], (11, 1)))
+    assert_allclose(motion.speeds[:, 1:], 0.0)
+
+
+def test_a_coordinate_rests_beyond_its_course():
+    course = Course(np.linspace(0.0, 1.0, 9), np.linspace(0.0, 2.0, 9))
+    motion = prescribe_motion(SYSTEM, {"ty": course}, np.array([0.5, 1.0, 1.5]))
+    assert_allclose(motion.values[:, 1], [1.0, 2.0, 2.0])
+    assert_allclose(motion.speeds[:, 1], [2.0, 2.0, 0.0], atol=1e-12)
+    assert_allclose(motion.resting.speeds, 0.0)
+
+
+def test_an_unknown_coordinate_is_refused():
+    with pytest.raises(InputError, match="found hip"):
+        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "in_degrees", "expected"),
+    [
+        ("flex", None, np.radians(90.0)),
+        ("/jointset/knee/flex", None, np.radians(90.0)),
+        ("/jointset/knee/flex/value", None, 90.0),
+        ("flex", False, 90.0),
+        ("/jointset/knee/flex/value", True, np.radians(90.0)),
+        ("ty", True, 90.0),
+    ],
+)
+def test_angles_have_the_unit_that_table_or_column_states(tmp_path, name, in_degrees, expected):
+    path = tmp_path / "prescribed.sto"
+    head = "" if in_degrees is None else f"inDegrees={'yes' if in_degrees else 'no'}\n"
+    path.write_text(f"{head}endheader\ntime\t{name}\n0\t90\n1\t90\n")
+    (course,) = read_prescribed(path, SYSTEM).values()
+    assert_allclose(course.values, expected)
+
+
+def test_a_table_without_coordinates_is_refused(tmp_path):
+    path = tmp_path / "prescribed.sto"
+    write_motion_table(path, MotionTable(("hip",), np.arange(2.0), np.zeros((2, 1)), True))
+    with pytest.raises(InputError, match="found hip"):
+        read_prescribed(path, SYSTEM)
+    with pytest.raises(InputError, match="no such file"):
+        read_prescribed(tmp_path / "none.sto", SYSTEM)
+
+
+def test_instants_span_the_courses():
+    courses = [constant(1.0), Course(np.array([0.2, 1.0]), np.zeros(2))]
+    assert_allclose(instants(courses, 0.2, None, None), [0.2, 0.4, 0.6, 0.8, 1.0])
+    assert_allclose(instants(courses, 0.5, 0.0, 1.2), [0.0, 0.5, 1.0])
+    with pytest.raises(InputError, match="start and stop"):
+        instants(courses[:1], 0.1, None, 1.0)
+    with pytest.raises(InputError, match="found 2 to 1 s"):
+        instants(courses, 0.1, 2.0, None)
+
+
+def test_muscles_have_their_courses_or_the_constant_activation(tmp_path):
+    path = tmp_path / "muscles.sto"
+    table = MotionTable(
+        ("vas_force", "rec_control"), np.arange(2.0), np.array([[0.0, 0.2], [500.0, 0.6]]), False
+    )
+    write_motion_table(path, table)
+    drive = drive_muscles(MUSCLES, read_muscle_inputs(path), 0.02, np.array([0.0, 0.5, 1.0]))
+    assert_allclose(drive.forces[:, 0], [0.0, 250.0, 500.0])
+    assert np.isnan(drive.forces[:, 1]).all()
+    assert_allclose(drive.activations[:, 1], [0.2, 0.4, 0.6])
+    assert_allclose(drive.activations[:, 0], 0.02)
+    with pytest.raises(InputError, match="sol_force"):
+        drive_muscles(MUSCLES, {"sol_force": constant(1.0)}, 0.02, np.zeros(2))
+    write_motion_table(path, MotionTable(("vas",), np.arange(2.0), np.zeros((2, 1)), False))
+    with pytest.raises(InputError, match="_activation"):
+        read_muscle_inputs(path)
+
+
+def test_external_loads_name_body_point_and_force(tmp_path):
+    force = tuple(Course(np.array([0.0, 1.0]), np.array([0.0, x])) for x in (100.0, 0.0, -4.0))
+    load = BodyForce("tibia", np.array([0.0, -0.1, 0.2]), force)
+    path = write_external_loads(tmp_path, {"pull": load}, np.array([0.0, 0.5, 1.0]))
+    element = ET.parse(path).getroot().find("ExternalLoads/objects/ExternalForce")
+    assert element.find("applied_to_body").text == "tibia"
+    table = read_motion_table(tmp_path / "external_loads.sto")
+    columns = [table.column(element.find("force_identifier").text + axis) for axis in "xyz"]
+    assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
+    points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
+    assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
+
+
+TOOL = """<OpenSimDocument Version="40000"><ForsimTool>
+<model_file>../knee.osim</model_file><start_time>-1</start_time><stop_time>2.5</stop_time>
+<report_time_step>0.02</report_time_step><constant_muscle_control>0.05</constant_muscle_control>
+<ignore_activation_dynamics>true</ignore_activation_dynamics>
+<unconstrained_coordinates>/jointset/knee/add /jointset/knee/ty</unconstrained_coordinates>
+<prescribed_coordinates_file>prescribed.sto</prescribed_coordinates_file>
+<actuator_input_file></actuator_input_file></ForsimTool></OpenSimDocument>"""
+
+
+def test_settings_of_the_tool_are_read(tmp_path):
+    path = tmp_path / "settings.xml"
+    path.write_text(TOOL)
+    settings, files, warnings = read_forward_settings(path)
+    assert settings == ForwardSettings(("add", "ty"), None, 2.5, 0.02, 0.05)
+    assert files.model == (tmp_path.parent / "knee.osim").resolve()
+    assert files.prescribed == (tmp_path / "prescribed.sto").resolve()
+    assert files.muscles is None
+    assert files.external_loads is None
+    assert [text.split(":")[0] for text in warnings] == ["settings.xml, ignore_tendon_compliance"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("ForsimTool", "COMAKTool", "expected settings of a ForsimTool, found COMAKTool"),
+        (">0.02<", ">fast<", "report_time_step: expected a number, found 'fast'"),
+        (">0.05<", ">1.5<", "activation"),
+        ("/jointset/knee/add /jointset/knee/ty", "", "coordinates that forces move"),
+        ("../knee.osim", "", "model_file"),
+    ],
+)
+def test_wrong_settings_of_the_tool_are_refused(tmp_path, before, after, told):
+    path = tmp_path / "settings.xml"
+    path.write_text(TOOL.replace(before, after))
+    with pytest.raises(InputError, match=told):
+        read_forward_settings(path)

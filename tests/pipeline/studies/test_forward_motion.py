@@ -1,0 +1,305 @@
+"""Forward simulations from file to page, and walks from markers: settings, files, refusals."""
+
+import builtins
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from studies import ROOT
+
+from dynamics.musculoskeletal import ConstraintFunctions, read_marker_settings
+from dynamics.musculoskeletal.wheel import opensim as wheel
+from dynamics.walking.motion_tables import read_motion_table
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError
+from pipeline.studies.forward_motions.schema import describe_forward
+from pipeline.studies.forward_motions.setup import prepare_forward
+from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
+from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
+from pipeline.studies.muscle_walks.settings import walk_settings
+from pipeline.studies.muscle_walks.walk import load_muscle_walk
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+CONFIGS = ROOT / "configs"
+JAM = "$KNEE_DATA/jam_comak_walking"
+IK = (
+    f'inverse_kinematics.settings="{JAM}/examples/walking/inputs/'
+    'comak_inverse_kinematics_settings.xml"',
+)
+FILES = {
+    *("config.toml", "forward.json", "forward.html", "model.osim"),
+    *("states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
+}
+
+
+@pytest.fixture(scope="module")
+def osim(knee_data):
+    if not (knee_data / "jam_comak_walking").is_dir():
+        pytest.skip("no folder jam_comak_walking: the tests need OpenSim-JAM's walking example")
+    return pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")
+
+
+@pytest.fixture(scope="module")
+def pulled(osim, undrawn_module, tmp_path_factory):
+    """Return the folder of the first instants of the laxity test, pulled at once."""
+    folder = tmp_path_factory.mktemp("forward") / "out"
+    sets = (
+        "forward.coordinates={}",
+        "forward.loads.anterior.at_s=[0.0]",
+        "forward.loads.anterior.force_N=[[100.0, 0.0, 0.0]]",
+        "forward.start_s=0.0",
+        "forward.stop_s=0.04",
+    )
+    words = [word for text in sets for word in ("--set", text)]
+    config = str(CONFIGS / "anterior_laxity.toml")
+    assert main(["forward", config, *words, "--out", str(folder), "--quiet"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["passive_flexion", "anterior_laxity"])
+def test_shipped_configurations_are_complete(name):
+    file = load_forward(CONFIGS / f"{name}.toml")
+    assert file.forward.name == name
+    assert len(file.forward.secondary) == 11
+
+
+def test_a_forward_simulation_writes_its_folder(pulled):
+    assert {path.name for path in pulled.iterdir()} - {".lock"} == FILES
+    summary = json.loads((pulled / "forward.json").read_text())
+    assert summary["instants"] == 5
+    assert summary["secondary"]["knee_tx_r"]["end"] > summary["secondary"]["knee_tx_r"]["start"]
+    page = (pulled / "forward.html").read_text()
+    assert "knee_tx_r" in page
+    assert "tf_contact" in page
+
+
+def test_states_play_in_opensim(osim, pulled):
+    model = osim.Model(str(pulled / "model.osim"))
+    model.initSystem()
+    table = osim.TimeSeriesTable(str(pulled / "states.sto"))
+    states = osim.StatesTrajectory.createFromStatesTable(model, table, True, True, True)
+    assert states.getSize() == 5
+    knee = model.getCoordinateSet().get("knee_tx_r")
+    played = [knee.getValue(states.get(k)) for k in range(5)]
+    shown = read_motion_table(pulled / "kinematics.mot").column("knee_tx_r")
+    assert_allclose(played, shown, atol=1e-12)
+
+
+def test_a_pull_is_what_contact_and_ligaments_bear(pulled):
+    forces, contact = (read_motion_table(pulled / n) for n in ("forces.sto", "contact.sto"))
+    assert (forces.values >= 0.0).all()
+    parts = [contact.column(f"tf_contact_{part}_force_y_N") for part in ("medial", "lateral")]
+    assert_allclose(sum(parts), contact.column("tf_contact_total_force_y_N"))
+
+
+def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
+    (tmp_path / "settings.xml").write_text(
+        "<D><ForsimTool><model_file>x.osim</model_file><constant_muscle_control>0.05"
+        "</constant_muscle_control><ignore_activation_dynamics>true</ignore_activation_dynamics>"
+        "<unconstrained_coordinates>/jointset/knee_r/knee_tx_r</unconstrained_coordinates>"
+        "</ForsimTool></D>"
+    )
+    sets = (
+        f'forward.settings="{tmp_path}/settings.xml"',
+        "forward.step_s=0.02",
+        "forward.activation=0.1",
+        'forward.kind="equilibrium"',
+    )
+    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    assert setup.settings.step == 0.02
+    assert setup.settings.activation == 0.1
+    assert len(setup.settings.secondary) == 11
+    assert_allclose(setup.plant.motion.speeds, 0.0)
+    assert_allclose(setup.drive.activations, 0.1)
+    assert [text.split(": ")[0] for text in setup.warnings] == [
+        "settings.xml, ignore_tendon_compliance"
+    ]
+    flexion = setup.plant.motion.values[:, setup.plant.motion.index(("knee_flex_r",))[0]]
+    assert_allclose(np.degrees(flexion[[0, 25, -1]]), [0.0, 0.0, 90.0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("forward.coordinates.hip_x.deg=[1.0]", "forward.coordinates.hip_x: expected a coordinate"),
+        ("forward.coordinates.knee_flex_r={m=[1.0]}", "expected values in deg, found m"),
+        ('forward.secondary=["knee_x"]', "found knee_x"),
+        ('forward.external_loads="none.xml"', "none.xml: no such file"),
+        ('forward.prescribed="none.sto"', "none.sto: no such file"),
+        ('forward.over="hip_x"', "found hip_x"),
+    ],
+)
+def test_wrong_names_are_refused(osim, override, told, tmp_path):
+    file = load_forward(
+        CONFIGS / "passive_flexion.toml", ("forward.stop_s=0.01", "forward.start_s=0.0", override)
+    )
+    with pytest.raises(ValueError, match=told):
+        simulate_forward_motion(file, tmp_path / "out", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("forward.coordinates.knee_flex_r.m=[0.1]", "either deg or m"),
+        ("forward.coordinates.knee_flex_r.deg=[0.1]", "a value for each instant"),
+        ("forward.activation=1.5", "forward.activation"),
+        ('forward.loads.pull={body="b", at_s=[0.0, 1.0], force_N=[[1.0, 0.0, 0.0]]}', "a force"),
+        ('forward.kind="static"', "dynamic"),
+        ("forward.speed=1", "unknown key"),
+    ],
+)
+def test_wrong_keys_are_refused(override, told):
+    with pytest.raises(ConfigError, match=told):
+        load_forward(CONFIGS / "passive_flexion.toml", (override,))
+
+
+def test_a_simulation_without_coordinates_is_refused(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('[forward]\nmodel = "knee.osim"\n')
+    with pytest.raises(ConfigError, match=r"a file of settings, or forward\.secondary"):
+        load_forward(path)
+
+
+def test_every_key_is_described():
+    text = describe_forward()
+    assert "## [forward.coordinates]" in text
+    assert "`force_N`" in text
+
+
+@pytest.fixture
+def no_opensim(monkeypatch):
+    """Let the import of OpenSim fail."""
+    known = builtins.__import__
+
+    def absent(name, *rest, **more):
+        if name.partition(".")[0] == "opensim":
+            raise ImportError("No module named 'opensim'")
+        return known(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.setattr("importlib.import_module", lambda name: absent(name))
+    wheel.cache_clear()
+    yield
+    wheel.cache_clear()
+
+
+@pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
+def test_commands_say_what_to_install(no_opensim, knee_data, command, tmp_path, capsys):
+    if not (knee_data / "jam_comak_walking").is_dir():
+        pytest.skip("no folder jam_comak_walking: the test needs OpenSim-JAM's walking example")
+    out = tmp_path / "out"
+    assert main([*command.split(), "--out", str(out), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert told.count('pip install "knee-contact[opensim]"') == 1
+    assert not out.exists()
+
+
+def test_a_walk_from_markers_needs_no_motion(tmp_path):
+    path = tmp_path / "own.toml"
+    lines = [
+        *("[walk]", 'model = "knee.osim"', "[comak]", 'primary = ["hip"]', "[comak.secondary]"),
+        *("tx = 1.0", "[inverse_kinematics]", 'markers = "walk.trc"', 'coupled = "flex"'),
+    ]
+    path.write_text("\n".join(lines))
+    assert load_muscle_walk(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
+    path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
+    with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
+        load_muscle_walk(path)
+    path.write_text("\n".join(lines[:6]))
+    with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
+        load_muscle_walk(path)
+
+
+def test_a_walk_without_markers_keeps_its_motion(tmp_path):
+    file = load_muscle_walk(CONFIGS / "comak_walking.toml")
+    assert with_motion(file, tmp_path) is file
+    with pytest.raises(ValueError, match="section with markers"):
+        motion_of_walk(file, tmp_path)
+
+
+def test_fibre_forces_are_an_option_of_comak(knee_data):
+    if not (knee_data / "jam_comak_walking").is_dir():
+        pytest.skip("no folder jam_comak_walking: the test needs OpenSim-JAM's walking example")
+    config = CONFIGS / "comak_walking.toml"
+    assert not walk_settings(load_muscle_walk(config))[0].fibre_forces
+    file = load_muscle_walk(config, ("comak.fibre_forces=true",))
+    assert walk_settings(file)[0].fibre_forces
+
+
+def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
+    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
+    functions = folder / "secondary_coordinate_constraint_functions.xml"
+    sets = (
+        *IK,
+        f'inverse_kinematics.functions="{functions}"',
+        "inverse_kinematics.start_s=1.4",
+        "inverse_kinematics.stop_s=1.42",
+    )
+    file = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
+    }
+    assert file.walk.motion == str(tmp_path / "ik.mot")
+    motion = read_motion_table(file.walk.motion)
+    assert_allclose(motion.time, [1.4, 1.405, 1.41, 1.415, 1.42], atol=1e-9)
+    known = ConstraintFunctions.read(functions, "knee_flex_r")
+    expected = known(np.radians(motion.column("knee_flex_r")))
+    for name, values in zip(known.secondary, expected.T, strict=True):
+        angle = name.endswith(("add_r", "rot_r", "flex_r", "tilt_r"))
+        shown = np.degrees(values) if angle else values
+        assert_allclose(motion.column(name), shown, atol=1e-3 if angle else 1e-5)
+    errors = read_motion_table(tmp_path / "marker_errors.sto")
+    assert errors.column("marker_error_RMS").max() < 0.02
+
+
+def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
+    """The motion that OpenSim-JAM ships does not lie on its constraint functions."""
+    sets = (
+        *IK,
+        "inverse_kinematics.constrained=false",
+        "inverse_kinematics.start_s=1.4",
+        "inverse_kinematics.stop_s=1.45",
+    )
+    file = load_muscle_walk(CONFIGS / "comak_walking.toml", sets)
+    motion = read_motion_table(motion_of_walk(file, tmp_path))
+    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
+    known = read_motion_table(folder / "overground_17_ik.mot")
+    rows = np.searchsorted(known.time, motion.time - 1e-6)
+    for name in ("pelvis_tilt", "hip_flex_r", "knee_flex_r", "knee_add_r"):
+        off = np.abs(motion.column(name) - known.column(name)[rows])
+        assert np.median(off) < 0.5, name
+
+
+@pytest.mark.slow
+def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
+    from dataclasses import replace
+    from pathlib import Path
+
+    from dynamics.musculoskeletal import OpenSimSystem, OsimModel, passive_functions
+    from pipeline.config.data_folder import data_file
+    from pipeline.originals.articular_contacts import articular_contacts
+
+    walk = load_muscle_walk(CONFIGS / "comak_walking.toml").walk
+    model = OsimModel(data_file(walk.model))
+    meshes = {name: Path(data_file(path)) for name, path in walk.meshes.items()}
+    examples = knee_data / "jam_comak_walking/examples/walking"
+    _, sweep, _ = read_marker_settings(examples / "inputs/comak_inverse_kinematics_settings.xml")
+    # The first half of the parabola: 27.5 degrees in 1.5 s.
+    sweep = replace(sweep, stop=0.25 * sweep.stop, seconds=0.5 * sweep.seconds)
+    found = passive_functions(
+        OpenSimSystem(model.without_contact(single_wraps_slide=True)),
+        articular_contacts(model, meshes=meshes, surface="flat"),
+        sweep,
+    )
+    folder = examples / "results/comak-inverse-kinematics"
+    known = ConstraintFunctions.read(
+        folder / "secondary_coordinate_constraint_functions.xml", "knee_flex_r"
+    )
+    at = np.linspace(0.0, sweep.stop, 50)
+    angle = [name.endswith(("add_r", "rot_r", "flex_r", "tilt_r")) for name in found.secondary]
+    factors = np.where(angle, 180.0 / np.pi, 1e3)
+    off = np.abs(found(at) - known(at)) * factors
+    # Both splines have few points about 25 degrees; deg and mm.
+    assert off.max() < 0.2
+    assert np.median(off) < 0.02

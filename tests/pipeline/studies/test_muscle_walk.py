@@ -1,0 +1,324 @@
+"""Walks of OpenSim models: OpenSim-JAM's example, files and page of a walk, replays, studies."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from studies import ROOT
+
+from dynamics.musculoskeletal import RecordedPlant
+from dynamics.walking import read_motion_table
+from foundation.errors import InputError
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import prepare_walk
+from pipeline.studies.muscle_walks.study import replayed
+from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
+from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
+
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_data", "wheel")]
+SHIPPED = ROOT / "configs" / "comak_walking.toml"
+#: OpenSim-JAM's example: plane triangles.
+AS_JAM = ("walk.surface=flat",)
+FILES = {
+    *("config.toml", "states.sto", "kinematics.mot", "forces.sto", "contact.sto", "frames.csv"),
+    *("model.osim", "plant.npz", "walk.json", "walk.html"),
+}
+DEGREE = np.pi / 180.0
+
+
+@pytest.fixture(scope="module")
+def jam_data(knee_data):
+    if not (knee_data / "jam_comak_walking").is_dir():
+        pytest.skip("no folder jam_comak_walking: the tests need OpenSim-JAM's walking example")
+    return knee_data / "jam_comak_walking"
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")
+
+
+@pytest.fixture(scope="module")
+def example(jam_data, wheel):
+    """Return OpenSim-JAM's example from its own settling: the setup and the result."""
+    setup = prepare_walk(load_muscle_walk(SHIPPED, AS_JAM))
+    return setup, setup.comak.run(setup.first_values())
+
+
+@pytest.fixture(scope="module")
+def done(jam_data, wheel, tmp_path_factory):
+    """Return the folder of the first frames of the example; not to be written to."""
+    folder = tmp_path_factory.mktemp("walk") / "out"
+    changes = [f"--set={key}" for key in (*AS_JAM, "comak.stop_s=1.24")]
+    assert main(["walk", str(SHIPPED), *changes, "--out", str(folder), "--quiet"]) == 0
+    return folder
+
+
+def reference(jam_data, name, columns):
+    """Return columns (N, K) of a result of OpenSim-JAM, by the ends of their names."""
+    table = read_motion_table(jam_data / "examples/walking/results/comak" / name)
+    places = [next(k for k, n in enumerate(table.names) if n.endswith(c)) for c in columns]
+    return table.values[:, places]
+
+
+def test_the_example_of_jam_is_reproduced(example, jam_data):
+    setup, result = example
+    motion = setup.plant.motion
+    assert len(result.time) == 112
+    assert not result.flags
+    assert (result.errors < 1.0).all()
+    names = [f"/{name}/value" for name in result.secondary]
+    theirs = reference(jam_data, "walking_states.sto", names)
+    rotational = np.array(motion.rotational)[motion.index(result.secondary)]
+    apart = np.abs(result.values - theirs) / np.where(rotational, DEGREE, 1e-3)
+    assert np.median(apart.max(axis=1)) <= 0.02
+    assert np.quantile(apart.max(axis=1), 0.95) <= 0.15
+    activations = reference(
+        jam_data, "walking_activation.sto", [f"/{name}" for name in result.muscles]
+    )
+    assert np.median(np.abs(result.activations - activations).max(axis=1)) <= 1e-3
+    contacts = setup.comak.contacts
+    forces = np.array([f[0].force for f in result.loads])
+    at_theirs = np.array([contacts.at(k, row).loads[0].force for k, row in enumerate(theirs)])
+    away = np.linalg.norm(forces - at_theirs, axis=1) / (setup.model.mass * 9.80665)
+    assert np.quantile(away, 0.95) <= 0.005
+    assert away.max() <= 0.01
+    reserves = reference(jam_data, "walking_force.sto", [f"{name}_reserve" for name in result.free])
+    volumes = 1e6 * setup.plant.muscles.volumes()
+    cost = (volumes * activations**2).sum(axis=1) + 1e3 * (reserves**2).sum(axis=1)
+    assert (result.costs <= 1.005 * cost).all()
+
+
+def test_a_walk_writes_its_folder(done):
+    assert {path.name for path in done.iterdir()} == FILES
+    summary = json.loads((done / "walk.json").read_text())
+    assert summary["frames"] == summary["converged"] == 4
+    assert summary["mass_kg"] == pytest.approx(62.0)
+    assert set(summary["contact"]) == {"tf_contact", "pf_contact"}
+    assert set(summary["contact"]["tf_contact"]) == {"total", "medial", "lateral"}
+    assert set(summary["contact"]["pf_contact"]) == {"total"}
+    assert 0.5 < summary["contact"]["tf_contact"]["total"]["peak_BW"] < 4.0
+    assert not summary["flags"]
+    page = (done / "walk.html").read_text()
+    for word in ("tf_contact", "4 of 4", "knee_add_r", "PCLal", "Resolved walk"):
+        assert word in page
+    assert not re.search(r"\bnan\b", page.lower())
+    frames = pd.read_csv(done / "frames.csv")
+    assert frames.converged.all()
+    assert_allclose(frames.time_s, [1.21, 1.22, 1.23, 1.24])
+
+
+def test_opensim_plays_the_states(done):
+    import opensim
+
+    model = opensim.Model(str(done / "model.osim"))
+    storage = opensim.Storage(str(done / "states.sto"))
+    assert storage.getSize() == 4
+    labels = storage.getColumnLabels()
+    names = [labels.get(k) for k in range(1, labels.getSize())]
+    model.initSystem()
+    known = model.getStateVariableNames()
+    known = {known.get(k) for k in range(known.getSize())}
+    assert {n for n in names if n.endswith(("value", "speed", "activation"))} <= known
+    table = read_motion_table(done / "states.sto")
+    kinematics = read_motion_table(done / "kinematics.mot")
+    flexion = table.column("/jointset/knee_r/knee_flex_r/value")
+    assert_allclose(flexion, kinematics.angle("knee_flex_r"), rtol=1e-12)
+    height = table.column("/jointset/knee_r/knee_ty_r/value")
+    assert_allclose(height, kinematics.column("knee_ty_r"), rtol=1e-12)
+
+
+def test_forces_of_the_tables_agree(done):
+    contact = read_motion_table(done / "contact.sto")
+    parts = [contact.column(f"tf_contact_{p}_force_y_N") for p in ("medial", "lateral")]
+    assert_allclose(contact.column("tf_contact_total_force_y_N"), sum(parts), rtol=1e-9)
+    forces = read_motion_table(done / "forces.sto")
+    states = read_motion_table(done / "states.sto")
+    record = RecordedPlant.load(done / "plant.npz")
+    for name, strongest in zip(record.muscles.names, record.muscles.max_force, strict=True):
+        activation = states.column(f"/forceset/{name}/activation")
+        assert_allclose(forces.column(name), strongest * activation, rtol=1e-12)
+
+
+def test_a_replay_is_the_walk(done, tmp_path):
+    out = tmp_path / "again"
+    arguments = ["walk", str(done / "config.toml"), "--out", str(out), "--quiet"]
+    assert main([*arguments, f"--set=walk.replay={done / 'plant.npz'}"]) == 0
+    assert {path.name for path in out.iterdir()} == FILES - {"plant.npz"}
+    one, other = (read_motion_table(f / "contact.sto").values for f in (done, out))
+    assert_allclose(other[:, :3], one[:, :3], atol=1.5)
+    one, other = (read_motion_table(f / "kinematics.mot").values for f in (done, out))
+    assert_allclose(other, one, atol=2e-3)
+
+
+def test_a_replay_needs_no_opensim(done, tmp_path, monkeypatch):
+    from dynamics.musculoskeletal import wheel as module
+
+    module.opensim.cache_clear()
+    monkeypatch.setitem(sys.modules, "opensim", None)
+    out = tmp_path / "again"
+    arguments = ["walk", str(done / "config.toml"), "--out", str(out), "--quiet"]
+    assert main([*arguments, f"--set=walk.replay={done / 'plant.npz'}"]) == 0
+    module.opensim.cache_clear()
+
+
+def test_without_opensim_the_command_says_what_to_install(tmp_path, monkeypatch, capsys):
+    from dynamics.musculoskeletal import wheel as module
+
+    module.opensim.cache_clear()
+    monkeypatch.setitem(sys.modules, "opensim", None)
+    assert main(["walk", str(SHIPPED), "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert 'pip install "knee-contact[opensim]"' in told
+    assert not (tmp_path / "out").exists()
+    module.opensim.cache_clear()
+
+
+def test_variations_change_what_they_name(done):
+    file = load_muscle_walk(done / "config.toml")
+    setup = replayed(file, str(done / "plant.npz"))
+    factors = walk_factors(setup)
+    start = setup.first_values()
+    nominal = setup.comak.run(start)
+    softer = varied_walk(setup, {"tf_contact_modulus_scale": 0.5})
+    loads = [s.contacts[0].evaluate(np.zeros(6)).loads for s in (setup, softer)]
+    assert_allclose(loads[1].wrench, 0.5 * loads[0].wrench, rtol=1e-12)
+    thicker = varied_walk(setup, {"tf_contact_thickness_scale": 2.0})
+    thick = thicker.contacts[0].evaluate(np.zeros(6)).loads
+    assert_allclose(thick.wrench, loads[1].wrench, rtol=1e-9)
+    stiff = varied_walk(setup, {"ligament_ACLpl_stiffness_scale": 2.0})
+    ratio = stiff.plant.ligaments.stiffness / setup.plant.ligaments.stiffness
+    chosen = [name.startswith("ACLpl") for name in setup.plant.ligaments.names]
+    assert_array_equal(ratio, np.where(chosen, 2.0, 1.0))
+    weak = varied_walk(setup, {"muscle_all_strength_scale": 0.8, "muscle_recfem_r_weight": 3.0})
+    assert_allclose(weak.plant.muscles.max_force, 0.8 * setup.plant.muscles.max_force)
+    assert weak.settings.muscle_weight(("recfem_r", "soleus_r"), 0.0).tolist() == [3.0, 1.0]
+    moved = varied_walk(setup, {"tf_contact_bed_up_mm": -0.1})
+    up = setup.contacts[0].pose(np.zeros(6)).translation
+    down = moved.contacts[0].pose(np.zeros(6)).translation
+    assert_allclose(down - up, [0.0, 1e-4, 0.0], atol=1e-15)
+    turned = varied_walk(setup, {"tf_contact_bed_about_forward_deg": 2.0})
+    assert abs(turned.contacts[0].pose(np.zeros(6)).adduction) == pytest.approx(2.0 * DEGREE)
+    result = turned.comak.run(start)
+    assert np.abs(result.values - nominal.values).max() > 1e-3
+    # Tilting the bed turns the tibia back: contact alone follows the surfaces.
+    assert not result.flags
+    assert all(factor.text for factor in factors.values())
+
+
+STUDY = """
+[study]
+name = "spread"
+walk = "{walk}"
+kind = "latin_hypercube"
+runs = 4
+workers = 1
+
+[[study.factor]]
+name = "ligament_all_stiffness_scale"
+distribution = "uniform"
+low = 0.8
+high = 1.2
+
+[[study.factor]]
+name = "tf_contact_modulus_scale"
+distribution = "lognormal"
+mean = 1.0
+sd = 0.2
+"""
+
+
+def test_a_study_varies_a_recorded_walk(done, tmp_path, capsys):
+    config = tmp_path / "study.toml"
+    config.write_text(STUDY.format(walk=done))
+    out = tmp_path / "out"
+    assert main(["study", str(config), "--out", str(out), "--quiet"]) == 0
+    runs = pd.read_parquet(out / "runs.parquet")
+    assert (runs.status == "ok").all()
+    assert (runs.flagged_instants == 0).all()
+    assert runs.tf_contact_total_peak_pressure_MPa.nunique() == 4
+    order = runs.sort_values("tf_contact_modulus_scale").tf_contact_total_peak_pressure_MPa
+    assert order.is_monotonic_increasing
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["model"] == "recorded walk"
+    assert summary["nominal"]["tf_contact_total_force_peak_BW"] > 0.5
+    assert "BW are body weights" in (out / "study.html").read_text()
+    assert "tf_contact force, peak" in capsys.readouterr().out
+
+
+def test_inputs_of_a_walk_are_listed_and_checked(done, tmp_path, capsys):
+    assert main(["study", "--factors", "--walk", str(done)]) == 0
+    told = capsys.readouterr().out
+    for name in ("ligament_PCLal_slack_scale", "muscle_soleus_r_weight", "pf_contact_target_up_mm"):
+        assert name in told
+    config = tmp_path / "study.toml"
+    text = STUDY.format(walk=done)
+    config.write_text(text.replace("tf_contact_modulus_scale", "tf_modulus_scale"))
+    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert "similar names are tf_contact_modulus_scale" in capsys.readouterr().err
+    config.write_text(STUDY.format(walk=tmp_path))
+    assert main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert "expected the folder of a walk" in capsys.readouterr().err
+
+
+def test_a_walk_needs_its_coordinates(tmp_path):
+    config = tmp_path / "walk.toml"
+    config.write_text('[walk]\nmodel = "m.osim"\n')
+    with pytest.raises(ConfigError, match=r"walk\.settings.*walk\.motion, comak\.primary"):
+        load_muscle_walk(config)
+
+
+def test_files_and_names_that_are_wrong_are_named(done, tmp_path, jam_data):
+    file = load_muscle_walk(SHIPPED)
+
+    def changed(**keys):
+        return MuscleWalkFile(walk=file.walk.model_copy(update=keys), comak=file.comak)
+
+    with pytest.raises(InputError, match=r"missing\.mot: no such file"):
+        prepare_walk(changed(motion=str(tmp_path / "missing.mot")))
+    with pytest.raises(InputError, match=r"missing\.npz: no such file"):
+        prepare_walk(changed(replay=str(tmp_path / "missing.npz")))
+    comak = file.comak.model_copy(update={"primary": ("hip_flex_r", "nonsense")})
+    with pytest.raises(InputError, match="nonsense"):
+        prepare_walk(replace_comak(file, comak))
+
+
+def replace_comak(file, comak):
+    return MuscleWalkFile(walk=file.walk, comak=comak)
+
+
+def test_weights_of_unknown_muscles_are_told(done):
+    file = load_muscle_walk(done / "config.toml")
+    weighted = file.comak.model_copy(update={"muscle_weights": {"nobody": 2.0}})
+    with pytest.warns(UserWarning, match="nobody"):
+        setup = replayed(replace_comak(file, weighted), str(done / "plant.npz"))
+    assert "nobody" in setup.warnings[0]
+
+
+def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path):
+    file = load_muscle_walk(done / "config.toml")
+    few = file.comak.model_copy(update={"iterations": 1, "tolerance": 1e-9})
+    walk = file.walk.model_copy(update={"replay": str(done / "plant.npz")})
+    summary = simulate_muscle_walk(MuscleWalkFile(walk=walk, comak=few), tmp_path, quiet=True)
+    assert summary["converged"] == 0
+    assert "1.21 s: not converged in 1 iterations" in summary["flags"][0]
+    assert not pd.read_csv(tmp_path / "frames.csv").converged.any()
+    page = (tmp_path / "walk.html").read_text()
+    assert "Read this first" in page
+    assert "1.21 s: not converged in 1 iterations" in page
+
+
+def test_settings_hold_for_a_changed_plant(example):
+    """The contact energy as part of the cost keeps the surfaces less apart: its weight acts."""
+    setup, result = example
+    assert setup.settings.contact_energy_weight == 0.0
+    with pytest.raises(InputError, match="tf_contact: expected the gradient of its energy"):
+        _ = replace(setup, settings=replace(setup.settings, contact_energy_weight=1.0)).comak
+    assert result.iterations.mean() < 5.0
