@@ -94,6 +94,20 @@ class ComakResult:
     outside: NDArray[np.bool_]
     flags: tuple[str, ...]
 
+    @property
+    def contact_flags(self) -> tuple[str, ...]:
+        """Flags of the contacts in the final poses, such as one outside a surrogate's domain.
+
+        Each begins with the instant and the name of the contact.
+        """
+        frames = zip(self.time.tolist(), self.loads, strict=True)
+        return tuple(
+            f"{time:g} s: {name}: {flag}"
+            for time, loads in frames
+            for name, own in zip(self.contacts, loads, strict=True)
+            for flag in own.flags
+        )
+
 
 def halfway(at: Solution, wanted: Solution) -> Solution:
     """Return the mean of two solutions: iterations that go to and fro between kinks end there."""

@@ -117,7 +117,7 @@ class JointContact:
     def _twists(self, motion: JointMotion, frame: Placement) -> FloatArray:
         """Return the twist (6, n) of the target per unit rate, frame of the bed [m/s, rad/s]."""
         arm = frame.origin - motion.placement.origin
-        velocity = motion.moving + np.cross(motion.turning, arm, axisa=0, axisc=0)
+        velocity = motion.moving + cross_matrix(arm).T @ motion.turning
         sign = -1.0 if self.bed_on_child else 1.0
         back = sign * frame.rotation.T
         return np.vstack([back @ velocity, back @ motion.turning])
@@ -129,11 +129,11 @@ class JointContact:
         force, moment = frame.rotation @ wrench[:3], frame.rotation @ wrench[3:]
         arm = frame.origin - motion.placement.origin
         axes = motion.turning
-        about_child = moment + np.cross(arm, force)
-        geometric = np.einsum("c,ckl->kl", about_child, motion.bending)
+        about_child = moment + cross_matrix(arm) @ force
+        geometric = np.tensordot(about_child, motion.bending, 1)
         if not self.bed_on_child:
             # The arm shortens as the child moves.
-            return geometric - np.cross(force, axes, axisa=0, axisb=0) @ motion.moving
+            return geometric - (cross_matrix(force) @ axes).T @ motion.moving
         # The wrench turns with the child, and the arm too.
         turned = axes.T @ cross_matrix(about_child).T @ axes
         moved = motion.moving.T @ cross_matrix(force).T @ axes

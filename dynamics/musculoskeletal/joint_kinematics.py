@@ -8,7 +8,7 @@ a bed fixed in the other one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
+from foundation.pose import cross_matrix
 
 
 class Placement(NamedTuple):
@@ -96,13 +97,25 @@ class JointKinematics:
     axes: FloatArray
     slopes: FloatArray
     offsets: FloatArray
+    #: Cross products with the axes of rotation (3, 3, 3), twice, and velocities (3, n).
+    _crosses: FloatArray = field(init=False, repr=False)
+    _squares: FloatArray = field(init=False, repr=False)
+    _moving: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self, axes=(6, 3), slopes=(6, len(self.coordinates)), offsets=(6,))
         length = np.linalg.norm(self.axes, axis=1)
         if not (length > 0.0).all():
             raise InputError(f"axes: expected axes with a length, found {self.axes.tolist()}")
-        object.__setattr__(self, "axes", self.axes / length[:, None])
+        axes = self.axes / length[:, None]
+        crosses = np.array([cross_matrix(axis) for axis in axes[:3]])
+        for name, value in (
+            ("axes", axes),
+            ("_crosses", crosses),
+            ("_squares", crosses @ crosses),
+            ("_moving", axes[3:].T @ self.slopes[3:]),
+        ):
+            object.__setattr__(self, name, value)
 
     def motion(self, values: FloatArray) -> JointMotion:
         """Return the motion of the child in the parent at coordinates (n,) [rad, m].
@@ -113,20 +126,23 @@ class JointKinematics:
             If the values are not n finite numbers.
         """
         q = check_array("coordinates", values, (len(self.coordinates),))
-        angles, displacements = np.split(self.slopes @ q + self.offsets, [3])
+        found = self.slopes @ q + self.offsets
+        # Rodrigues' formula: once for each joint and iteration, where objects would cost more.
+        sines, versines = np.sin(found[:3]), 1.0 - np.cos(found[:3])
         turned, rotation = np.empty((3, 3)), np.eye(3)
         for k in range(3):
             turned[:, k] = rotation @ self.axes[k]
-            rotation = rotation @ Rotation.from_rotvec(angles[k] * self.axes[k]).as_matrix()
+            rotation = rotation + rotation @ (
+                sines[k] * self._crosses[k] + versines[k] * self._squares[k]
+            )
         bending = np.zeros((3, 3, 3))
-        for inner in range(3):
-            for outer in range(inner):
-                # An axis turns with the rotations before it in the sequence.
-                bending[:, inner, outer] = np.cross(turned[:, outer], turned[:, inner])
+        # An axis turns with the rotations before it in the sequence.
+        bending[:, 1, 0] = cross_matrix(turned[:, 0]) @ turned[:, 1]
+        bending[:, 2, :2] = (cross_matrix(turned[:, 2]).T @ turned)[:, :2]
         slopes = self.slopes[:3]
         return JointMotion(
-            Placement(rotation, displacements @ self.axes[3:]),
+            Placement(rotation, found[3:] @ self.axes[3:]),
             turned @ slopes,
-            self.axes[3:].T @ self.slopes[3:],
-            np.einsum("cij,ik,jl->ckl", bending, slopes, slopes),
+            self._moving,
+            slopes.T @ bending @ slopes,
         )

@@ -11,6 +11,7 @@ from foundation.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Range, Section
 
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
+MOTION_COLUMNS = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
 
 
@@ -48,6 +49,41 @@ class PathConfig(Section):
         return self
 
 
+class MotionConfig(Section):
+    """Motion that most samples lie near: poses in the order of time, inside the box of [space].
+
+    Samples are drawn evenly along the straight lines between consecutive poses, and about these
+    lines by a triangular distribution of each coordinate, up to a margin.
+    """
+
+    flexion_deg: tuple[Finite, ...] = Field(description="flexion of each pose")
+    adduction_deg: tuple[Finite, ...] = Field(description="as flexion_deg")
+    rotation_deg: tuple[Finite, ...] = Field(description="as flexion_deg")
+    anterior_mm: tuple[Finite, ...] = Field(description="as flexion_deg")
+    lateral_mm: tuple[Finite, ...] = Field(description="as flexion_deg")
+    margin_deg: Positive = Field(2.0, description="half width of the margin of the three angles")
+    margin_mm: Positive = Field(2.0, description="half width of the margin of the two lengths")
+    part: float = Field(
+        0.85,
+        gt=0.0,
+        le=1.0,
+        description="part of the samples that lie near the motion; the others fill the box",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        count = len(self.flexion_deg)
+        if count < 2:
+            raise InputError(f"flexion_deg: expected two or more poses of a motion, found {count}")
+        for name in MOTION_COLUMNS[1:]:
+            if len(getattr(self, name)) != count:
+                raise InputError(
+                    f"{name}: expected one value per flexion_deg ({count}), found "
+                    f"{len(getattr(self, name))}"
+                )
+        return self
+
+
 class SpaceConfig(Section):
     """Sample space: a box about the reference path."""
 
@@ -58,6 +94,7 @@ class SpaceConfig(Section):
     lateral_mm: Positive = Field(0.6, description="half width about the path")
     load_N: Range = Field((2.0, 3000.0), description="axial load of one compartment")
     path: PathConfig = Field(default_factory=PathConfig)
+    motion: MotionConfig | None = Field(None, description="motion that most samples lie near")
 
     @model_validator(mode="after")
     def _load_positive(self) -> Self:

@@ -21,6 +21,7 @@ from pipeline.config.knee_schema import LayerConfig as LayerConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
 from pipeline.config.sampling_schema import DesignConfig as DesignConfig
 from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
+from pipeline.config.sampling_schema import MotionConfig as MotionConfig
 from pipeline.config.sampling_schema import PathConfig as PathConfig
 from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
 from pipeline.config.schema_base import Section, describe_section

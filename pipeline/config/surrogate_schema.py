@@ -90,6 +90,11 @@ class SurrogateConfig(Section):
     reference_load_N: Positive = Field(
         40.0, description="reference load of load_stiffness (touch_stiffness uses first contact)"
     )
+    quantities_influence: Positive = Field(
+        1.0,
+        description="influence of contact area, pressures and centre of pressure on the fit of a "
+        "network over that of height, forces and moments: small where motion alone matters",
+    )
     touch_points: bool = Field(
         False, description="learn the height of first contact too (inverted, root)"
     )

@@ -26,6 +26,8 @@ from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMe
 
 #: Largest part of the triangles of a bed under which no bone is found.
 _NO_BONE = 0.2
+#: Least mean upward component of the normals of two plateaus [1].
+_UPWARDS = 0.5
 
 
 class StoredEnergy:
@@ -131,10 +133,8 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels (F,) and names of the compartments of a bed."""
-    normal = bed.areas @ bed.normals
-    if (
-        normal[1] > 0.0 and int(np.abs(normal).argmax()) == 1
-    ):  # Other beds, such as a patella, have no plateaus.
+    upward = float(bed.areas @ bed.normals[:, 1]) / float(bed.areas.sum())
+    if upward > _UPWARDS:  # Other beds, such as a patella that faces backwards, have no plateaus.
         with suppress(MeshError):
             return find_compartments(bed), COMPARTMENTS
     return np.zeros(len(bed.faces), dtype=np.int8), (name,)

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS
-from pipeline.config.schema import Config, DesignConfig, ValidationConfig
+from pipeline.config.schema import Config, DesignConfig, MotionConfig, ValidationConfig
 from pipeline.errors import StageError
+from pipeline.originals.samples_near_motion import dimensions, draw
 from pipeline.store.samples import POSE_COLUMNS, candidate_table
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -49,18 +50,23 @@ def generators(
 
 
 def choose_samples(
-    space: SampleSpace, design: DesignConfig, seed: int, names: Sequence[str] = COMPARTMENTS
+    space: SampleSpace,
+    design: DesignConfig,
+    seed: int,
+    names: Sequence[str] = COMPARTMENTS,
+    motion: MotionConfig | None = None,
 ) -> pd.DataFrame:
     """Stage a: draw m candidates per compartment and mark the n that are evaluated first.
 
-    Return a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
+    With a motion, most of them lie near the motion. Return a table with
+    `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
     """
     parts = []
     for name, generator in generators(seed, names):
-        unit = unit_design(design.kind, design.candidates, 6, generator)
+        unit = unit_design(design.kind, design.candidates, dimensions(motion), generator)
         first = np.zeros(len(unit), dtype=bool)
         first[first_subset(unit, design.first, kind=design.kind, rng=generator)] = True
-        drawn = candidate_table(*space.draw(unit, design.load_spread), name)
+        drawn = candidate_table(*draw(space, motion, unit, design.load_spread), name)
         parts.append(drawn.assign(first=first))
     return pd.concat(parts, ignore_index=True)
 
@@ -70,11 +76,12 @@ def held_out_samples(
     validation: ValidationConfig,
     candidates: pd.DataFrame,
     names: Sequence[str] = COMPARTMENTS,
+    motion: MotionConfig | None = None,
 ) -> pd.DataFrame:
     """Draw the held-out samples: a design of their own, with their own seed.
 
-    Points of `candidates`, the training design, are left out: two full factorials have common
-    points.
+    With a motion, most of them lie near the motion. Points of `candidates`, the training design,
+    are left out: two full factorials have common points.
 
     Raises
     ------
@@ -84,8 +91,8 @@ def held_out_samples(
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
     for name, generator in generators([validation.seed, _HELD_OUT], names):
-        unit = unit_design(validation.kind, validation.points, 6, generator)
-        drawn = candidate_table(*space.draw(unit, validation.load_spread), name)
+        unit = unit_design(validation.kind, validation.points, dimensions(motion), generator)
+        drawn = candidate_table(*draw(space, motion, unit, validation.load_spread), name)
         columns = [*POSE_COLUMNS, "load_N"]
         known = candidates.loc[candidates["compartment"] == name, columns]
         taken = set(map(tuple, known.to_numpy()))

@@ -73,13 +73,25 @@ class Knee:
 
     def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
         """Return the candidates of stage a, drawn from the sample space."""
-        return choose_samples(space, config.design, config.run.seed, config.knee.compartments)
+        return choose_samples(
+            space,
+            config.design,
+            config.run.seed,
+            config.knee.compartments,
+            config.space.motion,
+        )
 
     def held_out(
         self, space: SampleSpace, config: Config, candidates: pd.DataFrame
     ) -> pd.DataFrame:
         """Return the held-out samples, drawn from the sample space with a seed of their own."""
-        return held_out_samples(space, config.validation, candidates, config.knee.compartments)
+        return held_out_samples(
+            space,
+            config.validation,
+            candidates,
+            config.knee.compartments,
+            config.space.motion,
+        )
 
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""

@@ -35,8 +35,8 @@ from surrogates.sampling.space import SampleSpace
 
 #: Role of a sample at the reference load, which only some formulations learn.
 REFERENCE = "reference"
-#: Influence of the peak pressure on the fit of a network: the peak changes over shorter distances
-#: than the other outputs, and would have the largest error by far.
+#: Influence of the peak pressure on the fit of a network over that of other quantities: the peak
+#: changes over shorter distances, and would have the largest error by far.
 _PEAK_INFLUENCE = 4.0
 AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
 T = TypeVar("T")
@@ -201,4 +201,6 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int 
         return fit_family(family, inputs, outputs, chosen, rng, weights)
 
     joint = family == "network"
-    return Fitter(fit, joint, folds, _PEAK_INFLUENCE if joint else 1.0)
+    if not joint:
+        return Fitter(fit, folds=folds)
+    return Fitter(fit, joint, folds, _PEAK_INFLUENCE, settings.quantities_influence)

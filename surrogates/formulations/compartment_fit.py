@@ -2,9 +2,8 @@
 
 u are the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height,
 r = (F / F_max)^(1/p) the *root* of the axial load F and s = 2 r - 1. "power" and "direct" learn the
-loads; the other formulations learn F_x, F_z and the moments about the point over F besides, and are
-exactly zero out of contact. Contact area over r, peak and mean pressure over r^(p-1) and the centre
-of pressure from the point are learnt besides the loads.
+loads; the others learn F_x, F_z and the moments about the point over F besides, and are exactly
+zero out of contact. Area over r, pressures over r^(p-1) and centre from the point are learnt too.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from surrogates.sampling.space import SampleSpace
 
 #: Depths smaller than this part of the largest one say nothing of the secant stiffness.
 _LEAST_DEPTH = 2e-3
-#: Place of the peak pressure among the outputs of a joint fit, of every formulation.
-_PEAK = -5
+#: Places of the peak pressure and of all quantities in the outputs of every joint fit.
+_PEAK, _QUANTITIES = -5, slice(-6, None)
 
 
 class Fitter(NamedTuple):
@@ -39,20 +38,21 @@ class Fitter(NamedTuple):
     Parameters
     ----------
     fit : callable
-        Fits a regressor to inputs (N, d) and outputs (N, k) [any unit], with weights (N,) or None;
-        with weights (N, k) if `peak_influence` is not 1.
+        Fits a regressor to inputs (N, d), outputs (N, k) [any unit], weights (N,), (N, k) or None.
     joint : bool
         Whether one regressor takes all outputs, or each group of like outputs its own.
     folds : int
         Folds of a cross-validation by repeated fits, besides the fit's own check; 0 for none.
-    peak_influence : float
-        Influence of the peak pressure on a joint fit over that of any other output [1].
+    peak_influence, quantities_influence : float
+        Influence, on a joint fit, of the peak pressure over other quantities, and of all quantities
+        (area, pressures, centre of pressure) over the other outputs [1].
     """
 
     fit: Callable[[FloatArray, FloatArray, FloatArray | None], Fitted]
     joint: bool = False
     folds: int = 0
     peak_influence: float = 1.0
+    quantities_influence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -198,10 +198,11 @@ def _influences(
     fitter: Fitter, outputs: FloatArray, weights: FloatArray | None
 ) -> FloatArray | None:
     """Return the weights (N,) of the samples, or (N, k) of their outputs (N, k)."""
-    if not fitter.joint or fitter.peak_influence == 1.0:
+    if not fitter.joint or fitter.peak_influence == fitter.quantities_influence == 1.0:
         return weights
     influence = np.ones(outputs.shape[1])
-    influence[_PEAK] = fitter.peak_influence
+    influence[_QUANTITIES] = fitter.quantities_influence
+    influence[_PEAK] *= fitter.peak_influence
     return np.outer(np.ones(len(outputs)) if weights is None else weights, influence)
 
 

@@ -26,6 +26,7 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.settings import walk_settings
 
@@ -109,8 +110,10 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     Raises
     ------
     ConfigError, InputError
-        If a file is missing or cannot be used, OpenSim is needed and not installed, or settings,
-        motion and model do not agree.
+        If a file is missing or cannot be used, OpenSim is needed and not installed, settings,
+        motion and model do not agree, or a surrogate stands for another contact.
+    RunError
+        If a directory of a surrogate is not a finished run.
     """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
@@ -119,8 +122,10 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
+    runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
+    contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
-    setup = WalkSetup(model, settings, plant, springs, springs, seconds)
+    setup = WalkSetup(model, settings, plant, springs, contacts, seconds)
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
     return setup

@@ -125,6 +125,28 @@ def test_the_peak_pressure_has_more_influence_on_a_joint_fit(formulation, weight
     np.testing.assert_allclose(outputs[:, peak], learnt, rtol=1e-9)
 
 
+@pytest.mark.parametrize("formulation", ["inverted", "power"])
+def test_the_quantities_have_less_influence_on_a_joint_fit(formulation):
+    """Area, pressures and centre of pressure, which are the last six outputs."""
+    true = manufactured.truth(formulation)
+    samples = replace(true.samples(manufactured.design()), reference=None)
+    given = []
+
+    def fit(x, y, weights):
+        given.append((y, weights))
+        return manufactured.fitter().fit(x, y, None)
+
+    settings = manufactured.settings_of(true)
+    fitter = Fitter(fit, joint=True, peak_influence=4.0, quantities_influence=0.1)
+    fit_compartment(formulation, true.space, samples, fitter, settings)
+    ((outputs, found),) = given
+    np.testing.assert_allclose(found[0], [*[1.0] * 6, 0.1, 0.4, *[0.1] * 4])
+    root = (samples.loads[:, 1] / true.space.load[1]) ** 0.5
+    area = samples.loads[:, 6]
+    learnt = area / root if formulation == "inverted" else np.sqrt(area)
+    np.testing.assert_allclose(outputs[:, 6], learnt, rtol=1e-9)
+
+
 def test_a_regressor_without_outputs_evaluates_to_nothing():
     for inputs in (5, 6):
         assert no_outputs(inputs).predict(np.zeros((3, inputs))).shape == (3, 0)

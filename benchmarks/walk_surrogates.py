@@ -1,0 +1,160 @@
+"""Surrogates of articular contacts in a walk of muscles, beside the springs they stand for.
+
+`python -m benchmarks.walk_surrogates tf_contact=RUN pf_contact=RUN` solves the walking example of
+OpenSim-JAM (`$KNEE_DATA/jam_comak_walking`) by COMAK with springs on curved surfaces and with the
+surrogates of finished runs in their places, by OpenSim and by a recorded plant, and prints the
+differences of forces and secondary coordinates, and the processor times.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.timing import table
+from dynamics.musculoskeletal import (
+    Comak,
+    ComakResult,
+    CoordinateMotion,
+    JointContact,
+    OpenSimPlant,
+    Plant,
+    record_plant,
+)
+from foundation.checks import FloatArray
+from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.walk import load_muscle_walk
+
+_CONFIG = Path(__file__).resolve().parents[1] / "configs" / "comak_walking.toml"
+#: Body weight of the subject [N].
+_WEIGHT = 61.0 * 9.81
+
+
+class Solved(NamedTuple):
+    """A solution and its processor time [s]."""
+
+    result: ComakResult
+    seconds: float
+
+
+def solve(
+    setup: WalkSetup,
+    contacts: Sequence[JointContact],
+    start: FloatArray,
+    plant: Plant | None = None,
+) -> Solved:
+    """Return the solution of a walk with other contacts, and by another plant."""
+    comak = Comak(plant or setup.plant, contacts, setup.settings)
+    begin = process_time()
+    return Solved(comak.run(start), process_time() - begin)
+
+
+def force_rows(found: ComakResult, wanted: ComakResult) -> list[list[str]]:
+    """Return differences of the sizes of the contact forces, a row for each contact."""
+    sizes = [
+        np.array([[np.linalg.norm(loads.force) for loads in frame] for frame in result.loads])
+        for result in (found, wanted)
+    ]
+    apart, peak = sizes[0] - sizes[1], sizes[1].max(axis=0)
+    rms, largest = np.sqrt((apart**2).mean(axis=0)), np.abs(apart).max(axis=0)
+    return [
+        [name, f"{p:.0f}", f"{r:.2f}", f"{100 * r / _WEIGHT:.3f}", f"{100 * m / _WEIGHT:.3f}"]
+        for name, p, r, m in zip(found.contacts, peak, rms, largest, strict=True)
+    ]
+
+
+def coordinate_rows(
+    motion: CoordinateMotion, found: ComakResult, wanted: ComakResult
+) -> list[list[str]]:
+    """Return differences of the secondary coordinates, a row for each coordinate."""
+    rows = []
+    for k, name in enumerate(found.secondary):
+        angle = motion.rotational[motion.names.index(name)]
+        factor, unit = (180.0 / np.pi, "deg") if angle else (1e3, "mm")
+        apart = factor * (found.values[:, k] - wanted.values[:, k])
+        rms, largest = np.sqrt((apart**2).mean()), np.abs(apart).max()
+        rows.append([name, unit, f"{rms:.4f}", f"{largest:.4f}"])
+    return rows
+
+
+def time_row(name: str, solved: Solved) -> list[str]:
+    """Return processor time, mean iterations and flags of a solution."""
+    result = solved.result
+    return [
+        name,
+        f"{solved.seconds:.2f}",
+        f"{result.iterations.mean():.2f}",
+        f"{len(result.flags)}",
+    ]
+
+
+def motion_keys(
+    contact: JointContact, motion: CoordinateMotion, result: ComakResult, every: int
+) -> str:
+    """Return the keys of `[space.motion]`, poses `every` so many frames and the last."""
+    values = motion.values.copy()
+    values[:, motion.index(result.secondary)] = result.values
+    values = values[:, motion.index(contact.joint.coordinates)]
+    poses = np.array([contact.pose(row).array for row in values])
+    rows = np.unique(np.append(np.arange(0, len(poses), every), len(poses) - 1))
+    names = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
+    chosen = np.column_stack([np.degrees(poses[rows, :3]), 1e3 * poses[rows][:, [3, 5]]])
+    return "\n".join(
+        f"{name} = [{', '.join(f'{value:.2f}' for value in column)}]"
+        for name, column in zip(names, chosen.T, strict=True)
+    )
+
+
+def main() -> None:
+    """Print the motion of the contacts; with runs, differences and times of the surrogates too."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("runs", nargs="*", metavar="CONTACT=RUN")
+    parser.add_argument("--every", type=int, default=4, help="frames between printed poses")
+    chosen = parser.parse_args()
+    runs = dict(text.split("=", 1) for text in chosen.runs)
+    file = load_muscle_walk(_CONFIG)
+    file = file.model_copy(update={"walk": file.walk.model_copy(update={"surrogates": runs})})
+    with threadpool_limits(1):
+        begin = process_time()
+        setup = prepare_walk(file)
+        prepared = process_time() - begin
+        start = replace(setup, contacts=setup.springs).first_values()
+        springs = solve(setup, setup.springs, start)
+        for contact in setup.contacts:
+            keys = motion_keys(contact, setup.plant.motion, springs.result, chosen.every)
+            print(contact.name, keys, sep="\n", end="\n\n")
+        if runs:
+            print(f"prepared in {prepared:.1f} s of processor time", end="\n\n")
+            _compare(setup, springs, start)
+
+
+def _compare(setup: WalkSetup, springs: Solved, start: FloatArray) -> None:
+    assert isinstance(setup.plant, OpenSimPlant)  # the configuration replays no record
+    record = record_plant(setup.plant, springs.result, start, setup.settings)
+    # The first solution compiles what the surrogates need.
+    solve(setup, setup.contacts, start, record)
+    rows = {
+        "springs": springs,
+        "surrogates": solve(setup, setup.contacts, start),
+        "springs, replayed": solve(setup, setup.springs, start, record),
+        "surrogates, replayed": solve(setup, setup.contacts, start, record),
+    }
+    found, wanted = rows["surrogates"].result, springs.result
+    header = ["contact", "peak [N]", "RMS [N]", "RMS [% BW]", "largest [% BW]"]
+    print(table("Contact forces", header, force_rows(found, wanted)), end="\n\n")
+    header, motion = ["coordinate", "unit", "RMS", "largest"], setup.plant.motion
+    print(table("Secondary coordinates", header, coordinate_rows(motion, found, wanted)))
+    header = ["contacts", "processor time [s]", "iterations", "flags"]
+    print(end="\n")
+    print(table("Times", header, [time_row(name, solved) for name, solved in rows.items()]))
+
+
+if __name__ == "__main__":
+    main()

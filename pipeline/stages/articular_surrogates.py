@@ -1,0 +1,155 @@
+"""Trained surrogates in place of the springs of articular contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from dynamics.musculoskeletal import JointContact, Placement
+from dynamics.musculoskeletal.joint_contact import pose_of
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.errors import InputError
+from foundation.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.originals.articular_contacts import StoredEnergy
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.samples import OK, poses_of
+
+#: Largest distance between vertices of equal meshes [m].
+_APART = 1e-7
+#: Held-out poses at which forces are compared, and their largest difference [1].
+_POSES, _DIFFERENCE = 5, 1e-3
+
+
+def with_surrogates(
+    contacts: Sequence[JointContact], folders: Mapping[str, Path]
+) -> tuple[JointContact, ...]:
+    """Return contacts with trained surrogates in place of springs.
+
+    The frames of a run may be turned and moved against those of the model: placements follow from
+    the meshes, which must be the same. Poses and loads of a contact with a surrogate are those in
+    the frames of the run, generalised forces do not depend on frames.
+
+    Parameters
+    ----------
+    contacts : sequence of JointContact
+        Contacts with beds of springs, as of `articular_contacts`.
+    folders : mapping of str to Path
+        Run directories by the names of contacts; other contacts stay as they are.
+
+    Returns
+    -------
+    tuple of JointContact
+        The contacts, in the same order.
+
+    Raises
+    ------
+    InputError
+        If a contact is unknown, or a run has other meshes, compartments, surfaces or springs than
+        the contact.
+    RunError
+        If a directory is not a finished run.
+    """
+    names = [contact.name for contact in contacts]
+    unknown = [name for name in folders if name not in names]
+    if unknown:
+        raise InputError(
+            f"surrogates: expected contacts of the model ({', '.join(names)}), found "
+            f"{', '.join(unknown)}"
+        )
+    return tuple(
+        _replaced(contact, TrainedRun.open(Path(folders[contact.name])))
+        if contact.name in folders
+        else contact
+        for contact in contacts
+    )
+
+
+def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
+    """Return a contact with the surrogate of a run, whose original model is that of the contact."""
+    model, trained = contact.model, run.original.model
+    where = f"{contact.name}: {run.folder}"
+    if not isinstance(model, ElasticFoundation) or not isinstance(trained, ElasticFoundation):
+        raise InputError(f"{where}: expected a surrogate of springs in place of springs")
+    for name in ("surface", "conservative"):
+        wanted, found = getattr(model, name), getattr(trained, name)
+        if wanted != found:
+            raise InputError(
+                f"{where}: expected {name} = {wanted!r} as in the model, found {found!r}; train "
+                f"the surrogate with contact.{name} = {wanted!r}"
+            )
+    bed = _placement(trained.tibia, model.tibia, where)
+    target = _placement(trained.femur, model.femur, where)
+    if not np.array_equal(trained.compartments, model.compartments):
+        raise InputError(
+            f"{where}: expected the compartments of the model, "
+            f"{', '.join(model.compartment_names)}, with the same triangles, found "
+            f"{', '.join(trained.compartment_names)}; check knee.compartments"
+        )
+    _check_forces(model, run, bed, target, where)
+    return replace(
+        contact,
+        model=run.surrogate,
+        bed=contact.bed.after(bed),
+        target=contact.target.after(target),
+        energy=None if contact.energy is None else StoredEnergy(_conservative(trained)),
+    )
+
+
+def _placement(trained: TriangleMesh, mesh: TriangleMesh, where: str) -> Placement:
+    """Return the placement of the frame of a run's mesh in the frame of the same mesh."""
+    if not np.array_equal(trained.faces, mesh.faces):
+        raise InputError(
+            f"{where}: expected the {len(mesh.faces)} triangles of {mesh.name}, found other ones "
+            f"({len(trained.faces)} of {trained.name}); train the surrogate with the mesh of the "
+            "model"
+        )
+    middle, own = mesh.vertices.mean(axis=0), trained.vertices.mean(axis=0)
+    rotation = Rotation.align_vectors(mesh.vertices - middle, trained.vertices - own)[0].as_matrix()
+    placement = Placement(rotation, middle - rotation @ own)
+    placed = trained.vertices @ rotation.T + placement.origin
+    apart = np.linalg.norm(placed - mesh.vertices, axis=1).max()
+    if apart > _APART:
+        raise InputError(
+            f"{where}: expected the vertices of {mesh.name} in a turned or moved frame, found a "
+            f"vertex of {trained.name} {1e3 * apart:.3g} mm away; check the unit, the side and the "
+            "scale factors of the meshes"
+        )
+    return placement
+
+
+def _check_forces(
+    model: ElasticFoundation, run: TrainedRun, bed: Placement, target: Placement, where: str
+) -> None:
+    """Raise an error unless both beds of springs press equally."""
+    held_out = run.samples("heldout")
+    rows = held_out[held_out["status"] == OK].nlargest(_POSES, "force_y_N")
+    for pose in (Pose.from_array(row) for row in poses_of(rows)):
+        placed = Placement(pose.rotation_matrix, pose.translation)
+        there = pose_of(bed.after(placed).after(target.inverse))
+        wanted = float(np.linalg.norm(model.loads(there).force))
+        found = float(np.linalg.norm(run.contact.loads(pose).force))
+        if abs(found - wanted) > _DIFFERENCE * wanted:
+            raise InputError(
+                f"{where}: expected springs as stiff as in the model, found a force of "
+                f"{found:.4g} N where the model has {wanted:.4g} N; train the surrogate with the "
+                "law, moduli, Poisson's ratios and thicknesses of the model"
+            )
+
+
+def _conservative(bed: ElasticFoundation) -> ElasticFoundation:
+    """Return the bed whose loads are the gradient of its stored energy."""
+    return ElasticFoundation(
+        bed.femur,
+        bed.tibia,
+        bed.law,
+        surface=bed.surface,
+        conservative=True,
+        compartments=bed.compartments,
+        compartment_names=bed.compartment_names,
+        search_depth=bed.search_depth,
+    )

@@ -1,0 +1,129 @@
+"""Samples near a motion: where they lie, and how they are spread."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from foundation.errors import InputError
+from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
+from pipeline.originals.candidates import choose_samples, held_out_samples
+from pipeline.originals.samples_near_motion import dimensions, draw
+from pipeline.store.samples import poses_of
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+COLUMNS = [0, 1, 2, 3, 5]
+PER_UNIT = np.array([180.0 / np.pi] * 3 + [1e3] * 2)
+
+
+@pytest.fixture
+def space():
+    path = ReferencePath.through([0.0, 1.0], [[0.0, 0.0, 0.0, 0.03, 0.0], [0.1, 0, 0, 0.02, 0]])
+    return SampleSpace(path, np.array([0.0, 1.0]), np.array([0.2, 0.2, 0.02, 0.02]), (2.0, 900.0))
+
+
+def motion(**changes):
+    """Return a motion that flexes, and extends on another way."""
+    given = {
+        "flexion_deg": [10.0, 40.0, 10.0],
+        "adduction_deg": [0.0, 4.0, 4.0],
+        "rotation_deg": [-5.0, 5.0, 5.0],
+        "anterior_mm": [0.0, 8.0, 8.0],
+        "lateral_mm": [0.0, 0.0, 5.0],
+    }
+    margins = {"margin_deg": 1.5, "margin_mm": 1.0, "part": 1.0}
+    # As read from a file: lists become tuples.
+    return MotionConfig.model_validate_json(json.dumps(given | margins | changes))
+
+
+def cube(count, columns=7):
+    return np.random.default_rng(1).random((count, columns))
+
+
+def test_all_samples_of_a_motion_lie_within_its_margins(space):
+    """The distance from the line between two poses is at most the margin in every coordinate."""
+    poses, _ = draw(space, motion(), cube(400), 2.0)
+    given = motion()
+    knots = np.array([getattr(given, name) for name in type(given).model_fields if "_" in name][:5])
+    fine = np.linspace(0.0, 2.0, 2001)
+    line = np.column_stack([np.interp(fine, range(3), column) for column in knots])
+    apart = np.abs(PER_UNIT * poses[:, None, COLUMNS] - line) / [1.5, 1.5, 1.5, 1.0, 1.0]
+    nearest = apart.max(axis=2).min(axis=1)
+    assert nearest.max() < 1.02
+    # They fill the margin: offsets are spread in all coordinates.
+    assert np.median(nearest) > 0.3
+
+
+def test_offsets_have_a_triangular_distribution_about_the_pose(space):
+    """A motion that stays: half of the offsets are below 1 - sqrt(1/2) of the margin."""
+    still = {name: [2.0, 2.0] for name in ("adduction_deg", "rotation_deg", "lateral_mm")}
+    still |= {"flexion_deg": [20.0, 20.0], "anterior_mm": [3.0, 3.0]}
+    poses, _ = draw(space, motion(**still), cube(20000), 2.0)
+    offsets = PER_UNIT * poses[:, COLUMNS] - [20.0, 2.0, 2.0, 3.0, 2.0]
+    offsets /= [1.5, 1.5, 1.5, 1.0, 1.0]
+    assert np.abs(offsets.mean(axis=0)).max() < 0.01
+    middle = np.median(np.abs(offsets), axis=0)
+    np.testing.assert_allclose(middle, 1.0 - np.sqrt(0.5), rtol=0.0, atol=0.01)
+    np.testing.assert_allclose(offsets.std(axis=0), np.sqrt(1 / 6), rtol=0.02)
+
+
+def test_the_other_part_of_the_samples_fills_the_box(space):
+    unit = cube(4000)
+    poses, load = draw(space, motion(part=0.7), unit, 2.0)
+    far = unit[:, 0] >= 0.7
+    assert far.mean() == pytest.approx(0.3, abs=0.03)
+    wanted = unit[far, :6].copy()
+    wanted[:, 0] = (wanted[:, 0] - 0.7) / 0.3
+    expected, _ = space.draw(wanted, 2.0)
+    np.testing.assert_allclose(poses[far], expected, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(load, space.draw(unit[:, :6], 2.0)[1], rtol=1e-14)
+
+
+def test_samples_stay_in_the_box_at_the_height_of_the_path(space):
+    """Also near a motion at the border of the box, beyond which its margin reaches."""
+    poses, load = draw(space, motion(flexion_deg=[1, 30, 1], margin_deg=5.0), cube(2000), 2.0)
+    scaled, height = space.scaled(poses, load)
+    assert np.abs(scaled[:, :5]).max() <= 1.0 + 1e-12
+    assert (poses[:, 0] == 0.0).any()
+    np.testing.assert_allclose(height, 0.0, atol=1e-15)
+
+
+def test_without_a_motion_the_samples_are_those_of_the_box(space):
+    assert dimensions(None) == 6
+    unit = cube(50, 6)
+    for found, wanted in zip(draw(space, None, unit, 2.0), space.draw(unit, 2.0), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_candidates_and_held_out_samples_lie_near_the_motion(space):
+    near = motion(margin_deg=0.01, margin_mm=0.01)
+    design = DesignConfig(candidates=64, first=16)
+    chosen = choose_samples(space, design, 1, motion=near)
+    validation = ValidationConfig(points=32)
+    for table in (chosen, held_out_samples(space, validation, chosen, motion=near)):
+        flexion, adduction = np.degrees(poses_of(table)[:, :2].T)
+        # Up along the line from 0 to 4 degrees of adduction, down at 4 degrees.
+        up = np.abs(adduction - 4.0 * (flexion - 10.0) / 30.0) < 0.02
+        assert (up | (np.abs(adduction - 4.0) < 0.02)).all()
+        assert 0.2 < up.mean() < 0.8
+
+
+def test_a_pose_outside_the_box_is_refused(space):
+    with pytest.raises(InputError, match=r"space.motion: .*found pose 3 of 3 with lateral at 1.25"):
+        draw(space, motion(lateral_mm=[0.0, 0.0, 25.0]), cube(10), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lateral_mm": [0.0]}, "lateral_mm: expected one value per flexion_deg"),
+        ({"flexion_deg": [1.0]}, "two or more poses"),
+        ({"part": 0.0}, "part"),
+    ],
+)
+def test_faulty_motions_are_refused(changes, message):
+    with pytest.raises((InputError, ValidationError), match=message):
+        motion(**changes)

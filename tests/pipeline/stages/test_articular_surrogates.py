@@ -1,0 +1,143 @@
+"""Trained surrogates in place of the springs of joint contacts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from dynamics.musculoskeletal import JointContact, JointKinematics, Placement
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.errors import InputError
+from foundation.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.originals.articular_contacts import StoredEnergy
+from pipeline.stages.articular_surrogates import with_surrogates
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.samples import poses_of
+
+AXES = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+JOINT = JointKinematics(("flex", "add", "rot", "tx", "ty", "tz"), AXES, np.eye(6), np.zeros(6))
+#: Frames of the files of the meshes in the frames of the run: turned and moved, each on its own.
+BED = Placement.of(np.array([0.2, -0.5, 1.1]), np.array([0.01, 0.02, -0.03]))
+TARGET = Placement.of(np.array([-0.3, 0.4, 0.6]), np.array([-0.02, 0.01, 0.04]))
+
+
+@pytest.fixture(scope="module")
+def run(tiny_run):
+    return TrainedRun.open(tiny_run)
+
+
+def moved(mesh, placement, factor=1.0):
+    """Return a mesh in the frame that is placed in the frame of the mesh."""
+    vertices = (mesh.vertices - placement.origin) @ placement.rotation
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals @ placement.rotation
+    return TriangleMesh(factor * vertices, mesh.faces, mesh.name, normals)
+
+
+def springs(model, factor=1.0, **changes):
+    """Return the bed of a run over meshes that lie in other frames."""
+    given = {
+        "law": model.law,
+        "surface": model.surface,
+        "compartments": model.compartments,
+        "conservative": model.conservative,
+    } | changes
+    femur, tibia = moved(model.femur, TARGET), moved(model.tibia, BED, factor)
+    return ElasticFoundation(femur, tibia, given.pop("law"), **given)
+
+
+def contact_of(model, bed_on_child):
+    """Return a contact that lies in its joint as the frames of the run do in one another."""
+    return JointContact("knee", model, JOINT, BED, TARGET, bed_on_child)
+
+
+def coordinates(pose, bed_on_child):
+    """Return coordinates of the joint at which the target has a pose in the frame of the run."""
+    target = Placement(pose.rotation_matrix, pose.translation)
+    child = target.inverse if bed_on_child else target
+    return np.array([*Rotation.from_matrix(child.rotation).as_euler("ZXY"), *child.origin])
+
+
+@pytest.mark.parametrize("bed_on_child", [True, False])
+def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
+    """Forces on the joint are those of the surrogate in the joint of the run's own frames."""
+    contact = contact_of(springs(run.contact), bed_on_child)
+    (found,) = with_surrogates([contact], {"knee": tiny_run})
+    plain = JointContact("knee", run.surrogate, JOINT, bed_on_child=bed_on_child)
+    for row in poses_of(run.samples("heldout"))[:4]:
+        q = coordinates(Pose.from_array(row), bed_on_child)
+        np.testing.assert_allclose(found.pose(q).array, row, rtol=0.0, atol=1e-12)
+        here, wanted = found.evaluate(q), plain.evaluate(q)
+        scale = np.abs(wanted.forces).max()
+        np.testing.assert_allclose(here.forces, wanted.forces, rtol=0.0, atol=1e-7 * scale)
+        scale = np.abs(wanted.jacobian).max()
+        np.testing.assert_allclose(here.jacobian, wanted.jacobian, rtol=0.0, atol=1e-7 * scale)
+        assert np.linalg.norm(wanted.loads.force) > 1.0
+
+
+def test_the_energy_is_that_of_the_springs(run, tiny_run):
+    """Its gradient by the coordinates does not depend on the frames."""
+    model = springs(run.contact)
+    contact = contact_of(model, True)
+    energy = StoredEnergy(springs(run.contact, conservative=True))
+    contact = replace(contact, energy=energy)
+    (found,) = with_surrogates([contact], {"knee": tiny_run})
+    row = poses_of(run.samples("heldout"))[0]
+    q = coordinates(Pose.from_array(row), True)
+    wanted = contact.evaluate(q, energy=True).energy_gradient
+    assert np.abs(wanted).max() > 1.0
+    gradient = found.evaluate(q, energy=True).energy_gradient
+    np.testing.assert_allclose(gradient, wanted, rtol=0.0, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_contacts_without_a_run_stay(run, tiny_run):
+    knee, hip = contact_of(springs(run.contact), True), contact_of(springs(run.contact), True)
+    hip = replace(hip, name="hip")
+    found = with_surrogates([hip, knee], {"knee": tiny_run})
+    assert found[0] is hip
+    assert found[1].model.header == run.surrogate.header
+
+
+def softer(model):
+    return replace(model.law, youngs_modulus=0.9 * model.law.youngs_modulus)
+
+
+def one_compartment(model):
+    return np.zeros_like(model.compartments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (lambda m: {"surface": "flat"}, "knee: .*surface = 'flat'.*found 'curved'"),
+        (lambda m: {"conservative": True}, "knee: .*conservative = True"),
+        (lambda m: {"law": softer(m)}, "as stiff as in the model"),
+        (lambda m: {"factor": 1.01}, "mm away; check the unit"),
+        (
+            lambda m: {"compartments": one_compartment(m), "compartment_names": ("all",)},
+            "compartments of the model, all,",
+        ),
+    ],
+)
+def test_a_run_of_another_contact_is_refused(run, tiny_run, changes, message):
+    contact = contact_of(springs(run.contact, **changes(run.contact)), True)
+    with pytest.raises(InputError, match=message):
+        with_surrogates([contact], {"knee": tiny_run})
+
+
+def test_other_triangles_are_refused(run, tiny_run):
+    model = run.contact
+    fewer = TriangleMesh(model.tibia.vertices, model.tibia.faces[:-1], name="cut")
+    bed = ElasticFoundation(model.femur, fewer, model.law, compartments=model.compartments[:-1])
+    contact = JointContact("knee", bed, JOINT)
+    with pytest.raises(InputError, match=r"triangles of cut, found other ones"):
+        with_surrogates([contact], {"knee": tiny_run})
+
+
+def test_an_unknown_contact_is_refused(run, tiny_run):
+    contact = contact_of(springs(run.contact), True)
+    with pytest.raises(InputError, match=r"expected contacts of the model \(knee\), found hip"):
+        with_surrogates([contact], {"hip": tiny_run})
