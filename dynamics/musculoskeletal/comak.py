@@ -28,7 +28,7 @@ from foundation.errors import InputError, PoseError
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
-#: Iterations with whole steps; later steps are halved where muscles pull by their fibres.
+#: Iterations with whole steps; later steps are halved, which ends iterations to and fro.
 _PATIENCE = 12
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
@@ -153,7 +153,7 @@ class Comak:
             try:
                 state = state or self._state(frame, found)
                 wanted = self._stepped(frame, found, state, previous)
-                if self.settings.fibre_forces and iteration > _PATIENCE:
+                if iteration > _PATIENCE:
                     wanted = halfway(found, wanted)
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:

@@ -29,7 +29,7 @@ from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
     *("montecarlo", "sobol", "walking"),
-    *("comak_walking", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
+    *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
 }
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 

@@ -16,11 +16,15 @@ from studies import SMOKE
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.store.samples import StoreError, read_table, write_table
-from pipeline.studies.study import load_study
-from pipeline.studies.walks.walk import load_walk
+from pipeline.studies.any_study import load_any_study
+from pipeline.studies.any_walk import load_any_walk
 
 CONFIGS = SMOKE.parent
-READERS = {"smoke": load_config, "lenhart": load_config, "sobol": load_study, "walking": load_walk}
+READERS = {
+    **dict.fromkeys(("smoke", "lenhart"), load_config),
+    **dict.fromkeys(("sobol", "comak_montecarlo"), load_any_study),
+    **dict.fromkeys(("walking", "comak_walking", "comak_markers"), load_any_walk),
+}
 NUMBERS = st.floats() | st.sampled_from([-0.0, 5e-324, 1.7976931348623157e308])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
