@@ -88,7 +88,7 @@ class WalkSetup:
             return start
         with plant.system.unloaded():
             resting = OpenSimPlant(plant.system, _at_rest(plant.motion), (), plant.secondary)
-            # Springs settle: surrogates are trained near the walk, and settling may begin elsewhere.
+            # Surrogates are trained near the walk; settling may begin elsewhere.
             contacts = PlantContacts(resting, self.springs)
             return settle(contacts, start, threshold=self.settings.settle_threshold).values
 
