@@ -151,7 +151,10 @@ class Comak:
         state = None
         for iteration in range(1, self.settings.iterations + 1):
             try:
-                state = state or self._state(frame, found)
+                if state is None:
+                    state = self._state(frame, found)
+                    # Without an error at the start, the first step would never be shortened.
+                    found = found._replace(error=self._error(frame, found, state))
                 wanted = self._stepped(frame, found, state, previous)
                 if iteration > _PATIENCE:
                     wanted = halfway(found, wanted)

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import NonlinearConstraint, minimize
 
 from dynamics.musculoskeletal import Comak, MuscleWeight
+from dynamics.musculoskeletal.comak_solution import Solution
 from foundation.errors import InputError, PoseError
 from tests.dynamics.musculoskeletal.synthetic import MUSCLES, Spring, contact, record, settings
 
@@ -153,3 +154,17 @@ def test_settings_that_do_not_fit_are_refused():
         Comak(plant, [contact()], settings(reserve_forces=(("hip", 1.0),)))
     with pytest.raises(InputError, match="start"):
         Comak(plant, [contact()], settings()).run(np.zeros(3))
+
+
+@pytest.mark.parametrize("lifted", [1e-3, 2e-3, 3e-3, 5e-3])
+def test_surfaces_apart_are_brought_together(solved, lifted):
+    """Apart, the contact has hardly a stiffness: a whole first step overshoots by millimetres."""
+    comak, result = solved
+    before = Solution(
+        comak.plant.start, np.zeros(2), result.activations[0], np.zeros(3), 0.0, 0, ()
+    )
+    start = comak.plant.start + np.array([0.0, lifted])
+    found, flag = comak.solve(0, before, start=start)
+    assert not flag
+    assert found.iterations <= 12
+    assert_allclose(found.values, result.values[0], atol=1e-4)
