@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from dynamics.musculoskeletal.wheel import opensim
 from foundation.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
@@ -55,7 +56,9 @@ def simulate_muscle_walk(
     ignored = _without_effect(file)
     for text in ignored:
         warnings.warn(text, stacklevel=2)
-    if not from_markers:
+    if from_markers:
+        opensim()  # Without OpenSim, the files of an earlier walk stay.
+    else:
         setup = prepare_walk(file)  # Checks the input before files are written.
     check_own_folder(folder, "config.toml", "walk")
     with locked(folder, make=True):

@@ -172,12 +172,14 @@ def test_a_replay_needs_no_opensim(done, tmp_path, monkeypatch):
     module.opensim.cache_clear()
 
 
-def test_without_opensim_the_command_says_what_to_install(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["comak_walking", "comak_markers"])
+def test_without_opensim_the_command_says_what_to_install(name, tmp_path, monkeypatch, capsys):
     from dynamics.musculoskeletal import wheel as module
 
     module.opensim.cache_clear()
     monkeypatch.setitem(sys.modules, "opensim", None)
-    assert main(["walk", str(SHIPPED), "--out", str(tmp_path / "out")]) == 2
+    config = SHIPPED.with_stem(name)
+    assert main(["walk", str(config), "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert 'pip install "knee-contact[opensim]"' in told
     assert not (tmp_path / "out").exists()
