@@ -53,6 +53,7 @@ from dynamics.musculoskeletal.plant import (
     PlantForces,
 )
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
+from dynamics.musculoskeletal.plant_recording import record_plant
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
@@ -63,7 +64,7 @@ from dynamics.musculoskeletal.prescribed_motion import (
     read_prescribed,
     write_external_loads,
 )
-from dynamics.musculoskeletal.recorded_plant import RecordedPlant, record_plant
+from dynamics.musculoskeletal.recorded_plant import RecordedPlant
 from dynamics.musculoskeletal.settling import Settled, settle
 
 __all__ = [

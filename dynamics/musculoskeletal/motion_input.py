@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
@@ -22,8 +23,12 @@ from dynamics.walking.motion_tables import MotionTable, read_motion_table, write
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 
-#: Slack of the first and last instant, relative to the time step.
+#: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6
+#: Largest angle of a motion [rad].
+_LARGEST_ANGLE = 4.0 * np.pi
+#: Least number of rows of a quintic spline.
+_ROWS = 6
 
 
 def read_motion(
@@ -50,22 +55,26 @@ def read_motion(
     Raises
     ------
     InputError
-        If the file cannot be read, lacks a primary coordinate, or does not cover the time.
+        If the file cannot be read, lacks a primary coordinate, has angles that can only be degrees
+        but are stated as radians, or does not cover the time.
     """
     table = read_motion_table(path)
     columns = coordinate_columns(table, system.coordinates)
+    _check_unit(table, system, columns)
     missing = [name for name in settings.primary if name not in columns]
     if missing:
         raise InputError(
             f"{path}: expected columns of all primary coordinates, found none of "
             f"{', '.join(missing)}"
         )
+    if len(table.time) < _ROWS:
+        raise InputError(f"{path}: expected at least {_ROWS} rows, found {len(table.time)}")
     time, filtered = _filtered(_in_si(table, system, columns), settings)
+    chosen = _chosen(time, settings, str(path))
     values = np.zeros((len(time), len(system.coordinates)))
     for k, name in enumerate(system.coordinates):
         if name in columns:
             values[:, k] = filtered[:, columns[name]]
-    chosen = _chosen(time, settings, str(path))
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}
     for k, name in enumerate(system.coordinates):
@@ -93,6 +102,20 @@ def coordinate_columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict
     return columns
 
 
+def _check_unit(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> None:
+    """Raise an `InputError` if angles that are not stated as degrees turn too far for radians."""
+    if table.in_degrees:
+        return
+    for name, k in columns.items():
+        largest = float(np.abs(table.values[:, k]).max())
+        if system.rotational[system.coordinates.index(name)] and largest > _LARGEST_ANGLE:
+            raise InputError(
+                f"{table.source}, column {name}: expected radians, as the header has no "
+                f"inDegrees=yes, found {largest:.3g}; state inDegrees=yes in the header if the "
+                "angles are in degrees"
+            )
+
+
 def _in_si(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> MotionTable:
     """Return the table with angles in radians."""
     values = table.values.copy()
@@ -107,6 +130,7 @@ def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, 
     """Return instants and columns, resampled and filtered by OpenSim."""
     if settings.step is None and settings.lowpass is None:
         return table.time.copy(), table.values.copy()
+    _check_lowpass(table, settings)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motion.sto"
         write_motion_table(path, table)
@@ -121,18 +145,44 @@ def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, 
     return time, np.array([_numbers(row.getData(), len(table.names)) for row in rows])
 
 
+def _check_lowpass(table: MotionTable, settings: ComakSettings) -> None:
+    """Raise an `InputError` for a filter above half the sampling rate, with which motions blow up.
+
+    OpenSim refuses no frequency.
+    """
+    step = settings.step or float(np.diff(table.time).min())
+    highest = 0.5 / step
+    if settings.lowpass is not None and settings.lowpass >= (1.0 - _SLACK) * highest:
+        raise InputError(
+            f"lowpass: expected a frequency below {highest:g} Hz, half the sampling rate of "
+            f"steps of {step:g} s, found {settings.lowpass:g} Hz; set comak.lowpass_Hz or "
+            "comak.step_s"
+        )
+
+
 def _numbers(array: Any, count: int) -> list[float]:
     return [array.get(k) for k in range(count)]
 
 
-def _chosen(time: FloatArray, settings: ComakSettings, source: str) -> FloatArray:
+def _chosen(time: FloatArray, settings: ComakSettings, source: str) -> NDArray[np.bool_]:
     """Return which instants are between the first and the last one."""
+    if len(time) < _ROWS:
+        raise InputError(
+            f"{source}: expected at least {_ROWS} instants, found {len(time)}; choose a smaller "
+            "comak.step_s or a longer motion"
+        )
     slack = _SLACK * (time[1] - time[0])
     start = time[0] if settings.start is None else settings.start
     stop = time[-1] if settings.stop is None else settings.stop
-    if start < time[0] - slack or stop > time[-1] + slack or stop <= start:
+    if start < time[0] - slack or stop > time[-1] + slack:
         raise InputError(
             f"{source}: expected a motion from {start:g} to {stop:g} s, found {time[0]:g} to "
             f"{time[-1]:g} s"
         )
-    return (time >= start - slack) & (time <= stop + slack)
+    chosen: NDArray[np.bool_] = (time >= start - slack) & (time <= stop + slack)
+    if chosen.sum() < 2:
+        raise InputError(
+            f"{source}: expected at least two instants from comak.start_s to comak.stop_s, found "
+            f"{start:g} to {stop:g} s with steps of {time[1] - time[0]:g} s"
+        )
+    return chosen

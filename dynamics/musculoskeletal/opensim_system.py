@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.musculoskeletal.external_loads import check_external_loads
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
@@ -37,7 +38,8 @@ class OpenSimSystem:
     Raises
     ------
     InputError
-        If `opensim` is not installed, or OpenSim cannot load a file; its message is repeated.
+        If `opensim` is not installed, the external loads cannot be used, or OpenSim cannot load a
+        file; its message is repeated.
     """
 
     def __init__(self, model: str, external_loads: str | Path | None = None) -> None:
@@ -49,6 +51,7 @@ class OpenSimSystem:
                 self._model = osim.Model(str(path))
                 self._loads: list[Any] = []
                 if external_loads is not None:
+                    check_external_loads(external_loads)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
                     self._loads = [loads.get(k) for k in range(loads.getSize())]

@@ -37,7 +37,7 @@ class CoordinateMotion:
     Raises
     ------
     InputError
-        If the shapes do not agree, or a value is not finite.
+        If the shapes do not agree, a value is not finite, or time does not increase.
     """
 
     names: tuple[str, ...]
@@ -50,6 +50,8 @@ class CoordinateMotion:
     def __post_init__(self) -> None:
         shape = (len(check_array("time", self.time, (None,))), len(self.names))
         check_fields(self, time=(None,), values=shape, speeds=shape, accelerations=shape)
+        if (np.diff(self.time) <= 0.0).any():
+            raise InputError(f"time: expected increasing instants, found {self.time}")
 
     @property
     def step(self) -> float:
@@ -87,6 +89,11 @@ class MuscleSet:
         Optimal lengths of the fibres [m].
     bounds : (2, M) float64
         Least and largest activations [1].
+
+    Raises
+    ------
+    InputError
+        If a shape does not fit, a force is negative, or a length is not positive.
     """
 
     names: tuple[str, ...]
@@ -97,6 +104,8 @@ class MuscleSet:
     def __post_init__(self) -> None:
         count = len(self.names)
         check_fields(self, max_force=(count,), optimal_length=(count,), bounds=(2, count))
+        check_array("max_force", self.max_force, at_least=0.0, unit="N")
+        check_array("optimal_length", self.optimal_length, above=0.0, unit="m")
 
     def volumes(self, specific_tension: float = 350e3) -> FloatArray:
         """Return the volumes (M,) [m³] at a specific tension [Pa]."""

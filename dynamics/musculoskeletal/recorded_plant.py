@@ -19,10 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
-from dynamics.musculoskeletal.comak_solution import ComakResult
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.muscle_drive import length_derivatives
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, MuscleSet, PlantForces
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
@@ -88,6 +85,7 @@ _SHAPES = {
     **dict.fromkeys(("lengths", "rates"), "NL"),
     "ligament_arms": "NFL",
     "ligament_arm_columns": "NFLS",
+    "fibres": "N32M",
 }
 
 
@@ -119,11 +117,13 @@ class RecordedPlant:
         Secondary coordinates before the first frame [rad, m].
     settings : ComakSettings
         Settings of the recorded solution.
+    model : str
+        Digest of the model without its contact; empty in records of earlier versions.
 
     Raises
     ------
     InputError
-        If a shape does not fit or a number is not finite.
+        If a shape does not fit, a number is not finite, or a mass is not positive.
     """
 
     motion: CoordinateMotion
@@ -134,6 +134,7 @@ class RecordedPlant:
     frames: RecordedFrames
     start: FloatArray
     settings: ComakSettings
+    model: str = ""
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -147,10 +148,12 @@ class RecordedPlant:
             "S": len(self.secondary),
             "M": len(self.muscles.names),
             "L": len(self.ligaments.names),
+            **{"3": 3, "2": 2},
         }
         for name, axes in _SHAPES.items():
             shape = tuple(sizes[axis] for axis in axes)
             check_array(name, getattr(self.frames, name), shape)
+        check_array("mass", np.diagonal(self.frames.mass, axis1=1, axis2=2), above=0.0)
         check_array("start", self.start, (sizes["S"],))
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
@@ -172,8 +175,8 @@ class RecordedPlant:
         arms, tension, by_length = self._ligaments(frame, steps, rates)
         # A ligament shortens by its arm per unit of a coordinate.
         stretching = -(arms * by_length) @ arms[self._places].T
-        turning = _weighted(found.ligament_arm_columns[frame], tension)
-        pulling = _weighted(found.arm_columns[frame], tensions)
+        turning = weighted(found.ligament_arm_columns[frame], tension)
+        pulling = weighted(found.arm_columns[frame], tensions)
         return pulling + turning + stretching - found.columns[frame]
 
     def outside(self, values: FloatArray) -> NDArray[np.bool_]:
@@ -243,6 +246,7 @@ class RecordedPlant:
             secondary=self.secondary,
             start=self.start,
             settings=self.settings.to_json(),
+            model=self.model,
             muscle_names=muscles.names,
             ligament_names=ligaments.names,
             **{f"motion_{key}": getattr(motion, key) for key in _MOTION},
@@ -265,8 +269,12 @@ class RecordedPlant:
                 data = {key: stored[key] for key in stored.files}
         except FileNotFoundError as error:
             raise InputError(f"{path}: no such file; check the path of the record") from error
-        except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+        except (OSError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"{path}: expected a recorded plant, found {error}") from error
+        except (ValueError, AttributeError) as error:  # NumPy would advise to allow pickle.
+            raise InputError(
+                f"{path}: expected a recorded plant (plant.npz), found another or a damaged file"
+            ) from error
         if str(data.get("format")) != _FORMAT:
             raise InputError(f"{path}: expected {_FORMAT!r}, found {data.get('format')!r}")
 
@@ -289,10 +297,11 @@ class RecordedPlant:
                 RecordedFrames(**{key: data[key] for key in RecordedFrames._fields}),
                 data["start"],
                 ComakSettings.from_json(str(data["settings"])),
+                str(data.get("model", "")),
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error
-        except InputError as error:
+        except (InputError, TypeError) as error:
             raise InputError(f"{path}: {error}; record again") from error
 
 
@@ -301,97 +310,6 @@ _MUSCLES = ("max_force", "optimal_length", "bounds")
 _LIGAMENTS = ("stiffness", "slack_length", "transition_strain", "damping")
 
 
-def record_plant(
-    plant: OpenSimPlant, result: ComakResult, start: FloatArray, settings: ComakSettings
-) -> RecordedPlant:
-    """Record a plant along a solution.
-
-    Parameters
-    ----------
-    plant : OpenSimPlant
-        The plant.
-    result : ComakResult
-        The solution.
-    start : (S,) float64
-        Secondary coordinates before the first frame [rad, m].
-    settings : ComakSettings
-        Settings of the solution.
-
-    Returns
-    -------
-    RecordedPlant
-        The record, with the ligaments of the model.
-    """
-    rows = [_recorded_frame(plant, result, frame) for frame in range(len(result.time))]
-    frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
-    motion = _with_secondary(plant.motion, plant.secondary, result)
-    return RecordedPlant(
-        motion,
-        plant.free,
-        plant.secondary,
-        plant.muscles,
-        plant.system.ligaments,
-        frames,
-        start,
-        settings,
-    )
-
-
-def _fibres(
-    plant: OpenSimPlant, frame: int, values: FloatArray, speeds: FloatArray, arms: FloatArray
-) -> FloatArray:
-    """Return active and passive forces and their derivatives by length and rate (3, 2, M)."""
-
-    def both(values: FloatArray, speeds: FloatArray) -> FloatArray:
-        active, passive, _ = plant.contractions(frame, values, speeds)
-        return np.concatenate([active, passive])
-
-    found = length_derivatives(both, np.tile(arms, 2), values, speeds)
-    return np.array([both(values, speeds), *found]).reshape(3, 2, -1)
-
-
-def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> RecordedFrames:
-    """Return the record of a frame, without its axis N."""
-    places = [plant.free.index(name) for name in plant.secondary]
-    values, speeds = result.values[frame], result.speeds[frame]
-    forces = plant.forces(frame, values, speeds)
-    lengths, rates, arms = plant.ligament_paths(frame, values, speeds)
-    found = plant.system.ligaments.tensions(lengths, rates)
-    pulls = result.muscle_forces[frame]
-    of_muscles, of_ligaments = plant.arm_columns(frame, values, speeds)
-    columns = (
-        _weighted(of_muscles, pulls)
-        - plant.columns(frame, values, speeds, pulls)
-        + _weighted(of_ligaments, found.tension)
-        - (arms * found.by_length) @ arms[places].T
-    )
-    by_speed = plant.speed_columns(frame, values, speeds)
-    return RecordedFrames(
-        values=values,
-        speeds=speeds,
-        needed=forces.needed + arms @ found.tension,
-        columns=columns,
-        speed_columns=by_speed - (arms * found.by_rate) @ arms[places].T,
-        mass=plant.mass(frame, values),
-        arms=forces.arms,
-        arm_columns=of_muscles.astype(np.float32),
-        lengths=lengths,
-        rates=rates,
-        ligament_arms=arms,
-        ligament_arm_columns=of_ligaments.astype(np.float32),
-        fibres=_fibres(plant, frame, values, speeds, forces.arms[places]),
-    )
-
-
-def _weighted(arms: NDArray[Any], forces: FloatArray) -> FloatArray:
+def weighted(arms: NDArray[Any], forces: FloatArray) -> FloatArray:
     """Return the sum (F, S) of derivatives of arms (F, K, S) times forces (K,) [N]."""
     return np.einsum("fks,k->fs", arms, forces)
-
-
-def _with_secondary(
-    motion: CoordinateMotion, secondary: tuple[str, ...], result: ComakResult
-) -> CoordinateMotion:
-    """Return the motion with the secondary values of a solution."""
-    values = motion.values.copy()
-    values[:, motion.index(secondary)] = result.values
-    return replace(motion, values=values)

@@ -26,6 +26,8 @@ from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMe
 
 #: Largest part of the triangles of a bed under which no bone is found.
 _NO_BONE = 0.2
+#: Widths of meshes [m]; others have another unit.
+_WIDTHS = (1e-3, 1.0)
 #: Least mean upward component of the normals of two plateaus [1].
 _UPWARDS = 0.5
 
@@ -128,7 +130,14 @@ def _mesh(mesh: ContactMesh, meshes: dict[str, Path]) -> TriangleMesh:
 
 def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> TriangleMesh:
     vertices, faces = read_triangles(Path(meshes.get(file.name, file)))
-    return TriangleMesh(vertices * np.array(mesh.scale), faces, name=mesh.name)
+    scaled = vertices * np.array(mesh.scale)
+    widest = float(np.ptp(scaled, axis=0).max())
+    if not _WIDTHS[0] < widest < _WIDTHS[1]:
+        raise MeshError(
+            f"{mesh.name}: expected a mesh in metres, between 1 mm and 1 m wide, found "
+            f"{widest:.3g} m; check {file.name} and scale_factors of the model"
+        )
+    return TriangleMesh(scaled, faces, name=mesh.name)
 
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:

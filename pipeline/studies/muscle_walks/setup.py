@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import warnings
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,9 @@ from dynamics.musculoskeletal import (
     read_motion,
     settle,
 )
+from dynamics.musculoskeletal.external_loads import check_loads_cover
+from dynamics.musculoskeletal.motion_input import coordinate_columns
+from dynamics.walking.motion_tables import read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -29,6 +33,9 @@ from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.settings import walk_settings
+
+#: Keys of [comak] that prepare the motion, and the settings that they change.
+_TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,8 @@ class WalkSetup:
         surrogates may stand for springs.
     seconds : dict
         Time that the parts of the preparation took [s], by name.
+    notes : tuple of str
+        What the files leave out, and keys without effect.
     """
 
     model: OsimModel
@@ -56,6 +65,7 @@ class WalkSetup:
     springs: tuple[JointContact, ...]
     contacts: tuple[JointContact, ...]
     seconds: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def comak(self) -> Comak:
@@ -64,12 +74,13 @@ class WalkSetup:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Settings without effect."""
+        """Settings without effect, and what the files leave out."""
         unknown = self.settings.unknown_muscles(self.plant.muscles.names)
         if not unknown:
-            return ()
+            return self.notes
         names = ", ".join(unknown)
         return (
+            *self.notes,
             f"muscle weights: expected names of muscles of the model, found {names}; the weights "
             "of these names have no effect",
         )
@@ -119,23 +130,29 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
     meshes = {name: data_file(path) for name, path in walk.meshes.items()}
-    plant, settings = _recorded(file) if walk.replay else _from_opensim(file, model)
+    plant, settings, notes = (_recorded if walk.replay else _from_opensim)(file, model)
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
-    setup = WalkSetup(model, settings, plant, springs, contacts, seconds)
+    setup = WalkSetup(model, settings, plant, springs, contacts, seconds, notes)
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
     return setup
 
 
+def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
+    """Return the SHA-256 of what a record has of a model: all but its articular contact."""
+    text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _from_opensim(
     file: MuscleWalkFile, model: OsimModel
-) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings]:
-    """Return a plant by OpenSim, and its settings."""
+) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings, tuple[str, ...]]:
+    """Return a plant by OpenSim, its settings, and what its files leave out."""
     settings, files = walk_settings(file)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
@@ -143,13 +160,28 @@ def _from_opensim(
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
     motion = read_motion(files.motion, system, settings)
+    if files.external_loads is not None:
+        check_loads_cover(files.external_loads, float(motion.time[0]), float(motion.time[-1]))
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
-    return plant, settings
+    known = coordinate_columns(read_motion_table(files.motion), system.coordinates)
+    absent = [name for name in system.coordinates if name not in known]
+    if not absent:
+        return plant, settings, ()
+    note = f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero"
+    return plant, settings, (note,)
 
 
-def _recorded(file: MuscleWalkFile) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings]:
-    """Return a recorded plant, and the settings of its replay."""
+def _recorded(
+    file: MuscleWalkFile, model: OsimModel
+) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings, tuple[str, ...]]:
+    """Return a recorded plant, the settings of its replay, and differences to the model."""
     plant = RecordedPlant.load(data_file(str(file.walk.replay)))
+    if set(plant.motion.names) != set(model.coordinate_paths):
+        raise InputError(
+            f"{file.walk.replay}: expected a record of {model.path.name}, found another model "
+            f"with the coordinates {', '.join(plant.motion.names)}; record a walk of this model"
+        )
+    _check_times(file, plant.settings)
     settings, _ = walk_settings(file, plant.settings)
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or found != own:
@@ -158,7 +190,24 @@ def _recorded(file: MuscleWalkFile) -> tuple[OpenSimPlant | RecordedPlant, Comak
             f"{', '.join(plant.settings.primary)} and secondary {', '.join(own)}, found "
             f"{', '.join(settings.primary)} and {', '.join(found)} in the settings"
         )
-    return plant, settings
+    if plant.model in ("", model_digest(file, model)):
+        return plant, settings, ()
+    note = (
+        f"{model.path.name} is not the model of the record, or walk.single_wraps_slide differs: "
+        "bodies, muscles and ligaments are those of the record; record again for those of the model"
+    )
+    return plant, settings, (note,)
+
+
+def _check_times(file: MuscleWalkFile, recorded: ComakSettings) -> None:
+    """Raise an `InputError` if the configuration states other times than those of a record."""
+    for key, field_name in _TIMES.items():
+        stated, own = getattr(file.comak, key), getattr(recorded, field_name)
+        if stated is not None and stated != own:
+            raise InputError(
+                f"comak.{key}: expected {own} as in the record, found {stated}; a replay has the "
+                f"motion of {file.walk.replay}: leave the key out, or record another walk"
+            )
 
 
 def secondary_names(settings: ComakSettings) -> tuple[str, ...]:

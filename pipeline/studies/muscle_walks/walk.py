@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from dynamics.musculoskeletal.wheel import opensim
 from foundation.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
@@ -15,7 +18,7 @@ from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
 from pipeline.studies.muscle_walks.summary import summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
 
@@ -50,7 +53,12 @@ def simulate_muscle_walk(
     """
     begun = time.perf_counter()
     from_markers = file.inverse_kinematics is not None and file.walk.replay is None
-    if not from_markers:
+    ignored = _without_effect(file)
+    for text in ignored:
+        warnings.warn(text, stacklevel=2)
+    if from_markers:
+        opensim()  # Without OpenSim, the files of an earlier walk stay.
+    else:
         setup = prepare_walk(file)  # Checks the input before files are written.
     check_own_folder(folder, "config.toml", "walk")
     with locked(folder, make=True):
@@ -60,13 +68,15 @@ def simulate_muscle_walk(
         write_text(folder / "config.toml", config)
         if from_markers:
             setup = prepare_walk(with_motion(file, folder))
+        setup = replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         write_tables(folder, setup, result, tensions)
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):
-            recorded = record_plant(setup.plant, result, start, setup.settings)
+            digest = model_digest(file, setup.model)
+            recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
         summary = summarise(file, setup, result, tensions)
@@ -75,6 +85,21 @@ def simulate_muscle_walk(
         write_walk_page(folder, summary, setup, result, tensions, config)
         write_document(folder / "walk.json", summary)
     return summary
+
+
+def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
+    """Return a note on the keys that a replay leaves out."""
+    if file.walk.replay is None:
+        return ()
+    stated = {
+        "walk.motion": file.walk.motion,
+        "walk.external_loads": file.walk.external_loads,
+        "inverse_kinematics": file.inverse_kinematics,
+    }
+    names = [name for name, value in stated.items() if value is not None]
+    if not names:
+        return ()
+    return (f"walk.replay: a replay has the motion of the record; no effect of {', '.join(names)}",)
 
 
 def _simulate(setup: WalkSetup, *, quiet: bool) -> tuple[ComakResult, FloatArray, dict[str, float]]:

@@ -74,6 +74,7 @@ def record(seed=1):
         frames,
         values[0],
         settings(),
+        "digest",
     )
 
 

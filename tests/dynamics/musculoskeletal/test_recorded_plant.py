@@ -128,12 +128,42 @@ def test_a_record_is_read_as_written(tmp_path):
     for name, array in plant.frames._asdict().items():
         assert_array_equal(getattr(found.frames, name), array)
     assert found.settings == plant.settings
+    assert found.model == plant.model == "digest"
     assert found.secondary == plant.secondary
     assert found.free == plant.free
     assert_array_equal(found.start, plant.start)
     assert_array_equal(found.motion.values, plant.motion.values)
     assert_array_equal(found.ligaments.stiffness, plant.ligaments.stiffness)
     assert_array_equal(found.muscles.bounds, plant.muscles.bounds)
+
+
+def test_a_record_of_an_earlier_version_has_no_digest(tmp_path):
+    path = tmp_path / "plant.npz"
+    record().save(path)
+    with np.load(path) as stored:
+        np.savez(path, **{name: stored[name] for name in stored.files if name != "model"})
+    assert RecordedPlant.load(path).model == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "told"),
+    [
+        ("fibres", lambda a: a[:, :2], "fibres: expected shape"),
+        ("mass", lambda a: 0.0 * a, "mass: expected"),
+        ("muscle_max_force", lambda a: -a, "max_force: expected"),
+        ("motion_time", lambda a: a[::-1], "time: expected increasing instants"),
+        ("names", lambda a: np.array(3), "record again"),
+        ("needed", lambda a: a.astype(object), "another or a damaged file"),
+    ],
+)
+def test_records_that_could_not_be_replayed_are_refused(tmp_path, key, change, told):
+    path = tmp_path / "plant.npz"
+    record().save(path)
+    with np.load(path) as stored:
+        data = {name: stored[name] for name in stored.files}
+    np.savez(path, **(data | {key: change(data[key])}))
+    with pytest.raises(InputError, match=told):
+        RecordedPlant.load(path)
 
 
 def test_damaged_records_are_refused(tmp_path):

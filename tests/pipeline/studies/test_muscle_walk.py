@@ -11,11 +11,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.musculoskeletal import RecordedPlant
+from dynamics.musculoskeletal import OsimModel, RecordedPlant
 from dynamics.walking import read_motion_table
 from foundation.errors import InputError
+from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
+from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import replayed
@@ -169,12 +172,14 @@ def test_a_replay_needs_no_opensim(done, tmp_path, monkeypatch):
     module.opensim.cache_clear()
 
 
-def test_without_opensim_the_command_says_what_to_install(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["comak_walking", "comak_markers"])
+def test_without_opensim_the_command_says_what_to_install(name, tmp_path, monkeypatch, capsys):
     from dynamics.musculoskeletal import wheel as module
 
     module.opensim.cache_clear()
     monkeypatch.setitem(sys.modules, "opensim", None)
-    assert main(["walk", str(SHIPPED), "--out", str(tmp_path / "out")]) == 2
+    config = SHIPPED.with_stem(name)
+    assert main(["walk", str(config), "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert 'pip install "knee-contact[opensim]"' in told
     assert not (tmp_path / "out").exists()
@@ -288,6 +293,69 @@ def test_files_and_names_that_are_wrong_are_named(done, tmp_path, jam_data):
     comak = file.comak.model_copy(update={"primary": ("hip_flex_r", "nonsense")})
     with pytest.raises(InputError, match="nonsense"):
         prepare_walk(replace_comak(file, comak))
+
+
+def test_a_replay_names_what_the_record_decides(done, tmp_path):
+    file, record = load_muscle_walk(done / "config.toml"), str(done / "plant.npz")
+    later = file.comak.model_copy(update={"stop_s": 1.3})
+    with pytest.raises(
+        InputError, match=r"comak\.stop_s: expected 1\.24 as in the record, found 1\.3"
+    ):
+        replayed(replace_comak(file, later), record)
+    update = {"replay": record, "motion": "other.mot"}
+    moved = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+    with pytest.warns(UserWarning, match=r"no effect of walk\.motion"):
+        summary = simulate_muscle_walk(moved, tmp_path / "out", quiet=True)
+    assert "walk.motion" in summary["warnings"][0]
+
+
+def test_a_record_of_another_model_is_told(done, tmp_path, jam_data):
+    file = load_muscle_walk(done / "config.toml")
+    text = (jam_data / "models/lenhart2015/lenhart2015.osim").read_text()
+    path = jam_data / "models/lenhart2015/Geometry/lenhart2015-R-patella-cartilage.stl"
+    meshes = {**file.walk.meshes, path.name: str(path)}
+
+    def of(model):
+        (tmp_path / "m.osim").write_text(model)
+        update = {"model": str(tmp_path / "m.osim"), "meshes": meshes}
+        changed = file.walk.model_copy(update=update)
+        return replayed(MuscleWalkFile(walk=changed, comak=file.comak), str(done / "plant.npz"))
+
+    assert of(text).warnings == ()
+    assert of(text.replace("<elastic_modulus>", "<elastic_modulus> ")).warnings == ()
+    with pytest.warns(UserWarning, match=r"m\.osim is not the model of the record"):
+        of(text.replace("<slack_length>", "<slack_length>1.0", 1))
+    with pytest.raises(InputError, match=r"expected a record of m\.osim, found another model"):
+        of(text.replace('"neck_rot"', '"neck_turn"'))
+
+
+def test_coordinates_without_a_column_are_told(tmp_path, jam_data):
+    inverse = jam_data / "examples/walking/results/comak-inverse-kinematics"
+    text = (inverse / "overground_17_ik.mot").read_text()
+    (tmp_path / "ik.mot").write_text(text.replace("neck_rot", "neck_turn"))
+    changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
+    with pytest.warns(UserWarning, match=r"ik\.mot: no column of neck_rot"):
+        setup = prepare_walk(load_muscle_walk(SHIPPED, changes))
+    assert "neck_rot" in setup.warnings[0]
+
+
+def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
+    name = "ACLC01-R-femur-cart.obj"
+    lines = (knee_data / "jam_lenhart2015_knee" / name).read_text().splitlines()
+    wide = (
+        " ".join(["v", *(str(1e3 * float(x)) for x in line.split()[1:4])])
+        if line.startswith("v ")
+        else line
+        for line in lines
+    )
+    (tmp_path / name).write_text("\n".join(wide))
+    file = load_muscle_walk(SHIPPED)
+    meshes = file.walk.meshes | {"lenhart2015-R-femur-cartilage.stl": str(tmp_path / name)}
+    with pytest.raises(MeshError, match="expected a mesh in metres"):
+        articular_contacts(
+            OsimModel(data_file(file.walk.model)),
+            meshes={key: data_file(path) for key, path in meshes.items()},
+        )
 
 
 def replace_comak(file, comak):

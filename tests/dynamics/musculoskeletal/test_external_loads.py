@@ -1,0 +1,58 @@
+"""Files of external loads that OpenSim would take without a word, or refuse without a reason."""
+
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.musculoskeletal.external_loads import check_external_loads, check_loads_cover
+from foundation.errors import InputError
+
+LOADS = """<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="right">
+<applied_to_body>calcn_r</applied_to_body><force_identifier>force_v</force_identifier>
+<point_identifier>force_p</point_identifier><torque_identifier>torque_</torque_identifier>
+</ExternalForce></objects><datafile>{data}</datafile></ExternalLoads></OpenSimDocument>"""
+TABLE = "time,force_vx,force_vy,force_vz,unused\n0.5,1,800,2,nan\n0.6,1,790,2,nan\n"
+
+
+@pytest.fixture
+def loads(tmp_path):
+    (tmp_path / "grf.csv").write_text(TABLE)
+    path = tmp_path / "loads.xml"
+    path.write_text(LOADS.format(data="grf.csv"))
+    return path
+
+
+def test_the_columns_of_the_forces_are_read(loads):
+    table = check_external_loads(loads)
+    assert table.names == ("force_vx", "force_vy", "force_vz")
+    assert_allclose(table.values[:, 1], [800.0, 790.0])
+
+
+def test_a_file_without_forces_is_refused(loads):
+    text = loads.read_text()
+    loads.write_text("<OpenSimDocument><COMAKTool/></OpenSimDocument>")
+    with pytest.raises(InputError, match=r"loads\.xml: expected ExternalLoads with an External"):
+        check_external_loads(loads)
+    off = "<appliesForce>false</appliesForce></ExternalForce>"
+    loads.write_text(text.replace("</ExternalForce>", off))
+    with pytest.raises(InputError, match="found none"):
+        check_external_loads(loads)
+
+
+@pytest.mark.parametrize(("data", "found"), [("nope.mot", r"no file nope\.mot"), ("", "none")])
+def test_a_missing_table_is_named(loads, data, found):
+    loads.write_text(LOADS.format(data=data))
+    with pytest.raises(InputError, match=f"datafile: expected a table of forces.*found {found}"):
+        check_external_loads(loads)
+
+
+def test_forces_that_are_no_numbers_are_refused(loads):
+    (loads.parent / "grf.csv").write_text(TABLE.replace("790", "nan"))
+    with pytest.raises(InputError, match="force_vy: expected a finite number"):
+        check_external_loads(loads)
+
+
+def test_forces_must_cover_the_motion(loads):
+    check_loads_cover(loads, 0.5, 0.6)
+    for start, stop in ((0.49, 0.6), (0.5, 0.61)):
+        with pytest.raises(InputError, match=r"found 0\.5 to 0\.6 s"):
+            check_loads_cover(loads, start, stop)
