@@ -6,9 +6,10 @@ import json
 import xml.etree.ElementTree as ET
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from dynamics.musculoskeletal.tool_file import ToolFile, child_text, number_in, parse_xml
 from foundation.checks import FloatArray, check_number
@@ -156,19 +157,12 @@ class ComakSettings:
             If the text is not that of settings.
         """
         try:
-            content = json.loads(text)
-            kinds = {"secondary": SecondaryCoordinate, "muscle_weights": MuscleWeight}
-            for key, value in content.items():
-                if isinstance(value, list):
-                    kind = kinds.get(key)
-                    content[key] = tuple(
-                        _tuple_of(v) if kind is None else kind(**_tuples(v)) for v in value
-                    )
-            return cls(**content)
-        except (TypeError, ValueError, AttributeError) as error:
+            found: Self = TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
             raise InputError(
                 f"settings: expected those of a COMAK simulation, found {error}"
             ) from error
+        return found
 
     def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
         """Return the weights (M,) [1] of muscles at an instant [s]."""
@@ -183,14 +177,6 @@ class ComakSettings:
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of muscles that have a weight and are none of the model."""
         return tuple(w.name for w in self.muscle_weights if w.name not in names)
-
-
-def _tuple_of(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _tuples(content: dict[str, Any]) -> dict[str, Any]:
-    return {key: _tuple_of(value) for key, value in content.items()}
 
 
 def check_distinct(*kinds: tuple[str, ...]) -> None:

@@ -137,21 +137,16 @@ class ConstraintFunctions:
         found = list(parse_xml(Path(path), "constraint functions").iter("SimmSpline"))
         if not found:
             raise InputError(f"{path}: expected SimmSplines, found none")
-        try:
-            columns = {
-                e.get("name", "").rsplit("/", 1)[-1]: [
-                    np.array([float(part) for part in child_text(e, axis).split()]) for axis in "xy"
-                ]
-                for e in found
-            }
-            at = next(iter(columns.values()))[0]
-            values = np.column_stack([y for _, y in columns.values()])
-            if any(not np.array_equal(x, at) for x, _ in columns.values()):
-                raise ValueError("splines through different points")
-        except ValueError as error:
+        columns = {
+            e.get("name", "").rsplit("/", 1)[-1]: [_points(e, axis, path) for axis in "xy"]
+            for e in found
+        }
+        at = next(iter(columns.values()))[0]
+        if any(x.shape != y.shape or not np.array_equal(x, at) for x, y in columns.values()):
             raise InputError(
-                f"{path}: expected SimmSplines through the same points, found {error}"
-            ) from error
+                f"{path}: expected SimmSplines through the same points, found different ones"
+            )
+        values = np.column_stack([y for _, y in columns.values()])
         return cls(coupled, tuple(columns), at, values)
 
     def add_to(self, model: str) -> str:
@@ -282,3 +277,15 @@ def _set(element: ET.Element, name: str, text: str) -> None:
     found = element.find(name)
     found = ET.SubElement(element, name) if found is None else found
     found.text = text
+
+
+def _points(element: ET.Element, axis: str, path: str | Path) -> FloatArray:
+    """Return the places or values (P,) of the points of a spline [rad; rad, m]."""
+    text = child_text(element, axis)
+    try:
+        return np.array([float(part) for part in text.split()])
+    except ValueError as error:
+        raise InputError(
+            f"{path}: expected SimmSplines through the same points, found {error} in "
+            f"{element.get('name')}"
+        ) from error

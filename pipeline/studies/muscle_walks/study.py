@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.musculoskeletal import ComakResult
+from dynamics.musculoskeletal import ComakResult, OsimModel
 from foundation.errors import InputError, PoseError
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
@@ -65,9 +66,19 @@ class WalkTask:
                     "make it with `python -m pipeline walk` and walk.record = true"
                 )
         content = hashlib.sha256(unconverged.encode())
-        for name in ("config.toml", "plant.npz"):
-            content.update((folder / name).read_bytes())
+        for path in (folder / "config.toml", folder / "plant.npz", *_files_of(folder)):
+            content.update(path.read_bytes())
         return cls(str(folder.resolve()), unconverged, content.hexdigest())
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files from which the contacts of a walk are made."""
+    walk = load_section(folder / "config.toml", MuscleWalkFile).walk
+    model = data_file(walk.model)
+    beds = [mesh for contact in OsimModel(model).contacts for mesh in (contact.bed, contact.target)]
+    meshes = [data_file(walk.meshes.get(mesh.file.name, str(mesh.file))) for mesh in beds]
+    runs = [Path(run) / "knee.npz" for run in walk.surrogates.values()]
+    return [path for path in (model, *meshes, *runs) if path.is_file()]
 
 
 @lru_cache(maxsize=2)

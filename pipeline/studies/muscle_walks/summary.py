@@ -16,8 +16,8 @@ from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
-#: Number and side at the end of the name of a bundle or a head.
-_NUMBER = re.compile(r"\d*(_[rl])?$")
+#: Number at the end of the name of a bundle or a head, before its side.
+_NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
 
 
 def body_weight(setup: WalkSetup) -> float:
@@ -36,7 +36,7 @@ def compartment_forces(result: Frames, contact: int) -> dict[str, FloatArray]:
 
 
 def group_of(name: str) -> str:
-    """Return the name of a bundle or head without its number and side."""
+    """Return the name of a bundle or head without its number."""
     return _NUMBER.sub("", name)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from dynamics.musculoskeletal import ComakResult, CoordinateMotion
+from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.checks import FloatArray
-from foundation.loads import LOAD_COLUMNS
+from foundation.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.muscle_walks.frames import Frames, Simulated
 from pipeline.studies.muscle_walks.setup import WalkSetup
@@ -72,10 +74,21 @@ def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) ->
     return MotionTable(names, result.time, values, False, "forces")
 
 
-def contact_table(result: Frames) -> MotionTable:
+def run_frames(setup: WalkSetup) -> dict[str, Placement]:
+    """Return the placement of the frame of each surrogate's run in the frame of the bed."""
+    pairs = zip(setup.springs, setup.contacts, strict=True)
+    return {
+        springs.name: springs.bed.inverse.after(contact.bed)
+        for springs, contact in pairs
+        if contact.model is not springs.model
+    }
+
+
+def contact_table(result: Frames, frames: Mapping[str, Placement] | None = None) -> MotionTable:
     """Return the loads of each contact and of its compartments, in the frame of its bed [SI].
 
-    A centre of pressure out of contact is zero, as OpenSim-JAM writes it.
+    `frames` are those in which loads of some contacts are given. A centre of pressure out of
+    contact is zero, as OpenSim-JAM writes it.
     """
     names, columns = [], []
     for k, contact in enumerate(result.contacts):
@@ -83,9 +96,20 @@ def contact_table(result: Frames) -> MotionTable:
         parts = loads[0].compartments
         for part in ("total", *(parts if len(parts) > 1 else ())):
             names += [f"{contact}_{part}_{column}" for column in LOAD_COLUMNS]
-            columns.append(np.array([each[part].array for each in loads]))
+            rows = np.array([each[part].array for each in loads])
+            columns.append(_placed(rows, (frames or {}).get(contact, BODY)))
     values = np.nan_to_num(np.hstack(columns))
     return MotionTable(tuple(names), result.time, values, False, "contact")
+
+
+def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
+    """Return loads (N, 12) of a frame [SI] in the frame that it is placed in."""
+    turned = rows.copy()
+    for part in (FORCE, MOMENT, CENTRE):
+        turned[:, part] = rows[:, part] @ frame.rotation.T
+    turned[:, MOMENT] += np.cross(frame.origin, turned[:, FORCE])
+    turned[:, CENTRE] += frame.origin
+    return turned
 
 
 def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
@@ -117,7 +141,7 @@ def write_tables(folder: Path, setup: WalkSetup, result: ComakResult, tensions: 
         ("states.sto", states_table(setup, result), "states"),
         ("kinematics.mot", kinematics_table(setup, result), "Coordinates"),
         ("forces.sto", forces_table(setup, result, tensions), "forces"),
-        ("contact.sto", contact_table(result), "contact"),
+        ("contact.sto", contact_table(result, run_frames(setup)), "contact"),
     ):
         write_motion_table(folder / name, table, title=title)
     write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")

@@ -22,6 +22,7 @@ from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import replayed
+from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
@@ -390,3 +391,16 @@ def test_settings_hold_for_a_changed_plant(example):
     with pytest.raises(InputError, match="tf_contact: expected the gradient of its energy"):
         _ = replace(setup, settings=replace(setup.settings, contact_energy_weight=1.0)).comak
     assert result.iterations.mean() < 5.0
+
+
+def test_loads_of_a_surrogate_s_frame_stand_in_the_frame_of_the_bed():
+    rng = np.random.default_rng(3)
+    frame = Placement.of(np.array([0.3, -0.5, 1.2]), np.array([0.01, -0.02, 0.03]))
+    at, force = rng.normal(size=3), rng.normal(size=3)
+    row = np.concatenate([force, np.cross(at, force), [1.0, 2.0, 3.0], at])
+    (found,) = _placed(row[None], frame)
+    there = frame.rotation @ at + frame.origin
+    assert_allclose(found[:3], frame.rotation @ force)
+    assert_allclose(found[3:6], np.cross(there, frame.rotation @ force), atol=1e-12)
+    assert_array_equal(found[6:9], row[6:9])
+    assert_allclose(found[9:], there)
