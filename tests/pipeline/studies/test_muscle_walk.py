@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
 from dynamics.musculoskeletal import OsimModel, RecordedPlant
+from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.walking import read_motion_table
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
