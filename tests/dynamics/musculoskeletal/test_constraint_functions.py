@@ -79,7 +79,7 @@ def test_other_files_are_refused(tmp_path):
         ConstraintFunctions.read(path, "flex")
     functions().write(path, PATHS)
     path.write_text(path.read_text().replace("<x>0.0 ", "<x>-1.0 ", 1))
-    with pytest.raises(InputError, match="through the same points, found splines"):
+    with pytest.raises(InputError, match="through the same points, found different ones"):
         ConstraintFunctions.read(path, "flex")
 
 
