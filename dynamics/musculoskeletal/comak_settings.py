@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from dynamics.musculoskeletal.tool_file import ToolFile, child_text, number_in, parse_xml
+from dynamics.musculoskeletal.osim_xml import child_text, number_in, parse_xml
+from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 

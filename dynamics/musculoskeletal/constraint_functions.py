@@ -21,11 +21,11 @@ from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from dynamics.musculoskeletal.settling import settle
-from dynamics.musculoskeletal.tool_file import child_text, parse_xml
 from foundation.checks import FloatArray, check_fields
 from foundation.errors import InputError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dynamics.musculoskeletal.tool_file import child_text, parse_xml
+from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.errors import InputError
 

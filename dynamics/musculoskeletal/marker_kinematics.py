@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
-from dynamics.musculoskeletal.tool_file import ToolFile, child_text, number_in
+from dynamics.musculoskeletal.osim_xml import child_text, number_in
+from dynamics.musculoskeletal.tool_file import ToolFile
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import check_number

@@ -59,7 +59,7 @@ def read_motion(
         but are stated as radians, or does not cover the time.
     """
     table = read_motion_table(path)
-    columns = coordinate_columns(table, system.coordinates)
+    columns = coordinate_columns(table.names, system.coordinates)
     _check_unit(table, system, columns)
     missing = [name for name in settings.primary if name not in columns]
     if missing:
@@ -91,10 +91,10 @@ def read_motion(
     )
 
 
-def coordinate_columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
+def coordinate_columns(labels: tuple[str, ...], coordinates: tuple[str, ...]) -> dict[str, int]:
     """Return the column of each coordinate that the table has."""
     columns = {}
-    for k, label in enumerate(table.names):
+    for k, label in enumerate(labels):
         parts = label.split("/")
         name = parts[-2] if parts[-1] == "value" and len(parts) > 1 else parts[-1]
         if name in coordinates:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
-from dynamics.musculoskeletal.osim_xml import number_of, numbers_of, parse, scale_of, text_of
+from dynamics.musculoskeletal.osim_xml import child_text, number_of, numbers_of, parse_xml, scale_of
 from foundation.checks import check_in
 from foundation.errors import InputError
 
@@ -136,7 +136,7 @@ class OsimModel:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._root = parse(self.path)
+        self._root = parse_xml(self.path, "model")
         model = self._root.find("Model")
         version = self._root.get("Version", "0")
         if model is None or not version.isdigit() or int(version) < 40000:
@@ -162,7 +162,7 @@ class OsimModel:
         return tuple(
             self._contact(element)
             for element in self._elements("ForceSet", _CONTACT_FORCE)
-            if text_of(element, "appliesForce", "true") == "true"
+            if child_text(element, "appliesForce", "true") == "true"
         )
 
     @property
@@ -240,15 +240,15 @@ class OsimModel:
         where = f"{self.path.name}, {element.get('name')}"
         law = check_in(
             f"{where}, elastic_foundation_formulation",
-            text_of(element, "elastic_foundation_formulation", "linear"),
+            child_text(element, "elastic_foundation_formulation", "linear"),
             _FORMULATIONS,
         )
         return ArticularContact(
             element.get("name", ""),
-            self._mesh(text_of(element, "socket_casting_mesh"), where),
-            self._mesh(text_of(element, "socket_target_mesh"), where),
+            self._mesh(child_text(element, "socket_casting_mesh"), where),
+            self._mesh(child_text(element, "socket_target_mesh"), where),
             _FORMULATIONS[law],
-            text_of(element, "use_lumped_contact_model", "true") == "true",
+            child_text(element, "use_lumped_contact_model", "true") == "true",
             number_of(element, "max_proximity", where, 0.01),
         )
 
@@ -266,16 +266,16 @@ class OsimModel:
             numbers_of(element, "orientation", where, 3, (0.0,) * 3),
             numbers_of(element, "location", where, 3, (0.0,) * 3),
         )
-        variable = text_of(element, "use_variable_thickness", "false") == "true"
+        variable = child_text(element, "use_variable_thickness", "false") == "true"
         return ContactMesh(
             name,
             body,
             frame.after(own),
-            self._geometry(text_of(element, "mesh_file")),
+            self._geometry(child_text(element, "mesh_file")),
             number_of(element, "elastic_modulus", where, 1e6),
             number_of(element, "poissons_ratio", where, 0.5),
             number_of(element, "thickness", where, 0.005),
-            self._geometry(text_of(element, "mesh_back_file")) if variable else None,
+            self._geometry(child_text(element, "mesh_back_file")) if variable else None,
             (
                 number_of(element, "min_thickness", where, 0.001),
                 number_of(element, "max_thickness", where, 0.01),
@@ -292,7 +292,7 @@ class OsimModel:
 
     def _frame(self, element: ET.Element, socket: str) -> tuple[str, Placement]:
         """Return the body of a frame that an element names, and the placement in this body."""
-        path = text_of(element, socket)
+        path = child_text(element, socket)
         name = path.rsplit("/", 1)[-1]
         for offset in element.iterfind("frames/PhysicalOffsetFrame"):
             if offset.get("name") == name:
@@ -342,7 +342,7 @@ def _kinematics(element: ET.Element, where: str) -> JointKinematics:
         here = f"{where}, {axis.get('name')}"
         axes[k] = numbers_of(axis, "axis", here, 3, (1.0, 0.0, 0.0))
         slope, offsets[k] = _linear(axis, here)
-        name = text_of(axis, "coordinates")
+        name = child_text(axis, "coordinates")
         if name:
             if name not in names:
                 raise InputError(f"{here}: expected one of {', '.join(names)}, found {name!r}")

@@ -11,20 +11,28 @@ from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 
 
-def parse(path: Path) -> ET.Element:
-    """Return the root of a model file; raise an `InputError` if the file is missing or no XML."""
+def parse_xml(path: Path, what: str) -> ET.Element:
+    """Return the root of an XML file; an `InputError` says what is missing or damaged."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; check the path of the model")
+        raise InputError(f"{path}: no such file; check the path of the {what}")
     try:
         return ET.parse(path).getroot()
     except ET.ParseError as error:
-        raise InputError(f"{path}: expected XML, found {error}; save the model again") from error
+        raise InputError(f"{path}: expected XML, found {error}") from error
 
 
-def text_of(element: ET.Element, name: str, default: str = "") -> str:
-    """Return the text of a child element without blanks at its ends."""
+def child_text(element: ET.Element, name: str, default: str = "") -> str:
+    """Return the text of a child without blanks at its ends, or the default."""
     found = element.find(name)
     return default if found is None or not found.text else found.text.strip()
+
+
+def number_in(where: str, text: str) -> float:
+    """Return the finite number of a text; raise `InputError` for another text."""
+    try:
+        return check_number(where, float(text))
+    except ValueError as error:
+        raise InputError(f"{where}: expected a number, found {text!r}") from error
 
 
 def numbers_of(
@@ -34,7 +42,7 @@ def numbers_of(
 
     Raises an `InputError` that names the place for other text.
     """
-    text = text_of(element, name)
+    text = child_text(element, name)
     if not text:
         return np.array(default)
     try:

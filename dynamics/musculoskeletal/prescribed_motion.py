@@ -90,7 +90,7 @@ def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course
         If the file is damaged or has no coordinate of the model.
     """
     table = _read(path)
-    columns = coordinate_columns(table, system.coordinates)
+    columns = coordinate_columns(table.names, system.coordinates)
     if not columns:
         raise InputError(
             f"{path}: expected columns of coordinates of the model, found {', '.join(table.names)}"

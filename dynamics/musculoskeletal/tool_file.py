@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from foundation.checks import check_number
+from dynamics.musculoskeletal.osim_xml import child_text, number_in, parse_xml
 from foundation.errors import InputError
 
 
@@ -37,8 +36,7 @@ class ToolFile:
 
     def text(self, name: str, default: str = "") -> str:
         """Return the text of a setting, or the default."""
-        found = self.element.find(name)
-        return default if found is None or not found.text else found.text.strip()
+        return child_text(self.element, name, default)
 
     def flag(self, name: str, default: bool) -> bool:
         """Return whether a setting is true."""
@@ -63,27 +61,3 @@ class ToolFile:
         if not text or text.lower() == "unassigned":
             return None
         return (self.path.parent / text.replace("\\", "/")).resolve()
-
-
-def parse_xml(path: Path, what: str) -> ET.Element:
-    """Return the root of an XML file; an `InputError` says what is missing or damaged."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; check the path of the {what}")
-    try:
-        return ET.parse(path).getroot()
-    except ET.ParseError as error:
-        raise InputError(f"{path}: expected XML, found {error}") from error
-
-
-def child_text(element: ET.Element, name: str) -> str:
-    """Return the text of a child, or an empty text."""
-    found = element.find(name)
-    return "" if found is None or not found.text else found.text.strip()
-
-
-def number_in(where: str, text: str) -> float:
-    """Return the finite number of a text; raise `InputError` for another text."""
-    try:
-        return check_number(where, float(text))
-    except ValueError as error:
-        raise InputError(f"{where}: expected a number, found {text!r}") from error

@@ -36,7 +36,7 @@ def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
 
 def varying(config: DesignConfig) -> list[str]:
     """Return the names of the inputs that are not fixed."""
-    return [factor.name for factor in config.factors if factor.distribution != "fixed"]
+    return [factor.name for factor in config.factor if factor.distribution != "fixed"]
 
 
 def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataFrame:
@@ -50,7 +50,7 @@ def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataF
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)
     columns: dict[str, Any] = {"run": np.arange(len(unit))}
-    for factor in config.factors:
+    for factor in config.factor:
         share = unit[:, names.index(factor.name)] if factor.name in names else np.zeros(len(unit))
         values = quantile(factor, share)
         known = catalogue.factors[factor.name]

@@ -56,6 +56,8 @@ class Experiment:
         Instants of the waveforms [%].
     subject : str
         What the study is of: the folder of a run or of a walk.
+    model : str
+        What is simulated.
     task : Task
         Common settings.
     evaluate : callable
@@ -67,6 +69,7 @@ class Experiment:
     nominal: dict[str, float]
     percent: FloatArray
     subject: str
+    model: str
     task: Task
     evaluate: Callable[..., pd.DataFrame]
 
@@ -120,7 +123,7 @@ def simulate_experiment(
         store.clear()
         columns = ("run", "status", "reason", *catalogue.outputs)
         runs = read_table(folder / "runs.parquet", columns)
-        summary = summarise(study, runs, experiment.nominal, catalogue)
+        summary = summarise(study, runs, experiment.nominal, experiment.model, catalogue)
         summary["seconds"] = time.perf_counter() - started
         write_document(folder / "summary.json", summary)
         write_study_page(folder, summary, runs, text, catalogue)

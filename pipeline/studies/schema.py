@@ -80,24 +80,17 @@ class DesignConfig(ExecutionConfig):
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
     chunk: int = Field(25, ge=1, description="runs in a stored chunk")
-
-    @property
-    def factors(self) -> tuple[DistributionConfig, ...]:
-        """Inputs of the study."""
-        raise NotImplementedError
-
-    @property
-    def model_name(self) -> str:
-        """Name of the model, for summaries."""
-        raise NotImplementedError
+    factor: tuple[DistributionConfig, ...] = Field(
+        min_length=1, description="[[study.factor]]: the varied inputs"
+    )
 
     @model_validator(mode="after")
     def _design_fits(self) -> Self:
-        names = [factor.name for factor in self.factors]
+        names = [factor.name for factor in self.factor]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(f"factor: expected each input once, found {', '.join(twice)} again")
-        if all(factor.distribution == "fixed" for factor in self.factors):
+        if all(factor.distribution == "fixed" for factor in self.factor):
             raise InputError("factor: expected an input that varies, found fixed inputs only")
         if self.kind == "sobol" and self.runs & (self.runs - 1):
             raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
@@ -117,16 +110,6 @@ class StudyConfig(DesignConfig):
     factor: tuple[FactorConfig, ...] = Field(
         min_length=1, description="[[study.factor]]: the varied inputs"
     )
-
-    @property
-    def factors(self) -> tuple[DistributionConfig, ...]:
-        """Inputs of the study."""
-        return self.factor
-
-    @property
-    def model_name(self) -> str:
-        """Name of the model, for summaries."""
-        return self.model
 
 
 class StudyFile(Section):

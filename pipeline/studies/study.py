@@ -83,10 +83,9 @@ def simulate_study(
     # Compiles the kernels in this process, so that the workers find them compiled.
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
-    experiment = Experiment(
-        CYCLES, table, nominal, result.gait_percent, file.study.run, task, run_rows
-    )
-    return simulate_experiment(file, file.study, experiment, folder, resume=resume, quiet=quiet)
+    study, percent = file.study, result.gait_percent
+    experiment = Experiment(CYCLES, table, nominal, percent, study.run, study.model, task, run_rows)
+    return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
 
 
 def summary_text(summary: dict[str, Any], folder: Path) -> str:

@@ -27,6 +27,7 @@ def summarise(
     config: DesignConfig,
     table: pd.DataFrame,
     nominal: dict[str, float],
+    model: str,
     catalogue: Catalogue = CYCLES,
 ) -> dict[str, Any]:
     """Return the content of `summary.json` from a row per run and the outputs of nominal inputs.
@@ -40,13 +41,13 @@ def summarise(
     return {
         "name": config.name,
         "kind": config.kind,
-        "model": config.model_name,
+        "model": model,
         "runs": len(table),
         "summarised": len(good),
         "failed": int((table["status"] != OK).sum()),
         "failures": _failures(table[table["status"] != OK]),
         "flagged": int(flagged.sum()),
-        "factors": [f.model_dump(exclude_none=True) for f in config.factors],
+        "factors": [f.model_dump(exclude_none=True) for f in config.factor],
         "nominal": nominal,
         "outputs": {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs},
         "sensitivity": sensitivity(config, table, catalogue),

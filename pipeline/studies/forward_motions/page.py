@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dynamics.musculoskeletal import ForwardResult
 from foundation.checks import FloatArray
-from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart, line
+from pipeline.reports.charts import chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.pages import write_page
 from pipeline.studies.forward_motions.setup import ForwardSetup
+from pipeline.studies.muscle_walks.charts import (
+    TALL,
+    WIDE,
+    for_people,
+    largest_peaks,
+    sign_of,
+    styled_lines,
+)
 from pipeline.studies.muscle_walks.summary import bundled, compartment_forces
-
-#: Lines in a chart of muscles or ligaments.
-_LINES = 8
-_COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
-_WIDE, _TALL = (4.6, 3.2), (5.2, 4.2)
 
 
 class _Axis(NamedTuple):
@@ -87,36 +87,24 @@ def _axis(setup: ForwardSetup, result: ForwardResult, over: str | None) -> _Axis
     values = motion.values[:, place]
     if over in result.secondary:
         values = result.values[:, result.secondary.index(over)]
-    angle = motion.rotational[place]
-    return _Axis(
-        f"{over} [{'°' if angle else 'mm'}]", np.degrees(values) if angle else 1e3 * values
-    )
+    shown, unit = for_people(motion, over, values)
+    return _Axis(f"{over} [{sign_of(unit)}]", shown)
 
 
 def _chart(
     axis: _Axis, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
 ) -> Picture:
     """Return a chart with a colour and dashes for each line."""
-    shown = [
-        line(
-            word,
-            values,
-            colour=_COLOURS[k % len(_COLOURS)],
-            dashed=k // len(_COLOURS) % 2 == 1,
-            width=1.6,
-        )
-        for k, (word, values) in enumerate(lines.items())
-    ]
     text = f"{title} over {axis.label.partition(' [')[0]}"
-    return chart(name, text, axis.label, label, shown, at=axis.at, title=title, **settings)
+    return chart(
+        name, text, axis.label, label, styled_lines(lines), at=axis.at, title=title, **settings
+    )
 
 
 def _secondary(axis: _Axis, setup: ForwardSetup, result: ForwardResult) -> Iterator[Picture]:
-    motion = setup.plant.motion
     for name, values in zip(result.secondary, result.values.T, strict=True):
-        angle = motion.rotational[motion.names.index(name)]
-        shown, unit = (np.degrees(values), "°") if angle else (1e3 * values, "mm")
-        yield _chart(axis, f"secondary-{name}", name, f"{name} [{unit}]", {"": shown})
+        shown, unit = for_people(setup.plant.motion, name, values)
+        yield _chart(axis, f"secondary-{name}", name, f"{name} [{sign_of(unit)}]", {"": shown})
 
 
 def _contact(axis: _Axis, result: ForwardResult) -> Iterator[Picture]:
@@ -124,13 +112,13 @@ def _contact(axis: _Axis, result: ForwardResult) -> Iterator[Picture]:
         forces = compartment_forces(result, k)
         yield _chart(
             axis, f"contact-force-{name}", f"{name}: contact force", "force [N]", forces,
-            size=_WIDE, from_zero=True,
+            size=WIDE, from_zero=True,
         )  # fmt: skip
 
 
 def _largest(groups: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    ordered = sorted(groups, key=lambda name: -float(groups[name].max()))
-    return {name: groups[name] for name in ordered[:_LINES] if groups[name].max() > 0.0}
+    """Return the groups of the largest peaks, without those that do not pull."""
+    return {name: row for name, row in largest_peaks(groups).items() if row.max() > 0.0}
 
 
 def _ligaments(axis: _Axis, setup: ForwardSetup, tensions: FloatArray) -> Iterator[Picture]:
@@ -138,7 +126,7 @@ def _ligaments(axis: _Axis, setup: ForwardSetup, tensions: FloatArray) -> Iterat
     if groups:
         yield _chart(
             axis, "ligament-forces", "Largest ligament forces", "ligament force [N]", groups,
-            size=_TALL, from_zero=True,
+            size=TALL, from_zero=True,
         )  # fmt: skip
 
 
@@ -146,5 +134,5 @@ def _muscles(axis: _Axis, result: ForwardResult) -> Picture:
     groups = _largest(bundled(result.muscles, result.muscle_forces))
     return _chart(
         axis, "muscle-forces", "Largest muscle forces", "muscle force [N]", groups,
-        size=_TALL, from_zero=True,
+        size=TALL, from_zero=True,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from pipeline.config.schema_base import (
     Section,
     describe_section,
 )
+from pipeline.studies.muscle_walks.schema import ArticularModelConfig
 
 _Vector = tuple[Finite, Finite, Finite]
 
@@ -56,7 +57,7 @@ class LoadConfig(Section):
         return self
 
 
-class ForwardConfig(Section):
+class ForwardConfig(ArticularModelConfig):
     """The model, what is prescribed, and its contact."""
 
     name: str = Field(
@@ -94,17 +95,6 @@ class ForwardConfig(Section):
     stop_s: Finite | None = Field(None, description="last instant")
     step_s: Positive | None = Field(
         None, description="time step; by default that of the settings, or 0.01"
-    )
-    surface: Literal["curved", "flat"] = Field(
-        "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
-    )
-    single_wraps_slide: bool = Field(
-        False, description="whether paths over one surface are found as OpenSim did until 2021"
-    )
-    meshes: dict[str, File] = Field(
-        default_factory=dict,
-        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
-        "the start is the data folder",
     )
     over: str | None = Field(
         None, description="coordinate along the horizontal axes of the page; by default the time"

@@ -18,6 +18,7 @@ from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
+from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.summary import bundled, compartment_forces, contact_flags
 from pipeline.studies.muscle_walks.tables import (
     contact_table,
@@ -143,12 +144,11 @@ def _largest_first(groups: dict[str, FloatArray], time: FloatArray) -> dict[str,
 
 def _coordinates(setup: ForwardSetup, result: ForwardResult) -> dict[str, Any]:
     """Return first and last value and range of each secondary coordinate."""
-    motion, rows = setup.plant.motion, {}
+    rows = {}
     for name, values in zip(result.secondary, result.values.T, strict=True):
-        angle = motion.rotational[motion.names.index(name)]
-        shown = np.degrees(values) if angle else 1e3 * values
+        shown, unit = for_people(setup.plant.motion, name, values)
         rows[name] = {
-            "unit": "deg" if angle else "mm",
+            "unit": unit,
             "start": shown[0],
             "end": shown[-1],
             "least": shown.min(),

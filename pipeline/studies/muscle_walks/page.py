@@ -15,14 +15,18 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
+from pipeline.studies.muscle_walks.charts import (
+    MOST_LINES,
+    TALL,
+    WIDE,
+    for_people,
+    largest_peaks,
+    sign_of,
+    styled_lines,
+)
 from pipeline.studies.muscle_walks.pressures import pressure_history, pressure_pictures
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import body_weight, bundled, compartment_forces
-
-#: Lines in a chart of muscles or ligaments.
-_LINES = 8
-_COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
-_WIDE = (4.6, 3.2)
 
 
 def write_walk_page(
@@ -63,20 +67,6 @@ def _over_time(
     )  # fmt: skip
 
 
-def _lines(values: Mapping[str, FloatArray]) -> list[Chart]:
-    """Return a line for each name, with a colour and dashes of its own."""
-    return [
-        line(
-            name,
-            row,
-            colour=_COLOURS[k % len(_COLOURS)],
-            dashed=k // len(_COLOURS) % 2 == 1,
-            width=1.6,
-        )
-        for k, (name, row) in enumerate(values.items())
-    ]
-
-
 def _contact(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
     """Yield the contact forces in body weights, and the peak pressures."""
     weight = body_weight(setup)
@@ -85,7 +75,7 @@ def _contact(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
         shown = {part: force / weight for part, force in forces.items()}
         yield _over_time(
             f"contact-force-{name}", f"Contact force of {name} over the walk",
-            "force [body weights]", result, _lines(shown), size=_WIDE,
+            "force [body weights]", result, styled_lines(shown), size=WIDE,
             title=f"{name}: contact force", from_zero=True,
         )  # fmt: skip
         pressures = {
@@ -95,7 +85,7 @@ def _contact(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
         }
         yield _over_time(
             f"peak-pressure-{name}", f"Peak pressure of {name} over the walk",
-            "peak pressure [MPa]", result, _lines(pressures), size=_WIDE,
+            "peak pressure [MPa]", result, styled_lines(pressures), size=WIDE,
             title=f"{name}: peak pressure", from_zero=True,
         )  # fmt: skip
 
@@ -107,20 +97,12 @@ def _pressure(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
 
 def _secondary(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
     """Yield a chart of each secondary coordinate."""
-    motion = setup.plant.motion
     for name, values in zip(result.secondary, result.values.T, strict=True):
-        angle = motion.rotational[motion.names.index(name)]
-        shown, label = (np.degrees(values), "°") if angle else (1e3 * values, "mm")
+        shown, unit = for_people(setup.plant.motion, name, values)
         yield _over_time(
-            f"secondary-{name}", f"{name} over the walk", f"{name} [{label}]", result,
+            f"secondary-{name}", f"{name} over the walk", f"{name} [{sign_of(unit)}]", result,
             [line("", shown, colour=fig.BLUE)],
         )  # fmt: skip
-
-
-def _largest(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the rows of the largest peaks."""
-    ordered = sorted(values, key=lambda name: -float(values[name].max()))
-    return {name: values[name] for name in ordered[:_LINES]}
 
 
 def _muscles(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
@@ -128,8 +110,8 @@ def _muscles(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
     yield _activations("Activations of all muscles over the walk", result)
     groups = bundled(result.muscles, result.muscle_forces)
     yield _over_time(
-        "muscle-forces", f"Forces of the {_LINES} groups of muscles with the largest peaks",
-        "muscle force [N]", result, _lines(_largest(groups)), size=(5.2, 4.2),
+        "muscle-forces", f"Forces of the {MOST_LINES} groups of muscles with the largest peaks",
+        "muscle force [N]", result, styled_lines(largest_peaks(groups)), size=TALL,
         title="Largest muscle forces", from_zero=True,
     )  # fmt: skip
 
@@ -137,8 +119,8 @@ def _muscles(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
 def _ligaments(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> Picture:
     groups = bundled(setup.plant.ligaments.names, tensions)
     return _over_time(
-        "ligament-forces", f"Forces of the {_LINES} ligaments with the largest peaks",
-        "ligament force [N]", result, _lines(_largest(groups)), size=(5.2, 4.2),
+        "ligament-forces", f"Forces of the {MOST_LINES} ligaments with the largest peaks",
+        "ligament force [N]", result, styled_lines(largest_peaks(groups)), size=TALL,
         title="Largest ligament forces", from_zero=True,
     )  # fmt: skip
 

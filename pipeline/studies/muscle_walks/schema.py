@@ -17,7 +17,23 @@ from pipeline.config.schema_base import (
 )
 
 
-class MuscleWalkConfig(Section):
+class ArticularModelConfig(Section):
+    """How the surfaces, meshes and paths of a model are read."""
+
+    surface: Literal["curved", "flat"] = Field(
+        "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
+    )
+    single_wraps_slide: bool = Field(
+        False, description="whether paths over one surface are found as OpenSim did until 2021"
+    )
+    meshes: dict[str, File] = Field(
+        default_factory=dict,
+        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
+        "the start is the data folder",
+    )
+
+
+class MuscleWalkConfig(ArticularModelConfig):
     """The model, its motion and its contact."""
 
     name: str = Field(
@@ -44,17 +60,6 @@ class MuscleWalkConfig(Section):
         None, description="plant.npz of another walk, replayed in place of OpenSim"
     )
     record: bool = Field(True, description="whether to write plant.npz, which can be replayed")
-    surface: Literal["curved", "flat"] = Field(
-        "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
-    )
-    single_wraps_slide: bool = Field(
-        False, description="whether paths over one surface are found as OpenSim did until 2021"
-    )
-    meshes: dict[str, File] = Field(
-        default_factory=dict,
-        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
-        "the start is the data folder",
-    )
     surrogates: dict[str, str] = Field(
         default_factory=dict,
         description="run directories of trained surrogates in place of springs, by contact; "

@@ -25,7 +25,7 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.external_loads import check_loads_cover
 from dynamics.musculoskeletal.motion_input import coordinate_columns
-from dynamics.walking.motion_tables import read_motion_table
+from dynamics.walking.motion_tables import read_motion_columns
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -163,7 +163,7 @@ def _from_opensim(
     if files.external_loads is not None:
         check_loads_cover(files.external_loads, float(motion.time[0]), float(motion.time[-1]))
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
-    known = coordinate_columns(read_motion_table(files.motion), system.coordinates)
+    known = coordinate_columns(read_motion_columns(files.motion), system.coordinates)
     absent = [name for name in system.coordinates if name not in known]
     if not absent:
         return plant, settings, ()

@@ -127,7 +127,9 @@ def simulate_walk_study(
     table = study_table(study, catalogue)
     varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
     nominal = walk_outputs(setup, result)
-    experiment = Experiment(catalogue, table, nominal, PERCENT, study.walk, task, walk_rows)
+    experiment = Experiment(
+        catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows
+    )
     return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
 
 

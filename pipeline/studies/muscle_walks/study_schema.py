@@ -26,16 +26,6 @@ class WalkStudyConfig(DesignConfig):
         "--walk FOLDER` lists their names",
     )
 
-    @property
-    def factors(self) -> tuple[DistributionConfig, ...]:
-        """Inputs of the study."""
-        return self.factor
-
-    @property
-    def model_name(self) -> str:
-        """Name of the model, for summaries."""
-        return "recorded walk"
-
 
 class WalkStudyFile(Section):
     """Configuration of `python -m pipeline study` for a walk of an OpenSim model."""

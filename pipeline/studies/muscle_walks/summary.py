@@ -12,6 +12,7 @@ from dynamics.musculoskeletal import ComakResult
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from pipeline.files import plain
+from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
@@ -121,12 +122,10 @@ def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str
 
 
 def _ranges(setup: WalkSetup, result: ComakResult) -> dict[str, Any]:
-    motion = setup.plant.motion
     rows = {}
     for name, values in zip(result.secondary, result.values.T, strict=True):
-        angle = motion.rotational[motion.names.index(name)]
-        shown = np.degrees(values) if angle else 1e3 * values
-        rows[name] = {"unit": "deg" if angle else "mm", "least": shown.min(), "most": shown.max()}
+        shown, unit = for_people(setup.plant.motion, name, values)
+        rows[name] = {"unit": unit, "least": shown.min(), "most": shown.max()}
     return rows
 
 

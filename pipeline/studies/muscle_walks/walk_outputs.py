@@ -7,6 +7,7 @@ import numpy as np
 from dynamics.musculoskeletal import ComakResult
 from foundation.checks import FloatArray
 from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.muscle_walks.charts import for_people, sign_of
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import (
     body_weight,
@@ -35,11 +36,10 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
             outputs[f"{name}_peak_pressure_MPa"] = Output(f"{words} peak pressure", "MPa")
             waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
         keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
-    for name, angle in _secondary(setup, result):
-        unit = "deg" if angle else "mm"
-        waves[f"{name}_{unit}"] = Output(name, "°" if angle else "mm")
+    for name, unit, _ in _secondary(setup, result):
+        waves[f"{name}_{unit}"] = Output(name, sign_of(unit))
         for kind in ("range", "min", "max"):
-            outputs[f"{name}_{kind}_{unit}"] = Output(f"{name}, {kind}", "°" if angle else "mm")
+            outputs[f"{name}_{kind}_{unit}"] = Output(f"{name}, {kind}", sign_of(unit))
     for group in dict.fromkeys(map(group_of, setup.plant.ligaments.names)):
         outputs[f"{group}_force_peak_N"] = Output(f"{group} force, peak", "N")
     for group in dict.fromkeys(map(group_of, result.muscles)):
@@ -56,9 +56,13 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
     )
 
 
-def _secondary(setup: WalkSetup, result: ComakResult) -> list[tuple[str, bool]]:
-    motion = setup.plant.motion
-    return [(name, motion.rotational[motion.names.index(name)]) for name in result.secondary]
+def _secondary(setup: WalkSetup, result: ComakResult) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
+    rows = []
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        shown, unit = for_people(setup.plant.motion, name, values)
+        rows.append((name, unit, shown))
+    return rows
 
 
 def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
@@ -70,8 +74,7 @@ def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
             values[f"{contact}_{part}_force_peak_BW"] = force.max() / weight
             values[f"{contact}_{part}_force_mean_BW"] = force.mean() / weight
             values[f"{contact}_{part}_peak_pressure_MPa"] = 1e-6 * np.nanmax(pressure)
-    for (name, angle), row in zip(_secondary(setup, result), result.values.T, strict=True):
-        shown, unit = (np.degrees(row), "deg") if angle else (1e3 * row, "mm")
+    for name, unit, shown in _secondary(setup, result):
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[f"{name}_{kind}_{unit}"] = statistic(shown)
     tensions = ligament_forces(setup, result)
@@ -90,6 +93,6 @@ def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
     for k, contact in enumerate(result.contacts):
         for part, force in compartment_forces(result, k).items():
             waves[f"{contact}_{part}_force_BW"] = force / weight
-    for (name, angle), row in zip(_secondary(setup, result), result.values.T, strict=True):
-        waves[f"{name}_{'deg' if angle else 'mm'}"] = np.degrees(row) if angle else 1e3 * row
+    for name, unit, shown in _secondary(setup, result):
+        waves[f"{name}_{unit}"] = shown
     return {name: np.interp(PERCENT, percent, wave) for name, wave in waves.items()}
