@@ -28,8 +28,9 @@ from foundation.errors import InputError, PoseError
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
-#: Iterations with whole steps; later steps are halved, which ends iterations to and fro.
-_PATIENCE = 12
+#: Iterations with whole steps; later steps that do not halve the error may be halved themselves,
+#: which ends iterations to and fro.
+_PATIENCE, _FALLS = 12, 0.5
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
 
@@ -156,9 +157,8 @@ class Comak:
                     # Without an error at the start, the first step would never be shortened.
                     found = found._replace(error=self._error(frame, found, state))
                 wanted = self._stepped(frame, found, state, previous)
-                if iteration > _PATIENCE:
-                    wanted = halfway(found, wanted)
-                found, state = self._shortened(frame, found, wanted, previous)
+                late = iteration > _PATIENCE
+                found, state = self._advanced(frame, found, wanted, previous, late=late)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
             tensions = self._tensions(found, state.fibres)
@@ -170,6 +170,16 @@ class Comak:
             if best is None or found.error < best.error:
                 best = found
         return self._failed(frame, previous, best, "")
+
+    def _advanced(
+        self, frame: int, at: Solution, wanted: Solution, previous: Solution, *, late: bool
+    ) -> tuple[Solution, _State]:
+        """Return the next solution; a late one goes half the step if that leaves less error."""
+        whole = self._shortened(frame, at, wanted, previous)
+        if not late or whole[0].error <= _FALLS * at.error:
+            return whole
+        half = self._shortened(frame, at, halfway(at, wanted), previous)
+        return half if half[0].error < whole[0].error else whole
 
     def _shortened(
         self, frame: int, at: Solution, wanted: Solution, previous: Solution
@@ -212,13 +222,7 @@ class Comak:
         found = length_derivatives(tensions, secondary, at.values, at.speeds)
         return found.columns(arms, secondary, 1.0 / self.plant.motion.step)
 
-    def _stepped(
-        self,
-        frame: int,
-        at: Solution,
-        state: _State,
-        previous: Solution,
-    ) -> Solution:
+    def _stepped(self, frame: int, at: Solution, state: _State, previous: Solution) -> Solution:
         """Return the solution of the problem that is linear about a state."""
         plant, contact, fibres = state
         muscles, settings = self.plant.muscles, self.settings

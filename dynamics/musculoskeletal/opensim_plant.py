@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem, PathGroup
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, PlantForces
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -57,7 +57,7 @@ class OpenSimPlant:
         chosen = set(motion.index((*primary, *secondary)))
         self.free = tuple(n for k, n in enumerate(motion.names) if k in chosen)
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
-        self._partial = False
+        self._groups: list[tuple[PathGroup, list[int]]] = []
         self._accelerations = motion.accelerations.copy()
         # What keeps the surfaces together is a slow, overdamped motion (Smith et al. 2018).
         self._accelerations[:, self._secondary] = 0.0
@@ -75,23 +75,34 @@ class OpenSimPlant:
 
         By forward differences.
         """
-        self._leave_out(frame, values, speeds)
+        groups = self._path_groups(frame, values, speeds)
         self.system.set_tensions(tensions)
-        base = self._needed(frame, values, speeds, partial=True)
         columns = np.empty((len(self.free), len(self.secondary)))
-        for k in range(len(self.secondary)):
-            moved = values.copy()
-            moved[k] += _STEP
-            columns[:, k] = (base - self._needed(frame, moved, speeds, partial=True)) / _STEP
+        for group, places in groups:
+            base = self._needed(frame, values, speeds, group)
+            for k in places:
+                moved = values.copy()
+                moved[k] += _STEP
+                columns[:, k] = (base - self._needed(frame, moved, speeds, group)) / _STEP
         return columns
 
-    def _leave_out(self, frame: int, values: FloatArray, speeds: FloatArray) -> None:
-        """Leave muscles that do not cross the joints out of differences, to which they add 0."""
-        if not self._partial:
-            arms = self.forces(frame, values, speeds).arms
-            places = [self.free.index(name) for name in self.secondary]
-            self.system.keep_pulling(np.abs(arms[places]).max(axis=0) > _CROSSING)
-            self._partial = True
+    def _path_groups(
+        self, frame: int, values: FloatArray, speeds: FloatArray
+    ) -> list[tuple[PathGroup, list[int]]]:
+        """Return, by joint, the muscles and ligaments that cross it and its secondary coordinates.
+
+        The others add nothing to differences by these coordinates.
+        """
+        if not self._groups:
+            self._set(frame, values, speeds)
+            muscles = np.abs(self.system.arms()[self._secondary]) > _CROSSING
+            ligaments = np.abs(self.system.ligament_paths()[2][self._secondary]) > _CROSSING
+            joints = np.array(self.system.joints())[self._secondary]
+            for joint in np.unique(joints):
+                rows = np.flatnonzero(joints == joint)
+                crossing = (np.any(found[rows], axis=0) for found in (muscles, ligaments))
+                self._groups.append((self.system.group(*crossing), rows.tolist()))
+        return self._groups
 
     def outside(self, values: FloatArray) -> NDArray[np.bool_]:
         """Return False (N, S): the model holds for all values (N, S) [rad, m]."""
@@ -136,19 +147,24 @@ class OpenSimPlant:
         (F, L, S) float64
             Of the arms of the ligaments.
         """
-        self._leave_out(frame, values, speeds)
-        rows = []
-        for k in range(len(self.secondary)):
-            ends = []
-            for sign in (-1.0, 1.0):
-                moved = values.copy()
-                moved[k] += sign * _ARM_STEP
-                self._set(frame, moved, speeds)
-                ends.append(self.system.changing_arms())
-            low, high = ends
-            rows.append([(b - a)[self._free] for a, b in zip(low, high, strict=True)])
-        of_muscles, of_ligaments = (np.stack(arms, axis=-1) for arms in zip(*rows, strict=True))
-        return of_muscles / (2.0 * _ARM_STEP), of_ligaments / (2.0 * _ARM_STEP)
+        of_muscles = np.zeros((len(self.free), len(self.muscles.names), len(self.secondary)))
+        of_ligaments = np.zeros((len(self.free), len(self.ligaments.names), len(self.secondary)))
+        for group, places in self._path_groups(frame, values, speeds):
+            for k in places:
+                step = _ARM_STEP * (np.arange(len(values)) == k)
+                low = self._moved_arms(frame, values - step, speeds, group)
+                high = self._moved_arms(frame, values + step, speeds, group)
+                of_muscles[:, :, k] = (high[0] - low[0]) / (2.0 * _ARM_STEP)
+                of_ligaments[:, :, k] = (high[1] - low[1]) / (2.0 * _ARM_STEP)
+        return of_muscles, of_ligaments
+
+    def _moved_arms(
+        self, frame: int, moved: FloatArray, speeds: FloatArray, group: PathGroup
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the arms of muscles and ligaments (F, M), (F, L) of a group [m, 1]."""
+        self._set(frame, moved, speeds)
+        muscles, ligaments = self.system.group_arms(group)
+        return muscles[self._free], ligaments[self._free]
 
     def speed_columns(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the derivative (F, S) of the needed forces by the secondary speeds.
@@ -164,9 +180,13 @@ class OpenSimPlant:
         return columns
 
     def _set(
-        self, frame: int, values: FloatArray, speeds: FloatArray, *, partial: bool = False
+        self,
+        frame: int,
+        values: FloatArray,
+        speeds: FloatArray,
+        group: PathGroup | None = None,
     ) -> None:
-        self.system.set(*self._coordinates(frame, values, speeds), partial=partial)
+        self.system.set(*self._coordinates(frame, values, speeds), group)
 
     def _coordinates(
         self, frame: int, values: FloatArray, speeds: FloatArray
@@ -177,8 +197,11 @@ class OpenSimPlant:
         return float(self.motion.time[frame]), q, u
 
     def _needed(
-        self, frame: int, values: FloatArray, speeds: FloatArray, *, partial: bool = False
+        self,
+        frame: int,
+        values: FloatArray,
+        speeds: FloatArray,
+        group: PathGroup | None = None,
     ) -> FloatArray:
-        self._set(frame, values, speeds, partial=partial)
-        needed = self.system.needed_forces(self._accelerations[frame], partial=partial)
-        return needed[self._free]
+        self._set(frame, values, speeds, group)
+        return self.system.needed_forces(self._accelerations[frame], group)[self._free]

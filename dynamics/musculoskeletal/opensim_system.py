@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,24 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 
 _LIGAMENT = "Blankevoort1991Ligament"
+
+
+class PathGroup(NamedTuple):
+    """The muscles and ligaments that cross a joint, and a state in which only these pull.
+
+    Differences of forces by a coordinate of the joint are the same there, at less cost.
+
+    Parameters
+    ----------
+    state : opensim.State
+        State of the model.
+    muscles, ligaments : list of int
+        Indices of those that cross the joint.
+    """
+
+    state: Any
+    muscles: list[int]
+    ligaments: list[int]
 
 
 class OpenSimSystem:
@@ -75,8 +93,7 @@ class OpenSimSystem:
         self._damped = [kind.safeDownCast(muscle) for muscle in self._muscles]
         for muscle in self._muscles:
             muscle.overrideActuation(self._state, True)
-        #: A state in which some muscles do not pull, and which muscles pull in this state.
-        self._partial, self._pulling = self._state, np.ones(len(self._muscles), dtype=np.bool_)
+        self._groups: list[PathGroup] = []
         self.set_tensions(np.zeros(len(self._muscles)))
         self._ligaments = self._find_ligaments()
         self.ligaments = _ligament_set(self._ligaments)
@@ -150,21 +167,26 @@ class OpenSimSystem:
         return opensim().Vector.createFromMat(ordered)
 
     def set(
-        self, time: float, values: FloatArray, speeds: FloatArray, *, partial: bool = False
+        self,
+        time: float,
+        values: FloatArray,
+        speeds: FloatArray,
+        group: PathGroup | None = None,
     ) -> None:
-        """Set time [s], coordinates (n,) [rad, m] and speeds (n,), of the partial state if so."""
-        state = self._partial if partial else self._state
+        """Set time [s], coordinates (n,) [rad, m] and speeds (n,); in a group's state if given."""
+        state = self._state if group is None else group.state
         state.setTime(time)
         state.setQ(self._vector(values))
         state.setU(self._vector(speeds))
 
     def set_tensions(self, tensions: FloatArray) -> None:
-        """Set the forces (M,) [N] of the muscles."""
+        """Set the forces (M,) [N] of the muscles, in the states of all groups too."""
         self.tensions = tensions.copy()
         for muscle, tension in zip(self._muscles, tensions.tolist(), strict=True):
             muscle.setOverrideActuation(self._state, tension)
-            if self._partial is not self._state:
-                muscle.setOverrideActuation(self._partial, tension)
+        for group in self._groups:
+            for k in group.muscles:
+                self._muscles[k].setOverrideActuation(group.state, float(tensions[k]))
 
     def contractions(self, time: float, values: FloatArray, speeds: FloatArray) -> Contractions:
         """Return what muscles with a rigid tendon give by activation and without activation.
@@ -188,22 +210,31 @@ class OpenSimSystem:
         )
         return Contractions(active, forces[1] - active - damping, damping)
 
-    def keep_pulling(self, pulling: NDArray[np.bool_]) -> None:
-        """Let only some muscles (M,) [1] pull where `set` and `needed_forces` are partial.
+    def group(self, muscles: NDArray[np.bool_], ligaments: NDArray[np.bool_]) -> PathGroup:
+        """Return the group of some muscles (M,) and ligaments (L,) [1]."""
+        state = opensim().State(self._state)
+        for found, chosen in ((self._muscles, muscles), (self._ligaments, ligaments)):
+            for force, pulls in zip(found, chosen.tolist(), strict=True):
+                force.setAppliesForce(state, pulls)
+        group = PathGroup(
+            state, np.flatnonzero(muscles).tolist(), np.flatnonzero(ligaments).tolist()
+        )
+        self._groups.append(group)
+        return group
 
-        Differences of forces by coordinates that the other muscles do not cross are the same, at
-        less cost.
-        """
-        self._partial, self._pulling = opensim().State(self._state), pulling.copy()
-        for muscle, pulls in zip(self._muscles, pulling.tolist(), strict=True):
-            muscle.setAppliesForce(self._partial, pulls)
+    def joints(self) -> tuple[str, ...]:
+        """Return the name of the joint of each coordinate."""
+        return tuple(found.getJoint().getName() for found in self._coordinates())
 
-    def needed_forces(self, accelerations: FloatArray, *, partial: bool = False) -> FloatArray:
+    def needed_forces(
+        self, accelerations: FloatArray, group: PathGroup | None = None
+    ) -> FloatArray:
         """Return the generalised forces (n,) [N m, N] that accelerations (n,) [per s²] need.
 
-        Beyond the forces of the muscles and of all else in the model.
+        Beyond the forces of the muscles and of all else in the model; with a group, beyond those
+        of its muscles and ligaments.
         """
-        state = self._partial if partial else self._state
+        state = self._state if group is None else group.state
         forces = self._solver.solve(state, self._vector(accelerations))
         return np.asarray(forces.to_numpy())[self._order]
 
@@ -211,15 +242,19 @@ class OpenSimSystem:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""
         return self._path_arms(self._paths)
 
-    def changing_arms(self) -> tuple[FloatArray, FloatArray]:
+    def group_arms(self, group: PathGroup) -> tuple[FloatArray, FloatArray]:
         """Return the arms (n, M) of muscles and (n, L) of ligaments, per newton [m, 1].
 
-        Those of muscles that do not pull in the partial state (`keep_pulling`) are zero.
+        Zero for muscles and ligaments that are not in the group.
         """
-        muscles = np.zeros((len(self.coordinates), len(self._paths)))
-        chosen = np.flatnonzero(self._pulling).tolist()
-        muscles[:, chosen] = self._path_arms([self._paths[k] for k in chosen])
-        return muscles, self._path_arms([lig.getGeometryPath() for lig in self._ligaments])
+        paths = [self._paths[k] for k in group.muscles]
+        strands = [self._ligaments[k].getGeometryPath() for k in group.ligaments]
+        count = len(self.coordinates)
+        muscles = np.zeros((count, len(self._paths)))
+        ligaments = np.zeros((count, len(self._ligaments)))
+        muscles[:, group.muscles] = self._path_arms(paths)
+        ligaments[:, group.ligaments] = self._path_arms(strands)
+        return muscles, ligaments
 
     def _path_arms(self, paths: list[Any]) -> FloatArray:
         osim = opensim()

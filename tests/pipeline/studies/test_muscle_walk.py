@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
 from dynamics.musculoskeletal import OsimModel, RecordedPlant
+from dynamics.musculoskeletal.comak_solution import Solution
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.walking import read_motion_table
 from foundation.errors import InputError
@@ -99,6 +100,44 @@ def test_the_example_of_jam_is_reproduced(example, jam_data):
     volumes = 1e6 * setup.plant.muscles.volumes()
     cost = (volumes * activations**2).sum(axis=1) + 1e3 * (reserves**2).sum(axis=1)
     assert (result.costs <= 1.005 * cost).all()
+
+
+@pytest.mark.parametrize("frame", [0, 40, 80])
+def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame):
+    """Muscles and ligaments that a joint does not move are left out of differences: they add 0."""
+    setup, result = example
+    plant, values, speeds = setup.plant, result.values[frame], result.speeds[frame]
+    tensions = result.muscle_forces[frame]
+
+    def surplus(moved):
+        forces = plant.forces(frame, moved, speeds)
+        return forces.arms @ tensions - forces.needed
+
+    columns = plant.columns(frame, values, speeds, tensions)
+    for k in range(len(values)):
+        step = 1e-6 * (np.arange(len(values)) == k)
+        wanted = (surplus(values + step) - surplus(values - step)) / 2e-6
+        assert_allclose(columns[:, k], wanted, atol=2e-4 * np.abs(wanted).max(), rtol=1e-3)
+
+
+@pytest.mark.parametrize(("frame", "draw"), [(8, 42), (42, 56), (24, 68)])
+def test_displaced_starts_converge_to_the_same_solution(example, frame, draw):
+    """Each of these takes slow steps at first, and then needs whole ones."""
+    setup, result = example
+    before = Solution(
+        result.values[frame - 1], result.speeds[frame - 1], result.activations[frame - 1],
+        result.reserves[frame - 1], 0.0, 0, (),
+    )  # fmt: skip
+    motion = setup.plant.motion
+    unit = np.where(np.array(motion.rotational)[motion.index(result.secondary)], DEGREE, 1e-3)
+    rng = np.random.default_rng(1)
+    for _ in range(draw + 1):
+        drawn, signs = rng.integers(5, len(result.time) - 2), rng.choice([-1.0, 1.0], len(unit))
+    assert drawn == frame
+    start = before.values + motion.step * before.speeds + 2.0 * unit * signs
+    found, flag = setup.comak.solve(frame, before, start=start)
+    assert not flag
+    assert np.abs((found.values - result.values[frame]) / unit).max() < 0.05
 
 
 def test_a_walk_writes_its_folder(done):
