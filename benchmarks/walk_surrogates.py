@@ -30,11 +30,10 @@ from dynamics.musculoskeletal import (
 )
 from foundation.checks import FloatArray
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 _CONFIG = Path(__file__).resolve().parents[1] / "configs" / "comak_walking.toml"
-#: Body weight of the subject [N].
-_WEIGHT = 61.0 * 9.81
 
 
 class Solved(NamedTuple):
@@ -56,8 +55,11 @@ def solve(
     return Solved(comak.run(start), process_time() - begin)
 
 
-def force_rows(found: ComakResult, wanted: ComakResult) -> list[list[str]]:
-    """Return differences of the sizes of the contact forces, a row for each contact."""
+def force_rows(found: ComakResult, wanted: ComakResult, weight: float) -> list[list[str]]:
+    """Return differences of the sizes of the contact forces, a row for each contact.
+
+    Also in percent of a weight [N].
+    """
     sizes = [
         np.array([[np.linalg.norm(loads.force) for loads in frame] for frame in result.loads])
         for result in (found, wanted)
@@ -65,7 +67,7 @@ def force_rows(found: ComakResult, wanted: ComakResult) -> list[list[str]]:
     apart, peak = sizes[0] - sizes[1], sizes[1].max(axis=0)
     rms, largest = np.sqrt((apart**2).mean(axis=0)), np.abs(apart).max(axis=0)
     return [
-        [name, f"{p:.0f}", f"{r:.2f}", f"{100 * r / _WEIGHT:.3f}", f"{100 * m / _WEIGHT:.3f}"]
+        [name, f"{p:.0f}", f"{r:.2f}", f"{100 * r / weight:.3f}", f"{100 * m / weight:.3f}"]
         for name, p, r, m in zip(found.contacts, peak, rms, largest, strict=True)
     ]
 
@@ -140,20 +142,21 @@ def _compare(setup: WalkSetup, springs: Solved, start: FloatArray) -> None:
     record = record_plant(setup.plant, springs.result, start, setup.settings)
     # The first solution compiles what the surrogates need.
     solve(setup, setup.contacts, start, record)
-    rows = {
+    solved = {
         "springs": springs,
         "surrogates": solve(setup, setup.contacts, start),
         "springs, replayed": solve(setup, setup.springs, start, record),
         "surrogates, replayed": solve(setup, setup.contacts, start, record),
     }
-    found, wanted = rows["surrogates"].result, springs.result
+    found, wanted = solved["surrogates"].result, springs.result
     header = ["contact", "peak [N]", "RMS [N]", "RMS [% BW]", "largest [% BW]"]
-    print(table("Contact forces", header, force_rows(found, wanted)), end="\n\n")
+    rows = force_rows(found, wanted, body_weight(setup))
+    print(table("Contact forces", header, rows), end="\n\n")
     header, motion = ["coordinate", "unit", "RMS", "largest"], setup.plant.motion
     print(table("Secondary coordinates", header, coordinate_rows(motion, found, wanted)))
     header = ["contacts", "processor time [s]", "iterations", "flags"]
     print(end="\n")
-    print(table("Times", header, [time_row(name, solved) for name, solved in rows.items()]))
+    print(table("Times", header, [time_row(name, one) for name, one in solved.items()]))
 
 
 if __name__ == "__main__":

@@ -146,8 +146,8 @@ def dump_config(config: Section) -> str:
 
 def _override(tree: dict[str, Any], text: str) -> None:
     key, equals, value = text.partition("=")
-    names = key.strip().split(".")
-    if not equals or not all(names):
+    names = _key_names(key)
+    if not equals or not names:
         raise ConfigError(f"--set {text}: expected section.key=value")
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
@@ -159,6 +159,19 @@ def _override(tree: dict[str, Any], text: str) -> None:
             raise ConfigError(f"--set {text}: {name} is a value, not a section")
         tree = branch
     tree[names[-1]] = parsed
+
+
+def _key_names(key: str) -> list[str]:
+    """Return the names of a key in TOML, none if it is not one: a name with dots has quotes."""
+    try:
+        branch = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        return []
+    names: list[str] = []
+    while isinstance(branch, dict) and len(branch) == 1:
+        [(name, branch)] = branch.items()
+        names.append(name)
+    return names
 
 
 def tuples_of(value: Any) -> Any:

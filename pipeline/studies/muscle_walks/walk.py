@@ -10,6 +10,7 @@ from typing import Any
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.wheel import opensim
+from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
@@ -50,6 +51,8 @@ def simulate_muscle_walk(
     ConfigError, InputError
         If a file cannot be used, OpenSim is needed and not installed, or the secondary coordinates
         do not settle.
+    SimulationError
+        If no frame converges; the results are written before.
     """
     begun = time.perf_counter()
     from_markers = file.inverse_kinematics is not None and file.walk.replay is None
@@ -62,14 +65,13 @@ def simulate_muscle_walk(
         setup = prepare_walk(file)  # Checks the input before files are written.
     check_own_folder(folder, "config.toml", "walk")
     with locked(folder, make=True):
-        for name in (*_FILES, *FILES):
-            (folder / name).unlink(missing_ok=True)
         config = dump_config(file)
-        write_text(folder / "config.toml", config)
         if from_markers:
+            _begin(folder, config)
             setup = prepare_walk(with_motion(file, folder))
         setup = replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)
+        _begin(folder, config)  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
@@ -84,7 +86,18 @@ def simulate_muscle_walk(
         summary["seconds"] = setup.seconds | seconds
         write_walk_page(folder, summary, setup, result, tensions, config)
         write_document(folder / "walk.json", summary)
+    if not summary["converged"]:
+        raise SimulationError(
+            f"{folder}: none of {summary['frames']} frames converged; frames.csv lists why"
+        )
     return summary
+
+
+def _begin(folder: Path, config: str) -> None:
+    """Remove the results of an earlier walk, and write the configuration."""
+    for name in (*_FILES, *FILES):
+        (folder / name).unlink(missing_ok=True)
+    write_text(folder / "config.toml", config)
 
 
 def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
@@ -95,11 +108,13 @@ def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
         "walk.motion": file.walk.motion,
         "walk.external_loads": file.walk.external_loads,
         "inverse_kinematics": file.inverse_kinematics,
+        "comak.settle": file.comak.settle,
     }
     names = [name for name, value in stated.items() if value is not None]
     if not names:
         return ()
-    return (f"walk.replay: a replay has the motion of the record; no effect of {', '.join(names)}",)
+    what = "a replay has the motion and the first values of the record"
+    return (f"walk.replay: {what}; no effect of {', '.join(names)}",)
 
 
 def _simulate(setup: WalkSetup, *, quiet: bool) -> tuple[ComakResult, FloatArray, dict[str, float]]:

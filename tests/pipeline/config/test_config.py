@@ -16,7 +16,7 @@ from pipeline.cli.main import main
 from pipeline.config.data_folder import data_path
 from pipeline.config.key_names import in_millimetres, renamed
 from pipeline.config.knee_schema import FiniteElementConfig
-from pipeline.config.reading import ConfigError, dump_config, load_config
+from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
@@ -309,10 +309,16 @@ def test_overrides_are_read_as_toml_and_else_as_text():
     assert config.contact.femur_layer.thickness_mm == 3.0
 
 
-@pytest.mark.parametrize("override", ["run.seed", "=3", "run..seed=3", ".seed=3", ""])
+@pytest.mark.parametrize("override", ["run.seed", "=3", "run..seed=3", ".seed=3", "", "run seed=3"])
 def test_overrides_need_key_and_value(override):
     assert refused(override) == f"--set {override}: expected section.key=value"
     assert "name is a value, not a section" in refused("run.name.first=1")
+
+
+def test_a_name_with_dots_has_quotes(tmp_path):
+    (tmp_path / "walk.toml").write_text('[walk.meshes]\n"a.stl" = "one.stl"\n')
+    tree = read_tree(tmp_path / "walk.toml", ('walk.meshes."a.stl"=two.stl', "walk.model=m.osim"))
+    assert tree == {"walk": {"meshes": {"a.stl": "two.stl"}, "model": "m.osim"}}
 
 
 def test_missing_file_folder_and_no_toml(tmp_path):

@@ -11,9 +11,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.musculoskeletal import OsimModel, RecordedPlant
+from dynamics.musculoskeletal import Comak, OsimModel, RecordedPlant
 from dynamics.musculoskeletal.comak_solution import Solution
 from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
@@ -350,6 +351,28 @@ def test_a_replay_names_what_the_record_decides(done, tmp_path):
     assert "walk.motion" in summary["warnings"][0]
 
 
+def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monkeypatch):
+    file, folder = load_muscle_walk(done / "config.toml"), tmp_path / "out"
+    update = {"replay": str(done / "plant.npz")}
+    again = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+    simulate_muscle_walk(again, folder, quiet=True)
+    before = (folder / "states.sto").read_text()
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Comak, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_muscle_walk(again, folder, quiet=True)
+    assert (folder / "states.sto").read_text() == before
+    settled = file.comak.model_copy(update={"settle": False})
+    with (
+        pytest.warns(UserWarning, match=r"no effect of comak\.settle"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        simulate_muscle_walk(replace_comak(again, settled), folder, quiet=True)
+
+
 def test_a_record_of_another_model_is_told(done, tmp_path, jam_data):
     file = load_muscle_walk(done / "config.toml")
     text = (jam_data / "models/lenhart2015/lenhart2015.osim").read_text()
@@ -415,7 +438,9 @@ def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path
     file = load_muscle_walk(done / "config.toml")
     few = file.comak.model_copy(update={"iterations": 1, "tolerance": 1e-9})
     walk = file.walk.model_copy(update={"replay": str(done / "plant.npz")})
-    summary = simulate_muscle_walk(MuscleWalkFile(walk=walk, comak=few), tmp_path, quiet=True)
+    with pytest.raises(SimulationError, match="none of 4 frames converged"):
+        simulate_muscle_walk(MuscleWalkFile(walk=walk, comak=few), tmp_path, quiet=True)
+    summary = json.loads((tmp_path / "walk.json").read_text())
     assert summary["converged"] == 0
     assert "1.21 s: not converged in 1 iterations" in summary["flags"][0]
     assert not pd.read_csv(tmp_path / "frames.csv").converged.any()
