@@ -155,7 +155,7 @@ class Comak:
                 if state is None:
                     state = self._state(frame, found)
                     # Without an error at the start, the first step would never be shortened.
-                    found = found._replace(error=self._error(frame, found, state))
+                    found = self._judged(frame, found, state)
                 wanted = self._stepped(frame, found, state, previous)
                 late = iteration > _PATIENCE
                 found, state = self._advanced(frame, found, wanted, previous, late=late)
@@ -193,7 +193,7 @@ class Comak:
             speeds = (values - previous.values) / self.plant.motion.step
             tried = wanted._replace(values=values, speeds=speeds)
             state = self._state(frame, tried)
-            tried = tried._replace(error=self._error(frame, tried, state))
+            tried = self._judged(frame, tried, state)
             if tried.error <= _MOST_GROWTH * at.error or part * length < _LEAST_PART:
                 return tried, state
             part *= 0.5
@@ -251,13 +251,13 @@ class Comak:
             values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
         )
 
-    def _error(self, frame: int, at: Solution, state: _State) -> float:
-        """Return the largest error of acceleration [rad/s², m/s²]."""
+    def _judged(self, frame: int, at: Solution, state: _State) -> Solution:
+        """Return a solution with the errors of its accelerations [rad/s², m/s²]."""
         plant, contact, fibres = state
         tensions = self._tensions(at, fibres)
         surplus = plant.arms @ tensions + at.reserves + contact.forces - plant.needed
-        mass = self.plant.mass(frame, at.values)
-        return float(np.abs(np.linalg.solve(mass, surplus)).max())
+        away = np.linalg.solve(self.plant.mass(frame, at.values), surplus).astype(np.float64)
+        return at._replace(surplus=away, error=float(np.abs(away).max()))
 
     def _failed(
         self, frame: int, previous: Solution, best: Solution | None, why: str
@@ -272,6 +272,7 @@ class Comak:
         kept = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
+            surplus=np.full(len(self._free), np.nan),
             loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
@@ -299,6 +300,7 @@ class Comak:
             activations=activations,
             muscle_forces=np.array([s.tensions for s in solutions]),
             reserves=reserves,
+            surplus=np.array([s.surplus for s in solutions]),
             errors=np.array([s.error for s in solutions]),
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,

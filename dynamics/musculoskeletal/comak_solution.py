@@ -33,6 +33,8 @@ class Solution(NamedTuple):
         Loads of each contact.
     tensions : (M,) float64
         Muscle forces [N].
+    surplus : (F,) float64
+        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²].
     """
 
     values: FloatArray
@@ -43,6 +45,7 @@ class Solution(NamedTuple):
     iterations: int
     loads: tuple[ContactLoads, ...]
     tensions: FloatArray = _UNKNOWN
+    surplus: FloatArray = _UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,9 @@ class ComakResult:
         Muscle forces [N].
     reserves : (N, F) float64
         Forces of the reserves on the free coordinates [N m, N].
+    surplus : (N, F) float64
+        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²]; NaN where the
+        solution of the previous frame is kept.
     errors : (N,) float64
         Largest error of acceleration of each frame [rad/s², m/s²].
     iterations : (N,) int64
@@ -87,6 +93,7 @@ class ComakResult:
     activations: FloatArray
     muscle_forces: FloatArray
     reserves: FloatArray
+    surplus: FloatArray
     errors: FloatArray
     iterations: IntArray
     costs: FloatArray

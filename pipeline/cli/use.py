@@ -92,6 +92,51 @@ def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None)
 
 
 @command(USE)
+def comak(
+    settings: Path,
+    /,
+    *,
+    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ("original",),
+    replay: Path | None = None,
+    model: Path | None = None,
+    geometry: Path | None = None,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+) -> Answer:
+    """Simulate a walk from OpenSim-JAM's settings of COMAK, with tables of the same names.
+
+    Parameters
+    ----------
+    settings : Path
+        Settings of OpenSim-JAM's COMAKTool (.xml), or a configuration of a walk (.toml).
+    contact
+        original: springs on flat triangles, as OpenSim-JAM; surrogate: the newest runs in `runs`
+        with the meshes of the model; or a run directory. Repeat the option for each joint.
+    replay
+        plant.npz of an earlier walk, replayed in place of OpenSim.
+    model
+        Model in place of that of the settings.
+    geometry
+        Folder of mesh files that are not beside the model.
+    overrides, out
+        Replaced values, folder to write.
+
+    Examples
+    --------
+    $ python -m pipeline comak comak_settings.xml --geometry Geometry --out walk
+    $ python -m pipeline comak comak_settings.xml --replay walk/plant.npz
+    $ python -m pipeline comak comak_settings.xml --contact runs/tibiofemoral
+    """
+    from pipeline.studies.any_walk import muscle_walk_answer
+    from pipeline.studies.muscle_walks.comak_tool import comak_file
+
+    file = comak_file(
+        settings, overrides, contact=contact, replay=replay, model=model, geometry=geometry
+    )
+    return Answer(*muscle_walk_answer(file, out))
+
+
+@command(USE)
 def forward(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
     """Simulate a joint that is moved: passive flexion, laxity tests, isometric contractions.
 

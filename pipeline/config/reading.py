@@ -121,7 +121,7 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
     for override in overrides:
-        _override(tree, override)
+        override_key(tree, override)
     return tree
 
 
@@ -144,7 +144,8 @@ def dump_config(config: Section) -> str:
     return tomli_w.dumps(config.model_dump(exclude_none=True))
 
 
-def _override(tree: dict[str, Any], text: str) -> None:
+def override_key(tree: dict[str, Any], text: str) -> None:
+    """Replace a value of a tree by `section.key=value`; raise a ConfigError for another text."""
     key, equals, value = text.partition("=")
     names = _key_names(key)
     if not equals or not names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import OK, poses_of
+from pipeline.store.workspace_lock import RunError
 
 #: Largest distance between vertices of equal meshes [m].
 _APART = 1e-7
@@ -67,6 +69,81 @@ def with_surrogates(
         else contact
         for contact in contacts
     )
+
+
+def runs_of(contacts: Sequence[JointContact], folders: Sequence[Path]) -> dict[str, Path]:
+    """Return run directories by the names of the contacts whose meshes they have.
+
+    Parameters
+    ----------
+    contacts : sequence of JointContact
+        Contacts with beds of springs.
+    folders : sequence of Path
+        Run directories.
+
+    Raises
+    ------
+    InputError
+        If a run has the meshes of no contact, or two runs those of one.
+    RunError
+        If a directory is not a finished run.
+    """
+    found: dict[str, Path] = {}
+    for folder in folders:
+        name = _contact_of(contacts, TrainedRun.open(folder))
+        if name is None:
+            names = ", ".join(contact.name for contact in contacts)
+            raise InputError(
+                f"{folder}: expected a run with the meshes of a contact of the model ({names}), "
+                "found other meshes; train the surrogate with the meshes of the model"
+            )
+        if name in found:
+            raise InputError(
+                f"{name}: expected one run with its meshes, found {found[name]} and {folder}"
+            )
+        found[name] = folder
+    return found
+
+
+def newest_runs(contacts: Sequence[JointContact], parent: Path) -> dict[str, Path]:
+    """Return the newest finished runs in a folder with the meshes of contacts, by their names.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    found: dict[str, Path] = {}
+    surrogates = sorted(parent.glob("*/knee.npz"), key=lambda f: f.stat().st_mtime, reverse=True)
+    for folder in (file.parent for file in surrogates):
+        # Runs that do not open, or of meshes that are gone, are no surrogates of these contacts.
+        with suppress(RunError, InputError):
+            name = _contact_of(contacts, TrainedRun.open(folder))
+            if name is not None:
+                found.setdefault(name, folder)
+    if not found:
+        names = ", ".join(contact.name for contact in contacts)
+        raise InputError(
+            f"{parent}: expected a finished run with the meshes of a contact ({names}), found "
+            "none; train a surrogate with the meshes of the model, or name its run directory"
+        )
+    return found
+
+
+def _contact_of(contacts: Sequence[JointContact], run: TrainedRun) -> str | None:
+    """Return the name of the contact that has the meshes of a run, None if there is none."""
+    trained = run.original.model
+    if not isinstance(trained, ElasticFoundation):
+        return None
+    for contact in contacts:
+        model = contact.model
+        if (
+            isinstance(model, ElasticFoundation)
+            and np.array_equal(trained.tibia.faces, model.tibia.faces)
+            and np.array_equal(trained.femur.faces, model.femur.faces)
+        ):
+            return contact.name
+    return None
 
 
 def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:

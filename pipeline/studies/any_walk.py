@@ -37,10 +37,16 @@ def simulate_any_walk(
         If the cycle of a planar walk cannot be simulated.
     """
     file = load_any_walk(path, overrides)
+    if isinstance(file, MuscleWalkFile):
+        return muscle_walk_answer(file, out)
     folder = out or Path("runs") / file.walk.name
-    if isinstance(file, WalkFile):
-        content = planar.simulate_walk(file, folder)
-        return planar.summary_text(content, folder), content
+    content = planar.simulate_walk(file, folder)
+    return planar.summary_text(content, folder), content
+
+
+def muscle_walk_answer(file: MuscleWalkFile, out: Path | None) -> tuple[str, dict[str, Any]]:
+    """Simulate the walk of an OpenSim model as `simulate_any_walk` does."""
+    folder = out or Path("runs") / file.walk.name
     content = simulate_muscle_walk(file, folder)
     return muscle_summary.summary_text(content, folder), content
 

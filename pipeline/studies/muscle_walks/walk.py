@@ -17,6 +17,7 @@ from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
 from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
+from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
@@ -76,6 +77,8 @@ def simulate_muscle_walk(
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         write_tables(folder, setup, result, tensions)
+        if file.walk.jam_tables is not None:
+            write_jam_tables(folder, file.walk.jam_tables, setup, result)
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):
             digest = model_digest(file, setup.model)
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)

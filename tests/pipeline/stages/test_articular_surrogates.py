@@ -14,7 +14,7 @@ from foundation.errors import InputError
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
-from pipeline.stages.articular_surrogates import with_surrogates
+from pipeline.stages.articular_surrogates import newest_runs, runs_of, with_surrogates
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import poses_of
 
@@ -99,6 +99,22 @@ def test_contacts_without_a_run_stay(run, tiny_run):
     found = with_surrogates([hip, knee], {"knee": tiny_run})
     assert found[0] is hip
     assert found[1].model.header == run.surrogate.header
+
+
+def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
+    knee = contact_of(springs(run.contact), True)
+    faces = run.contact.tibia.faces[:, [1, 2, 0]]
+    other = TriangleMesh(run.contact.tibia.vertices, faces, name="other")
+    bed = ElasticFoundation(run.contact.femur, other, run.contact.law)
+    hip = replace(knee, name="hip", model=bed)
+    assert runs_of([hip, knee], [tiny_run]) == {"knee": tiny_run}
+    assert newest_runs([hip, knee], tiny_run.parent)["knee"].is_dir()
+    with pytest.raises(InputError, match=r"meshes of a contact of the model \(hip\)"):
+        runs_of([hip], [tiny_run])
+    with pytest.raises(InputError, match="knee: expected one run with its meshes"):
+        runs_of([knee], [tiny_run, tiny_run])
+    with pytest.raises(InputError, match="train a surrogate with the meshes of the model"):
+        newest_runs([knee], tmp_path)
 
 
 def softer(model):

@@ -1,0 +1,170 @@
+"""COMAK from OpenSim-JAM's own file of settings, with tables of OpenSim-JAM's names."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.tool_file import ToolFile
+from foundation.errors import InputError
+from pipeline.config.data_folder import data_file
+from pipeline.config.reading import checked_section, override_key, read_tree
+from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.stages.articular_surrogates import newest_runs, runs_of
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+
+#: Contact by the springs of the model, and by trained surrogates in the folder of runs.
+ORIGINAL, SURROGATE = "original", "surrogate"
+_RUNS = Path("runs")
+
+
+def comak_file(
+    settings: Path,
+    overrides: Sequence[str] = (),
+    *,
+    contact: Sequence[str] = (ORIGINAL,),
+    replay: Path | None = None,
+    model: Path | None = None,
+    geometry: Path | None = None,
+) -> MuscleWalkFile:
+    """Return the configuration of a walk from settings of OpenSim-JAM's COMAKTool.
+
+    Surfaces and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces as
+    until 2021.
+
+    Parameters
+    ----------
+    settings : Path
+        Settings (.xml), or a configuration of a walk (.toml).
+    overrides : sequence of str
+        `section.key=value` pairs that replace values of the configuration.
+    contact : sequence of str
+        "original", the springs of the model; "surrogate", the newest runs in `runs`; or run
+        directories of surrogates. A run takes the place of the contact with its meshes.
+    replay : Path, optional
+        `plant.npz` of another walk, replayed in place of OpenSim.
+    model : Path, optional
+        Model in place of that of the settings.
+    geometry : Path, optional
+        Folder of mesh files that are not beside the model.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file is missing or cannot be used, or an option has a wrong value.
+    RunError
+        If a directory of a surrogate is not a finished run.
+    """
+    xml = settings.suffix.lower() == ".xml"
+    tree = _tree_of(settings) if xml else read_tree(settings)
+    walk = tree.setdefault("walk", {})
+    if model is not None:
+        walk["model"] = str(model.resolve())
+    if replay is not None:
+        walk["replay"] = str(replay.resolve())
+    for text in overrides:
+        override_key(tree, text)
+    walk.setdefault("jam_tables", walk.get("name", "muscle_walk"))
+    file = checked_section(tree, MuscleWalkFile, str(settings), settings.resolve().parent)
+    return _with_contact(_with_meshes(file, settings, geometry), contact)
+
+
+def _tree_of(settings: Path) -> dict[str, Any]:
+    """Return the configuration of a file of settings of the COMAKTool."""
+    tool = ToolFile(settings, "COMAKTool")
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", tool.text("results_prefix")).lstrip(".-") or "comak"
+    return {
+        "walk": {
+            "name": name,
+            "model": str(tool.file("model_file")),
+            "settings": str(settings.resolve()),
+            "surface": "flat",
+            "single_wraps_slide": True,
+        }
+    }
+
+
+def _with_meshes(file: MuscleWalkFile, settings: Path, geometry: Path | None) -> MuscleWalkFile:
+    """Return a walk with mesh files of a folder in place of those that are missing."""
+    path = data_file(file.walk.model)
+    if not path.is_file():
+        raise InputError(f"{settings}: its model {path} does not exist; state --model FILE.osim")
+    named = [
+        mesh_file
+        for contact in OsimModel(path).contacts
+        for mesh in (contact.bed, contact.target)
+        for mesh_file in (mesh.file, mesh.back_file)
+        if mesh_file is not None
+    ]
+    missing = [f for f in named if not f.is_file() and f.name not in file.walk.meshes]
+    if not missing:
+        return file
+    if geometry is None:
+        raise InputError(
+            f"{path.name}: the mesh file {missing[0]} does not exist; state --geometry FOLDER, "
+            "the folder that contains this file"
+        )
+    found = {mesh.name: str(mesh_in(geometry, mesh.name)) for mesh in missing}
+    walk = file.walk.model_copy(update={"meshes": {**file.walk.meshes, **found}})
+    return file.model_copy(update={"walk": walk})
+
+
+def mesh_in(folder: Path, name: str) -> Path:
+    """Return the mesh file of a folder that has a name, or else the one with the likest name.
+
+    Names are alike by their parts, such as R, femur and cart; a warning names the file.
+
+    Raises
+    ------
+    InputError
+        If no file, or more than one, has the likest name.
+    """
+    if (folder / name).is_file():
+        return (folder / name).resolve()
+    kinds = (".obj", ".stl", ".ply", ".vtp")
+    known = sorted(f for f in folder.glob("*") if f.suffix.lower() in kinds)
+    scores = [_alike(file.stem, Path(name).stem) for file in known]
+    best = max(scores, default=(0, 0))
+    likest = [file for file, score in zip(known, scores, strict=True) if score == best]
+    if best[0] < 2 or len(likest) > 1:
+        files = ", ".join(file.name for file in known) or "no mesh"
+        raise InputError(
+            f"{folder}: expected the mesh {name}, found {files}; state the file with "
+            f"--set 'walk.meshes.\"{name}\"=FILE'"
+        )
+    warnings.warn(f"{name}: not in {folder}; {likest[0].name} is taken", stacklevel=2)
+    return likest[0].resolve()
+
+
+def _alike(found: str, wanted: str) -> tuple[int, int]:
+    """Return how many parts of two names begin alike, and minus the number of further parts."""
+    parts, others = (re.split(r"[^a-z0-9]+", text.lower()) for text in (found, wanted))
+    shared = sum(
+        any(part.startswith(other) or other.startswith(part) for other in others)
+        for part in parts
+        if part
+    )
+    return shared, shared - len(parts)
+
+
+def _with_contact(file: MuscleWalkFile, contact: Sequence[str]) -> MuscleWalkFile:
+    """Return a walk with surrogates in place of springs, on curved surfaces as in training."""
+    folders = [Path(text) for text in contact if text not in (ORIGINAL, SURROGATE)]
+    if len(contact) != 1 and len(folders) < len(contact):
+        raise InputError(
+            f"--contact: expected {ORIGINAL}, {SURROGATE} or run directories, found "
+            f"{', '.join(contact)}"
+        )
+    if ORIGINAL in contact:
+        return file
+    walk = file.walk
+    meshes = {name: data_file(path) for name, path in walk.meshes.items()}
+    springs = articular_contacts(OsimModel(data_file(walk.model)), meshes=meshes)
+    found = runs_of(springs, folders) if folders else newest_runs(springs, _RUNS)
+    runs = {name: str(folder) for name, folder in found.items()}
+    update = {"surface": "curved", "surrogates": {**walk.surrogates, **runs}}
+    return file.model_copy(update={"walk": walk.model_copy(update=update)})

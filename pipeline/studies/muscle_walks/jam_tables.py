@@ -1,0 +1,75 @@
+"""Tables of a simulated walk with OpenSim-JAM's names of files and columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dynamics.musculoskeletal import ComakResult
+from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from foundation.checks import FloatArray
+from pipeline.studies.muscle_walks.setup import WalkSetup
+from pipeline.studies.muscle_walks.tables import whole_motion
+
+
+def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
+    """Return the tables by the ends of the names of their files.
+
+    Returns
+    -------
+    dict of str to MotionTable
+        `activation` [1] and `force` [N; N m, N] of muscles and of a reserve on each coordinate,
+        zero on prescribed ones; `values` of all coordinates [deg, m]; `kinematics`: their values,
+        speeds and simulated accelerations [deg, m; per s; per s²].
+    """
+    motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
+    full = dict(setup.settings.reserve_forces)
+    strength = np.array([full.get(name, 1.0) for name in result.free])
+    actuators = (
+        *(f"/forceset/{name}" for name in result.muscles),
+        *(f"/forceset/{name}_reserve" for name in motion.names),
+    )
+    forces = np.column_stack([result.muscle_forces, _on_all(setup, result, result.reserves)])
+    controls = _on_all(setup, result, result.reserves / strength)
+    activations = np.column_stack([result.activations, controls])
+    factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
+    values = factors * motion.values
+    courses = (values, factors * motion.speeds, factors * accelerations(setup, result))
+    columns = [
+        f"{paths[name]}/{kind}" for name in motion.names for kind in ("value", "speed", "acc")
+    ]
+    each = np.stack(courses, axis=-1).reshape(len(result.time), -1)
+    return {
+        "activation": MotionTable(actuators, result.time, activations, False, "activation"),
+        "force": MotionTable(actuators, result.time, forces, False, "force"),
+        "values": MotionTable(motion.names, result.time, values, True, "values"),
+        "kinematics": MotionTable(tuple(columns), result.time, each, True, "kinematics"),
+    }
+
+
+def accelerations(setup: WalkSetup, result: ComakResult) -> FloatArray:
+    """Return the simulated accelerations (N, n) of all coordinates [rad/s², m/s²].
+
+    Those of prescribed coordinates are measured.
+    """
+    motion = setup.plant.motion
+    found = motion.accelerations.copy()
+    found[:, motion.index(result.secondary)] = 0.0
+    found[:, motion.index(result.free)] += result.surplus
+    return found
+
+
+def _on_all(setup: WalkSetup, result: ComakResult, of_free: FloatArray) -> FloatArray:
+    """Return values (N, n) of all coordinates from those (N, F) of the free ones, else zero."""
+    motion = setup.plant.motion
+    found = np.zeros(motion.values.shape)
+    found[:, motion.index(result.free)] = of_free
+    return found
+
+
+def write_jam_tables(folder: Path, prefix: str, setup: WalkSetup, result: ComakResult) -> None:
+    """Write the tables of a walk to a folder, as files whose names begin with a prefix."""
+    for name, table in jam_tables(setup, result).items():
+        title = f"COMAK {name}"
+        write_motion_table(folder / f"{prefix}_{name}.sto", table, title=title)
