@@ -21,7 +21,6 @@ from benchmarks.comak_reference import (
 )
 from benchmarks.timing import table
 from dynamics.musculoskeletal import ComakResult, record_plant
-from dynamics.musculoskeletal.comak import Solution
 from foundation.checks import FloatArray
 from pipeline.config.reading import shipped_config
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
@@ -82,15 +81,7 @@ def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
     same, iterations = 0, []
     for _ in range(_STARTS):
         frame = int(rng.integers(5, len(result.time) - 2))
-        before = Solution(
-            result.values[frame - 1],
-            result.speeds[frame - 1],
-            result.activations[frame - 1],
-            result.reserves[frame - 1],
-            0.0,
-            0,
-            (),
-        )
+        before = result.solution(frame - 1)
         moved = before.values + setup.plant.motion.step * before.speeds
         moved = moved + _AWAY * unit * rng.choice([-1.0, 1.0], len(unit))
         found, flag = setup.comak.solve(frame, before, start=moved)

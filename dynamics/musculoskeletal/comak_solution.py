@@ -101,6 +101,20 @@ class ComakResult:
     outside: NDArray[np.bool_]
     flags: tuple[str, ...]
 
+    def solution(self, frame: int) -> Solution:
+        """Return the solution of a frame, after which `Comak.solve` can solve another."""
+        return Solution(
+            self.values[frame],
+            self.speeds[frame],
+            self.activations[frame],
+            self.reserves[frame],
+            float(self.errors[frame]),
+            int(self.iterations[frame]),
+            self.loads[frame],
+            self.muscle_forces[frame],
+            self.surplus[frame],
+        )
+
     @property
     def contact_flags(self) -> tuple[str, ...]:
         """Flags of the contacts in the final poses, such as one outside a surrogate's domain.

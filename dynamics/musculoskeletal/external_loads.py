@@ -54,14 +54,13 @@ def check_external_loads(path: str | Path) -> MotionTable:
     return read_motion_table(table, columns=used)
 
 
-def check_loads_cover(path: str | Path, start: float, stop: float) -> None:
+def check_loads_cover(path: str | Path, table: MotionTable, start: float, stop: float) -> None:
     """Raise an `InputError` unless external loads cover a time from start to stop [s].
 
     OpenSim extrapolates the forces outside the time of their table. `path` is that of the external
-    loads; raises as `check_external_loads` too.
+    loads, `table` what `check_external_loads` returns for them.
     """
-    time = check_external_loads(path).time
-    slack = 1e-6
+    time, slack = table.time, 1e-6
     if start < time[0] - slack or stop > time[-1] + slack:
         raise InputError(
             f"{path}: expected forces from {start:g} to {stop:g} s as the motion, found "

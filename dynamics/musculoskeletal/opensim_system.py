@@ -19,6 +19,7 @@ from dynamics.musculoskeletal.external_loads import check_external_loads
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
+from dynamics.walking.motion_tables import MotionTable
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 
@@ -68,8 +69,10 @@ class OpenSimSystem:
             try:
                 self._model = osim.Model(str(path))
                 self._loads: list[Any] = []
+                #: Forces of the external loads over time, None without external loads.
+                self.load_table: MotionTable | None = None
                 if external_loads is not None:
-                    check_external_loads(external_loads)
+                    self.load_table = check_external_loads(external_loads)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
                     self._loads = [loads.get(k) for k in range(loads.getSize())]

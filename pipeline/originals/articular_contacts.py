@@ -87,6 +87,17 @@ def articular_contacts(
     return tuple(_joint_contact(model, c, dict(meshes or {}), surface, energy) for c in found)
 
 
+def contact_meshes(
+    model: OsimModel, meshes: Mapping[str, Path] | None = None
+) -> dict[str, tuple[TriangleMesh, TriangleMesh]]:
+    """Return the meshes of bed and target [m] of each contact of a model, by its name.
+
+    `meshes` as of `articular_contacts`; raises `InputError` if a mesh is missing or damaged.
+    """
+    own = dict(meshes or {})
+    return {c.name: (_mesh(c.bed, own), _mesh(c.target, own)) for c in model.contacts}
+
+
 def _joint_contact(
     model: OsimModel,
     contact: ArticularContact,

@@ -17,10 +17,13 @@ from foundation.errors import InputError
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
+from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import OK, poses_of
 from pipeline.store.workspace_lock import RunError
 
+#: Meshes of bed and target of contacts, by the names of the contacts.
+ContactMeshes = Mapping[str, tuple[TriangleMesh, TriangleMesh]]
 #: Largest distance between vertices of equal meshes [m].
 _APART = 1e-7
 #: Held-out poses at which forces are compared, and their largest difference [1].
@@ -71,13 +74,13 @@ def with_surrogates(
     )
 
 
-def runs_of(contacts: Sequence[JointContact], folders: Sequence[Path]) -> dict[str, Path]:
+def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]:
     """Return run directories by the names of the contacts whose meshes they have.
 
     Parameters
     ----------
-    contacts : sequence of JointContact
-        Contacts with beds of springs.
+    contacts : mapping of str to tuple of TriangleMesh
+        Meshes of bed and target of each contact, by its name (`contact_meshes`).
     folders : sequence of Path
         Run directories.
 
@@ -92,10 +95,10 @@ def runs_of(contacts: Sequence[JointContact], folders: Sequence[Path]) -> dict[s
     for folder in folders:
         name = _contact_of(contacts, TrainedRun.open(folder))
         if name is None:
-            names = ", ".join(contact.name for contact in contacts)
             raise InputError(
-                f"{folder}: expected a run with the meshes of a contact of the model ({names}), "
-                "found other meshes; train the surrogate with the meshes of the model"
+                f"{folder}: expected a run with the meshes of a contact of the model "
+                f"({', '.join(contacts)}), found other meshes; train the surrogate with the meshes "
+                "of the model"
             )
         if name in found:
             raise InputError(
@@ -105,8 +108,10 @@ def runs_of(contacts: Sequence[JointContact], folders: Sequence[Path]) -> dict[s
     return found
 
 
-def newest_runs(contacts: Sequence[JointContact], parent: Path) -> dict[str, Path]:
+def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
     """Return the newest finished runs in a folder with the meshes of contacts, by their names.
+
+    `contacts` as of `runs_of`.
 
     Raises
     ------
@@ -122,27 +127,24 @@ def newest_runs(contacts: Sequence[JointContact], parent: Path) -> dict[str, Pat
             if name is not None:
                 found.setdefault(name, folder)
     if not found:
-        names = ", ".join(contact.name for contact in contacts)
         raise InputError(
-            f"{parent}: expected a finished run with the meshes of a contact ({names}), found "
-            "none; train a surrogate with the meshes of the model, or name its run directory"
+            f"{parent}: expected a finished run with the meshes of a contact "
+            f"({', '.join(contacts)}), found none; train a surrogate with the meshes of the model, "
+            "or name its run directory"
         )
     return found
 
 
-def _contact_of(contacts: Sequence[JointContact], run: TrainedRun) -> str | None:
+def _contact_of(contacts: ContactMeshes, run: TrainedRun) -> str | None:
     """Return the name of the contact that has the meshes of a run, None if there is none."""
-    trained = run.original.model
-    if not isinstance(trained, ElasticFoundation):
+    if run.config.contact.model != "elastic_foundation":
         return None
-    for contact in contacts:
-        model = contact.model
-        if (
-            isinstance(model, ElasticFoundation)
-            and np.array_equal(trained.tibia.faces, model.tibia.faces)
-            and np.array_equal(trained.femur.faces, model.femur.faces)
+    trained = load_surfaces(run.config)
+    for name, (bed, target) in contacts.items():
+        if np.array_equal(trained.tibia.faces, bed.faces) and np.array_equal(
+            trained.femur.faces, target.faces
         ):
-            return contact.name
+            return name
     return None
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.errors import InputError
+from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, override_key, read_tree
-from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 
@@ -70,7 +71,11 @@ def comak_file(
         override_key(tree, text)
     walk.setdefault("jam_tables", walk.get("name", "muscle_walk"))
     file = checked_section(tree, MuscleWalkFile, str(settings), settings.resolve().parent)
-    return _with_contact(_with_meshes(file, settings, geometry), contact)
+    path = data_file(file.walk.model)
+    if not path.is_file():
+        raise InputError(f"{settings}: its model {path} does not exist; state --model FILE.osim")
+    found = OsimModel(path)
+    return _with_contact(_with_meshes(file, found, geometry), found, contact)
 
 
 def _tree_of(settings: Path) -> dict[str, Any]:
@@ -88,14 +93,11 @@ def _tree_of(settings: Path) -> dict[str, Any]:
     }
 
 
-def _with_meshes(file: MuscleWalkFile, settings: Path, geometry: Path | None) -> MuscleWalkFile:
+def _with_meshes(file: MuscleWalkFile, model: OsimModel, geometry: Path | None) -> MuscleWalkFile:
     """Return a walk with mesh files of a folder in place of those that are missing."""
-    path = data_file(file.walk.model)
-    if not path.is_file():
-        raise InputError(f"{settings}: its model {path} does not exist; state --model FILE.osim")
     named = [
         mesh_file
-        for contact in OsimModel(path).contacts
+        for contact in model.contacts
         for mesh in (contact.bed, contact.target)
         for mesh_file in (mesh.file, mesh.back_file)
         if mesh_file is not None
@@ -105,8 +107,8 @@ def _with_meshes(file: MuscleWalkFile, settings: Path, geometry: Path | None) ->
         return file
     if geometry is None:
         raise InputError(
-            f"{path.name}: the mesh file {missing[0]} does not exist; state --geometry FOLDER, "
-            "the folder that contains this file"
+            f"{model.path.name}: the mesh file {missing[0]} does not exist; state "
+            "--geometry FOLDER, the folder that contains this file"
         )
     found = {mesh.name: str(mesh_in(geometry, mesh.name)) for mesh in missing}
     walk = file.walk.model_copy(update={"meshes": {**file.walk.meshes, **found}})
@@ -125,8 +127,7 @@ def mesh_in(folder: Path, name: str) -> Path:
     """
     if (folder / name).is_file():
         return (folder / name).resolve()
-    kinds = (".obj", ".stl", ".ply", ".vtp")
-    known = sorted(f for f in folder.glob("*") if f.suffix.lower() in kinds)
+    known = sorted(f for f in folder.glob("*") if f.suffix.lower() in EXTENSIONS)
     scores = [_alike(file.stem, Path(name).stem) for file in known]
     best = max(scores, default=(0, 0))
     likest = [file for file, score in zip(known, scores, strict=True) if score == best]
@@ -151,7 +152,7 @@ def _alike(found: str, wanted: str) -> tuple[int, int]:
     return shared, shared - len(parts)
 
 
-def _with_contact(file: MuscleWalkFile, contact: Sequence[str]) -> MuscleWalkFile:
+def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]) -> MuscleWalkFile:
     """Return a walk with surrogates in place of springs, on curved surfaces as in training."""
     folders = [Path(text) for text in contact if text not in (ORIGINAL, SURROGATE)]
     if len(contact) != 1 and len(folders) < len(contact):
@@ -162,9 +163,8 @@ def _with_contact(file: MuscleWalkFile, contact: Sequence[str]) -> MuscleWalkFil
     if ORIGINAL in contact:
         return file
     walk = file.walk
-    meshes = {name: data_file(path) for name, path in walk.meshes.items()}
-    springs = articular_contacts(OsimModel(data_file(walk.model)), meshes=meshes)
-    found = runs_of(springs, folders) if folders else newest_runs(springs, _RUNS)
+    own = contact_meshes(model, {name: data_file(path) for name, path in walk.meshes.items()})
+    found = runs_of(own, folders) if folders else newest_runs(own, _RUNS)
     runs = {name: str(folder) for name, folder in found.items()}
     update = {"surface": "curved", "surrogates": {**walk.surrogates, **runs}}
     return file.model_copy(update={"walk": walk.model_copy(update=update)})

@@ -10,7 +10,10 @@ from dynamics.musculoskeletal import ComakResult
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.checks import FloatArray
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.tables import whole_motion
+from pipeline.studies.muscle_walks.tables import kinematics_table, whole_motion
+
+#: Ends of the names of the files, without prefix.
+FILES = tuple(f"_{name}.sto" for name in ("activation", "force", "values", "kinematics"))
 
 
 def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
@@ -34,17 +37,17 @@ def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
     controls = _on_all(setup, result, result.reserves / strength)
     activations = np.column_stack([result.activations, controls])
     factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
-    values = factors * motion.values
-    courses = (values, factors * motion.speeds, factors * accelerations(setup, result))
+    courses = (motion.values, motion.speeds, accelerations(setup, result))
     columns = [
         f"{paths[name]}/{kind}" for name in motion.names for kind in ("value", "speed", "acc")
     ]
-    each = np.stack(courses, axis=-1).reshape(len(result.time), -1)
+    each = np.stack([factors * course for course in courses], axis=-1)
+    whole = each.reshape(len(result.time), -1)
     return {
         "activation": MotionTable(actuators, result.time, activations, False, "activation"),
         "force": MotionTable(actuators, result.time, forces, False, "force"),
-        "values": MotionTable(motion.names, result.time, values, True, "values"),
-        "kinematics": MotionTable(tuple(columns), result.time, each, True, "kinematics"),
+        "values": kinematics_table(setup, result),
+        "kinematics": MotionTable(tuple(columns), result.time, whole, True, "kinematics"),
     }
 
 

@@ -160,8 +160,9 @@ def _from_opensim(
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
     motion = read_motion(files.motion, system, settings)
-    if files.external_loads is not None:
-        check_loads_cover(files.external_loads, float(motion.time[0]), float(motion.time[-1]))
+    if files.external_loads is not None and system.load_table is not None:
+        start, stop = float(motion.time[0]), float(motion.time[-1])
+        check_loads_cover(files.external_loads, system.load_table, start, stop)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
     known = coordinate_columns(read_motion_columns(files.motion), system.coordinates)
     absent = [name for name in system.coordinates if name not in known]

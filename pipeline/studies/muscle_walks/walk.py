@@ -17,6 +17,7 @@ from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
 from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
+from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -98,8 +99,9 @@ def simulate_muscle_walk(
 
 def _begin(folder: Path, config: str) -> None:
     """Remove the results of an earlier walk, and write the configuration."""
-    for name in (*_FILES, *FILES):
-        (folder / name).unlink(missing_ok=True)
+    of_jam = (path for end in JAM_FILES for path in folder.glob(f"*{end}"))
+    for path in (*(folder / name for name in (*_FILES, *FILES)), *of_jam):
+        path.unlink(missing_ok=True)
     write_text(folder / "config.toml", config)
 
 

@@ -52,7 +52,7 @@ def test_forces_that_are_no_numbers_are_refused(loads):
 
 
 def test_forces_must_cover_the_motion(loads):
-    check_loads_cover(loads, 0.5, 0.6)
+    check_loads_cover(loads, check_external_loads(loads), 0.5, 0.6)
     for start, stop in ((0.49, 0.6), (0.5, 0.61)):
         with pytest.raises(InputError, match=r"found 0\.5 to 0\.6 s"):
-            check_loads_cover(loads, start, stop)
+            check_loads_cover(loads, check_external_loads(loads), start, stop)

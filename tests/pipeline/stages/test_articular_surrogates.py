@@ -102,19 +102,17 @@ def test_contacts_without_a_run_stay(run, tiny_run):
 
 
 def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
-    knee = contact_of(springs(run.contact), True)
-    faces = run.contact.tibia.faces[:, [1, 2, 0]]
-    other = TriangleMesh(run.contact.tibia.vertices, faces, name="other")
-    bed = ElasticFoundation(run.contact.femur, other, run.contact.law)
-    hip = replace(knee, name="hip", model=bed)
-    assert runs_of([hip, knee], [tiny_run]) == {"knee": tiny_run}
-    assert newest_runs([hip, knee], tiny_run.parent)["knee"].is_dir()
+    knee = run.contact.tibia, run.contact.femur
+    other = TriangleMesh(knee[0].vertices, knee[0].faces[:, [1, 2, 0]], name="other")
+    hip = other, run.contact.femur
+    assert runs_of({"hip": hip, "knee": knee}, [tiny_run]) == {"knee": tiny_run}
+    assert newest_runs({"hip": hip, "knee": knee}, tiny_run.parent)["knee"].is_dir()
     with pytest.raises(InputError, match=r"meshes of a contact of the model \(hip\)"):
-        runs_of([hip], [tiny_run])
+        runs_of({"hip": hip}, [tiny_run])
     with pytest.raises(InputError, match="knee: expected one run with its meshes"):
-        runs_of([knee], [tiny_run, tiny_run])
+        runs_of({"knee": knee}, [tiny_run, tiny_run])
     with pytest.raises(InputError, match="train a surrogate with the meshes of the model"):
-        newest_runs([knee], tmp_path)
+        newest_runs({"knee": knee}, tmp_path)
 
 
 def softer(model):

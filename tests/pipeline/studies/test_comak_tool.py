@@ -1,5 +1,7 @@
 """The command `comak`: OpenSim-JAM's settings, missing meshes, tables of OpenSim-JAM's names."""
 
+import shutil
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,21 +15,13 @@ FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
 
 @pytest.fixture(scope="module")
-def jam_data(knee_data):
-    if not (knee_data / "jam_comak_walking").is_dir():
-        pytest.skip("no folder jam_comak_walking: the tests need OpenSim-JAM's walking example")
-    return knee_data / "jam_comak_walking"
+def settings(jam_folder):
+    return jam_folder / "examples/walking/inputs/comak_settings.xml"
 
 
 @pytest.fixture(scope="module")
-def settings(jam_data):
-    return jam_data / "examples/walking/inputs/comak_settings.xml"
-
-
-@pytest.fixture(scope="module")
-def done(settings, knee_data, tmp_path_factory):
+def done(settings, opensim, knee_data, tmp_path_factory):
     """Return the folder of the first frames from OpenSim-JAM's own settings."""
-    pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")
     folder = tmp_path_factory.mktemp("comak") / "out"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
     assert main(["comak", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
@@ -36,29 +30,31 @@ def done(settings, knee_data, tmp_path_factory):
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["activation", "force", "values", "kinematics"])
-def test_tables_have_the_columns_of_opensim_jam(done, jam_data, name):
+def test_tables_have_the_columns_of_opensim_jam(done, jam_folder, name):
     found = read_motion_table(done / f"walking_{name}.sto")
-    file = jam_data / f"examples/walking/results/comak/walking_{name}.sto"
+    file = jam_folder / f"examples/walking/results/comak/walking_{name}.sto"
     wanted = read_motion_table(file)
     assert set(found.names) == set(wanted.names)
     assert_allclose(found.time, wanted.time[: len(found.time)])
 
 
 @pytest.mark.data
-def test_tables_agree_with_opensim_jam(done, jam_data):
+def test_tables_agree_with_opensim_jam(done, jam_folder):
     """In its tables, three angles of the left leg are in radians."""
     in_radians = ("knee_flex_l", "ankle_flex_l", "subt_angle_l")
     wrong = {f"/jointset/{n[:-6] if 'subt' not in n else 'subtalar'}_l/{n}" for n in in_radians}
     for name, tolerance in (("values", 0.1), ("activation", 1e-2), ("force", 10.0)):
         found = read_motion_table(done / f"walking_{name}.sto")
-        wanted = read_motion_table(jam_data / f"examples/walking/results/comak/walking_{name}.sto")
+        wanted = read_motion_table(
+            jam_folder / f"examples/walking/results/comak/walking_{name}.sto"
+        )
         for column in set(found.names) - set(in_radians):
             theirs = wanted.column(column)[: len(found.time)]
             # OpenSim-JAM's own optimum is poor at some instants, with reserves of up to 2.3 N.
             atol = 3.0 if column.endswith("_reserve") else tolerance
             assert_allclose(found.column(column), theirs, rtol=0.0, atol=atol, err_msg=column)
     found = read_motion_table(done / "walking_kinematics.sto")
-    wanted = read_motion_table(jam_data / "examples/walking/results/comak/walking_kinematics.sto")
+    wanted = read_motion_table(jam_folder / "examples/walking/results/comak/walking_kinematics.sto")
     for column in found.names:
         path, _, kind = column.rpartition("/")
         if path in wrong:
@@ -85,6 +81,15 @@ def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_
     found = read_motion_table(tmp_path / "b" / "walking_force.sto")
     wanted = read_motion_table(done / "walking_force.sto")
     assert_allclose(found.values, wanted.values, rtol=0.0, atol=1.0)
+
+
+@pytest.mark.data
+def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
+    folder = shutil.copytree(done, tmp_path / "out")
+    again = [f"--set=walk.replay={done / 'plant.npz'}", "--set=walk.jam_tables=again"]
+    config = str(folder / "config.toml")
+    assert main(["walk", config, *again, "--out", str(folder), "--quiet"]) == 0
+    assert [f.name for f in sorted(folder.glob("*_force.sto"))] == ["again_force.sto"]
 
 
 @pytest.mark.data

@@ -34,10 +34,8 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def osim(knee_data):
-    if not (knee_data / "jam_comak_walking").is_dir():
-        pytest.skip("no folder jam_comak_walking: the tests need OpenSim-JAM's walking example")
-    return pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")
+def osim(jam_folder, opensim):
+    return opensim
 
 
 @pytest.fixture(scope="module")
@@ -185,9 +183,7 @@ def no_opensim(monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
-def test_commands_say_what_to_install(no_opensim, knee_data, command, tmp_path, capsys):
-    if not (knee_data / "jam_comak_walking").is_dir():
-        pytest.skip("no folder jam_comak_walking: the test needs OpenSim-JAM's walking example")
+def test_commands_say_what_to_install(no_opensim, jam_folder, command, tmp_path, capsys):
     out = tmp_path / "out"
     assert main([*command.split(), "--out", str(out), "--quiet"]) == 2
     told = capsys.readouterr().err
@@ -218,9 +214,7 @@ def test_a_walk_without_markers_keeps_its_motion(tmp_path):
         motion_of_walk(file, tmp_path)
 
 
-def test_fibre_forces_are_an_option_of_comak(knee_data):
-    if not (knee_data / "jam_comak_walking").is_dir():
-        pytest.skip("no folder jam_comak_walking: the test needs OpenSim-JAM's walking example")
+def test_fibre_forces_are_an_option_of_comak(jam_folder):
     config = CONFIGS / "comak_walking.toml"
     assert not walk_settings(load_muscle_walk(config))[0].fibre_forces
     file = load_muscle_walk(config, ("comak.fibre_forces=true",))

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
 from dynamics.musculoskeletal import Comak, OsimModel, RecordedPlant
-from dynamics.musculoskeletal.comak_solution import Solution
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
@@ -30,7 +29,7 @@ from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_data", "wheel")]
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
 SHIPPED = ROOT / "configs" / "comak_walking.toml"
 #: OpenSim-JAM's example: plane triangles.
 AS_JAM = ("walk.surface=flat",)
@@ -42,26 +41,14 @@ DEGREE = np.pi / 180.0
 
 
 @pytest.fixture(scope="module")
-def jam_data(knee_data):
-    if not (knee_data / "jam_comak_walking").is_dir():
-        pytest.skip("no folder jam_comak_walking: the tests need OpenSim-JAM's walking example")
-    return knee_data / "jam_comak_walking"
-
-
-@pytest.fixture(scope="module")
-def wheel():
-    pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")
-
-
-@pytest.fixture(scope="module")
-def example(jam_data, wheel):
+def example(jam_folder, opensim):
     """Return OpenSim-JAM's example from its own settling: the setup and the result."""
     setup = prepare_walk(load_muscle_walk(SHIPPED, AS_JAM))
     return setup, setup.comak.run(setup.first_values())
 
 
 @pytest.fixture(scope="module")
-def done(jam_data, wheel, tmp_path_factory):
+def done(jam_folder, opensim, tmp_path_factory):
     """Return the folder of the first frames of the example; not to be written to."""
     folder = tmp_path_factory.mktemp("walk") / "out"
     changes = [f"--set={key}" for key in (*AS_JAM, "comak.stop_s=1.24")]
@@ -69,27 +56,27 @@ def done(jam_data, wheel, tmp_path_factory):
     return folder
 
 
-def reference(jam_data, name, columns):
+def reference(jam_folder, name, columns):
     """Return columns (N, K) of a result of OpenSim-JAM, by the ends of their names."""
-    table = read_motion_table(jam_data / "examples/walking/results/comak" / name)
+    table = read_motion_table(jam_folder / "examples/walking/results/comak" / name)
     places = [next(k for k, n in enumerate(table.names) if n.endswith(c)) for c in columns]
     return table.values[:, places]
 
 
-def test_the_example_of_jam_is_reproduced(example, jam_data):
+def test_the_example_of_jam_is_reproduced(example, jam_folder):
     setup, result = example
     motion = setup.plant.motion
     assert len(result.time) == 112
     assert not result.flags
     assert (result.errors < 1.0).all()
     names = [f"/{name}/value" for name in result.secondary]
-    theirs = reference(jam_data, "walking_states.sto", names)
+    theirs = reference(jam_folder, "walking_states.sto", names)
     rotational = np.array(motion.rotational)[motion.index(result.secondary)]
     apart = np.abs(result.values - theirs) / np.where(rotational, DEGREE, 1e-3)
     assert np.median(apart.max(axis=1)) <= 0.02
     assert np.quantile(apart.max(axis=1), 0.95) <= 0.15
     activations = reference(
-        jam_data, "walking_activation.sto", [f"/{name}" for name in result.muscles]
+        jam_folder, "walking_activation.sto", [f"/{name}" for name in result.muscles]
     )
     assert np.median(np.abs(result.activations - activations).max(axis=1)) <= 1e-3
     contacts = setup.comak.contacts
@@ -98,7 +85,9 @@ def test_the_example_of_jam_is_reproduced(example, jam_data):
     away = np.linalg.norm(forces - at_theirs, axis=1) / (setup.model.mass * 9.80665)
     assert np.quantile(away, 0.95) <= 0.005
     assert away.max() <= 0.01
-    reserves = reference(jam_data, "walking_force.sto", [f"{name}_reserve" for name in result.free])
+    reserves = reference(
+        jam_folder, "walking_force.sto", [f"{name}_reserve" for name in result.free]
+    )
     volumes = 1e6 * setup.plant.muscles.volumes()
     cost = (volumes * activations**2).sum(axis=1) + 1e3 * (reserves**2).sum(axis=1)
     assert (result.costs <= 1.005 * cost).all()
@@ -126,10 +115,7 @@ def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame
 def test_displaced_starts_converge_to_the_same_solution(example, frame, draw):
     """Each of these takes slow steps at first, and then needs whole ones."""
     setup, result = example
-    before = Solution(
-        result.values[frame - 1], result.speeds[frame - 1], result.activations[frame - 1],
-        result.reserves[frame - 1], 0.0, 0, (),
-    )  # fmt: skip
+    before = result.solution(frame - 1)
     motion = setup.plant.motion
     unit = np.where(np.array(motion.rotational)[motion.index(result.secondary)], DEGREE, 1e-3)
     rng = np.random.default_rng(1)
@@ -323,7 +309,7 @@ def test_a_walk_needs_its_coordinates(tmp_path):
         load_muscle_walk(config)
 
 
-def test_files_and_names_that_are_wrong_are_named(done, tmp_path, jam_data):
+def test_files_and_names_that_are_wrong_are_named(done, tmp_path, jam_folder):
     file = load_muscle_walk(SHIPPED)
 
     def changed(**keys):
@@ -373,10 +359,10 @@ def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monke
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 
-def test_a_record_of_another_model_is_told(done, tmp_path, jam_data):
+def test_a_record_of_another_model_is_told(done, tmp_path, jam_folder):
     file = load_muscle_walk(done / "config.toml")
-    text = (jam_data / "models/lenhart2015/lenhart2015.osim").read_text()
-    path = jam_data / "models/lenhart2015/Geometry/lenhart2015-R-patella-cartilage.stl"
+    text = (jam_folder / "models/lenhart2015/lenhart2015.osim").read_text()
+    path = jam_folder / "models/lenhart2015/Geometry/lenhart2015-R-patella-cartilage.stl"
     meshes = {**file.walk.meshes, path.name: str(path)}
 
     def of(model):
@@ -393,8 +379,8 @@ def test_a_record_of_another_model_is_told(done, tmp_path, jam_data):
         of(text.replace('"neck_rot"', '"neck_turn"'))
 
 
-def test_coordinates_without_a_column_are_told(tmp_path, jam_data):
-    inverse = jam_data / "examples/walking/results/comak-inverse-kinematics"
+def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
+    inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     text = (inverse / "overground_17_ik.mot").read_text()
     (tmp_path / "ik.mot").write_text(text.replace("neck_rot", "neck_turn"))
     changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
