@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.kernels.equations import (
+    INPUTS,
     PRESCRIBED,
     QUASI_STATIC,
     SCRATCH,
@@ -151,7 +152,7 @@ class KneeEquations:
         The time derivative of Q(t, q) = 0 yields these rates; a simulation that starts with them
         starts without a jolt.
         """
-        inputs, rates = np.empty(9), np.empty(9)
+        inputs, rates = np.empty(INPUTS), np.empty(INPUTS)
         inputs_at(time, self.problem, inputs, rates)
         pose = self.coordinates(time, state)
         _, wrench, by_pose = self._at(time, state, True)
