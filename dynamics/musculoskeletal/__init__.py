@@ -13,9 +13,11 @@ from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
     MuscleWeight,
+    Reserve,
     SecondaryCoordinate,
     read_comak_settings,
     read_reserves,
+    reserve_fields,
 )
 from dynamics.musculoskeletal.comak_solution import ComakResult
 from dynamics.musculoskeletal.constraint_functions import (
@@ -100,6 +102,7 @@ __all__ = [
     "PlantContacts",
     "PlantForces",
     "RecordedPlant",
+    "Reserve",
     "SecondaryCoordinate",
     "Settled",
     "Sweep",
@@ -116,6 +119,7 @@ __all__ = [
     "read_prescribed",
     "read_reserves",
     "record_plant",
+    "reserve_fields",
     "settle",
     "simulate_forward",
     "with_markers",

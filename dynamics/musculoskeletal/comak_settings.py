@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -101,6 +102,8 @@ class ComakSettings:
         reserves [1].
     reserve_forces : tuple of (str, float)
         Coordinates whose reserve gives another force than 1 at full control [N m, N].
+    reserve_names : tuple of str
+        Names of these reserves; by default the coordinate's followed by "_reserve".
     contact_energy_weight : float
         Weight of the energy that contacts store [1/J].
     muscle_weights : tuple of MuscleWeight
@@ -124,6 +127,7 @@ class ComakSettings:
     activation_weight: float = 1e6
     reserve_weight: float = 1e3
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
+    reserve_names: tuple[str, ...] = field(default=())
     contact_energy_weight: float = 0.0
     muscle_weights: tuple[MuscleWeight, ...] = field(default=())
     fibre_forces: bool = False
@@ -211,13 +215,18 @@ class ComakFiles:
     forces: Path | None
 
 
-def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
+def read_comak_settings(
+    path: str | Path, viscosities: Mapping[str, float] | None = None
+) -> tuple[ComakSettings, ComakFiles]:
     """Read the settings of OpenSim-JAM's COMAKTool.
 
     Parameters
     ----------
     path : str or Path
         XML file; the files it names are relative to its folder.
+    viscosities : mapping of str to float, optional
+        Viscosity of the model on coordinates [N m s/rad, N s/m]: the damping of secondary
+        coordinates for which the file has none, else 1.
 
     Returns
     -------
@@ -236,7 +245,7 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
     exponent = number("activation_exponent", 2.0)
     if exponent != 2.0:
         raise InputError(f"{path}, activation_exponent: expected 2, found {exponent:g}")
-    primary, secondary = tool.names("primary_coordinates"), _secondary(tool)
+    primary, secondary = tool.names("primary_coordinates"), _secondary(tool, viscosities or {})
     prescribed = tool.names("prescribed_coordinates")
     check_distinct(primary, prescribed, tuple(s.name for s in secondary))
     loads, forces = tool.file("external_loads_file"), tool.file("force_set_file")
@@ -247,13 +256,13 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
         stop=optional("stop_time"),
         step=optional("time_step"),
         lowpass=optional("lowpass_filter_frequency"),
-        settle=tool.text("settle_secondary_coordinates_at_start", "true") == "true",
+        settle=tool.flag("settle_secondary_coordinates_at_start", True),
         settle_threshold=number("settle_threshold", 1e-5),
         iterations=int(number("max_iterations", 25)),
         tolerance=number("udot_tolerance", 1.0),
         worst_tolerance=number("udot_worse_case_tolerance", 50.0),
         reserve_weight=number("non_muscle_actuator_weight", 1e3),
-        reserve_forces=() if forces is None else read_reserves(forces),
+        **reserve_fields(() if forces is None else read_reserves(forces)),
         contact_energy_weight=number("contact_energy_weight", 0.0),
         muscle_weights=_muscle_weights(tool),
     )
@@ -263,8 +272,24 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
     return settings, ComakFiles(model, motion, loads, forces)
 
 
-def read_reserves(path: str | Path) -> tuple[tuple[str, float], ...]:
-    """Return the force at full control [N m, N] of the reserve of each coordinate in a force set.
+class Reserve(NamedTuple):
+    """Actuator of a coordinate: its force at full control [N m, N], and its name in a force set."""
+
+    coordinate: str
+    force: float
+    name: str
+
+
+def reserve_fields(reserves: Sequence[Reserve]) -> dict[str, Any]:
+    """Return the fields of `ComakSettings` that reserves decide."""
+    return {
+        "reserve_forces": tuple((r.coordinate, r.force) for r in reserves),
+        "reserve_names": tuple(r.name for r in reserves),
+    }
+
+
+def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
+    """Return the reserve of each coordinate in a force set.
 
     Parameters
     ----------
@@ -276,28 +301,34 @@ def read_reserves(path: str | Path) -> tuple[tuple[str, float], ...]:
     InputError
         If the file is missing, no XML, or a force is no positive number.
     """
-    found: dict[str, float] = {}
+    found: dict[str, Reserve] = {}
     for element in parse_xml(Path(path), "reserves").iterfind(
         "ForceSet/objects/CoordinateActuator"
     ):
-        if child_text(element, "appliesForce") == "false":
+        if child_text(element, "appliesForce").lower() == "false":
             continue
         coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
         where = f"{Path(path).name}, {element.get('name')}, optimal_force"
         force = number_in(where, child_text(element, "optimal_force") or "1")
-        found[coordinate] = check_number(where, force, above=0.0)
-    return tuple(found.items())
+        force = check_number(where, force, above=0.0)
+        found[coordinate] = Reserve(coordinate, force, element.get("name", ""))
+    return tuple(found.values())
 
 
-def _secondary(tool: ToolFile) -> tuple[SecondaryCoordinate, ...]:
-    return tuple(
-        SecondaryCoordinate(
-            child_text(e, "coordinate").rsplit("/", 1)[-1],
-            number_in(f"{e.get('name')}, comak_damping", child_text(e, "comak_damping") or "1"),
-            number_in(f"{e.get('name')}, max_change", child_text(e, "max_change") or "0.05"),
+def _secondary(tool: ToolFile, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
+    found = []
+    for element in tool.element.iter("COMAKSecondaryCoordinate"):
+        name, where = child_text(element, "coordinate").rsplit("/", 1)[-1], element.get("name")
+        damping = child_text(element, "comak_damping") or str(viscosities.get(name, 1.0))
+        step = child_text(element, "max_change") or "0.05"
+        found.append(
+            SecondaryCoordinate(
+                name,
+                number_in(f"{where}, comak_damping", damping),
+                number_in(f"{where}, max_change", step),
+            )
         )
-        for e in tool.element.iter("COMAKSecondaryCoordinate")
-    )
+    return tuple(found)
 
 
 def _muscle_weights(tool: ToolFile) -> tuple[MuscleWeight, ...]:

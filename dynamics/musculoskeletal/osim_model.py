@@ -187,6 +187,24 @@ class OsimModel:
             for coordinate in joint.iterfind("coordinates/Coordinate")
         }
 
+    @property
+    def viscosities(self) -> dict[str, float]:
+        """Viscosity of the springs on each coordinate [N m s/rad, N s/m], by its name.
+
+        Raises
+        ------
+        InputError
+            If a viscosity is no number.
+        """
+        found: dict[str, float] = {}
+        for element in self._elements("ForceSet", "SpringGeneralizedForce"):
+            if child_text(element, "appliesForce", "true").lower() == "true":
+                coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
+                where = f"{self.path.name}, {element.get('name')}"
+                value = number_of(element, "viscosity", where, 0.0)
+                found[coordinate] = found.get(coordinate, 0.0) + value
+        return found
+
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
         """Return the model without articular contact, as XML text.
 

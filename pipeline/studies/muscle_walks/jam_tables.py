@@ -22,19 +22,24 @@ def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
     Returns
     -------
     dict of str to MotionTable
-        `activation` [1] and `force` [N; N m, N] of muscles and of a reserve on each coordinate,
-        zero on prescribed ones; `values` of all coordinates [deg, m]; `kinematics`: their values,
-        speeds and simulated accelerations [deg, m; per s; per s²].
+        `activation` [1] and `force` [N; N m, N] of muscles and of the reserves of the settings, or
+        of one on each coordinate; zero on prescribed ones; `values` of all coordinates [deg, m];
+        `kinematics`: their values, speeds and simulated accelerations [deg, m; per s; per s²].
     """
     motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
-    full = dict(setup.settings.reserve_forces)
+    settings = setup.settings
+    full = dict(settings.reserve_forces)
+    names = dict(zip(full, settings.reserve_names, strict=False))
+    reserved = tuple(name for name in full or motion.names if name in motion.names)
+    places = motion.index(reserved)
     strength = np.array([full.get(name, 1.0) for name in result.free])
     actuators = (
         *(f"/forceset/{name}" for name in result.muscles),
-        *(f"/forceset/{name}_reserve" for name in motion.names),
+        *(f"/forceset/{names.get(name) or f'{name}_reserve'}" for name in reserved),
     )
-    forces = np.column_stack([result.muscle_forces, _on_all(setup, result, result.reserves)])
-    controls = _on_all(setup, result, result.reserves / strength)
+    reserves = _on_all(setup, result, result.reserves)[:, places]
+    forces = np.column_stack([result.muscle_forces, reserves])
+    controls = _on_all(setup, result, result.reserves / strength)[:, places]
     activations = np.column_stack([result.activations, controls])
     factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
     courses = (motion.values, motion.speeds, accelerations(setup, result))
@@ -54,12 +59,13 @@ def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
 def accelerations(setup: WalkSetup, result: ComakResult) -> FloatArray:
     """Return the simulated accelerations (N, n) of all coordinates [rad/s², m/s²].
 
-    Those of prescribed coordinates are measured.
+    Those of prescribed coordinates are measured, and so are all those of a frame that has the
+    solution of the previous frame.
     """
     motion = setup.plant.motion
     found = motion.accelerations.copy()
     found[:, motion.index(result.secondary)] = 0.0
-    found[:, motion.index(result.free)] += result.surplus
+    found[:, motion.index(result.free)] += np.nan_to_num(result.surplus)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
     read_comak_settings,
     read_reserves,
+    reserve_fields,
 )
 from pipeline.config.data_folder import data_file
 from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
@@ -33,7 +35,9 @@ _FIELDS = {
 
 
 def walk_settings(
-    file: MuscleWalkFile, recorded: ComakSettings | None = None
+    file: MuscleWalkFile,
+    recorded: ComakSettings | None = None,
+    viscosities: Mapping[str, float] | None = None,
 ) -> tuple[ComakSettings, ComakFiles]:
     """Return the settings of a walk, and the files of its motion and loads.
 
@@ -43,6 +47,8 @@ def walk_settings(
         Configuration.
     recorded : ComakSettings, optional
         Coordinates of a recorded plant, where the configuration names no settings.
+    viscosities : mapping of str to float, optional
+        Viscosity of the model on coordinates [N m s/rad, N s/m], as of `read_comak_settings`.
 
     Raises
     ------
@@ -52,12 +58,12 @@ def walk_settings(
     walk = file.walk
     settings, files = recorded, ComakFiles(data_file(walk.model), Path(), None, None)
     if walk.settings is not None:
-        settings, files = read_comak_settings(data_file(walk.settings))
+        settings, files = read_comak_settings(data_file(walk.settings), viscosities)
     changes = _changes(file.comak, settings)
     named = {"motion": walk.motion, "external_loads": walk.external_loads, "forces": walk.reserves}
     files = replace(files, **{k: data_file(text) for k, text in named.items() if text is not None})
     if walk.reserves is not None:
-        changes["reserve_forces"] = read_reserves(data_file(walk.reserves))
+        changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
     if settings is None:
         return ComakSettings(**changes), files
     return replace(settings, **changes), files

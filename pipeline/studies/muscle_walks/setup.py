@@ -23,6 +23,7 @@ from dynamics.musculoskeletal import (
     read_motion,
     settle,
 )
+from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
 from dynamics.musculoskeletal.external_loads import check_loads_cover
 from dynamics.musculoskeletal.motion_input import coordinate_columns
 from dynamics.walking.motion_tables import read_motion_columns
@@ -153,7 +154,8 @@ def _from_opensim(
     file: MuscleWalkFile, model: OsimModel
 ) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings, tuple[str, ...]]:
     """Return a plant by OpenSim, its settings, and what its files leave out."""
-    settings, files = walk_settings(file)
+    settings, files = walk_settings(file, viscosities=model.viscosities)
+    notes = _file_notes(file, settings, model)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
         if path is not None and not Path(path).is_file():
@@ -166,10 +168,36 @@ def _from_opensim(
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
     known = coordinate_columns(read_motion_columns(files.motion), system.coordinates)
     absent = [name for name in system.coordinates if name not in known]
-    if not absent:
-        return plant, settings, ()
-    note = f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero"
-    return plant, settings, (note,)
+    if absent:
+        notes += (
+            f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
+        )
+    return plant, settings, notes
+
+
+def _file_notes(file: MuscleWalkFile, settings: ComakSettings, model: OsimModel) -> tuple[str, ...]:
+    """Return what the settings ask for that is not done, or that contradicts the model.
+
+    Raises an `InputError` if the settings name a coordinate that the model does not have.
+    """
+    known = model.coordinate_paths
+    check_coordinates("comak.primary", settings.primary, known)
+    check_coordinates("comak.secondary", secondary_names(settings), known)
+    path = file.walk.settings
+    notes = () if path is None else comak_file_notes(data_file(path), known)
+    viscosities = model.viscosities
+    other = [
+        f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
+        for s in settings.secondary
+        if not np.isclose(s.damping, viscosities.get(s.name, 0.0))
+    ]
+    if not other:
+        return notes
+    return (
+        *notes,
+        "damping of secondary coordinates: expected the viscosity that the model applies to "
+        f"them, found {', '.join(other)}; frames may not converge",
+    )
 
 
 def _recorded(
@@ -183,21 +211,47 @@ def _recorded(
             f"with the coordinates {', '.join(plant.motion.names)}; record a walk of this model"
         )
     _check_times(file, plant.settings)
-    settings, _ = walk_settings(file, plant.settings)
+    settings, _ = walk_settings(file, plant.settings, model.viscosities)
+    notes = _file_notes(file, settings, model) + _other_times(file, settings, plant.settings)
     own, found = secondary_names(plant.settings), secondary_names(settings)
-    if set(settings.primary) != set(plant.settings.primary) or found != own:
+    if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
         raise InputError(
             f"{file.walk.replay}: expected the coordinates of the record, primary "
             f"{', '.join(plant.settings.primary)} and secondary {', '.join(own)}, found "
             f"{', '.join(settings.primary)} and {', '.join(found)} in the settings"
         )
+    ordered = sorted(settings.secondary, key=lambda s: own.index(s.name))
+    settings = replace(settings, secondary=tuple(ordered))
     if plant.model in ("", model_digest(file, model)):
-        return plant, settings, ()
+        return plant, settings, notes
     note = (
         f"{model.path.name} is not the model of the record, or walk.single_wraps_slide differs: "
         "bodies, muscles and ligaments are those of the record; record again for those of the model"
     )
-    return plant, settings, (note,)
+    return plant, settings, (*notes, note)
+
+
+def _other_times(
+    file: MuscleWalkFile, settings: ComakSettings, recorded: ComakSettings
+) -> tuple[str, ...]:
+    """Return a note on the times of a file of settings that differ from those of a record."""
+    if file.walk.settings is None:
+        return ()
+    other = [
+        f"{name} {_stated(getattr(settings, name))} ({_stated(getattr(recorded, name))})"
+        for name in _TIMES.values()
+        if getattr(settings, name) != getattr(recorded, name)
+    ]
+    if not other:
+        return ()
+    return (
+        f"{Path(file.walk.settings).name}: a replay has the motion of the record; no effect of "
+        f"{', '.join(other)}, in parentheses those of the record",
+    )
+
+
+def _stated(value: float | None) -> str:
+    return "of the motion" if value is None else f"{value:g}"
 
 
 def _check_times(file: MuscleWalkFile, recorded: ComakSettings) -> None:

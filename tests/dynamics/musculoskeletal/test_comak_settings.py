@@ -65,6 +65,7 @@ def test_settings_are_those_of_the_file(tool, tmp_path):
         tolerance=0.5,
         reserve_weight=500.0,
         reserve_forces=(("flex", 4.0), ("ty", 1.0)),
+        reserve_names=("a", "b"),
         contact_energy_weight=25.0,
         muscle_weights=(
             MuscleWeight("gas", (0.0,), (3.0,)),
@@ -75,6 +76,21 @@ def test_settings_are_those_of_the_file(tool, tmp_path):
     assert files.motion == tmp_path / "ik.mot"
     assert files.external_loads is None
     assert files.forces == tmp_path / "reserves.xml"
+
+
+def test_damping_of_the_model_stands_for_that_of_the_file(tool):
+    without = tool("<comak_damping>200</comak_damping>", "")
+    viscosities = {"ty": 30.0, "flex": 1.0}
+    assert read_comak_settings(without, viscosities)[0].secondary[0].damping == 30.0
+    assert read_comak_settings(without)[0].secondary[0].damping == 1.0
+    assert read_comak_settings(tool(), viscosities)[0].secondary[0].damping == 200.0
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("True", True), ("false", False), ("FALSE", False)])
+def test_booleans_have_any_case(tool, text, wanted):
+    flag = f"<settle_secondary_coordinates_at_start>{text}</settle_secondary_coordinates_at_start>"
+    settings, _ = read_comak_settings(tool("<max_iterations>", f"{flag}<max_iterations>"))
+    assert settings.settle is wanted
 
 
 def test_weights_of_muscles_and_reserves(tool):

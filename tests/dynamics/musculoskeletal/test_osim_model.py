@@ -101,6 +101,18 @@ def test_joints_have_frames_and_linear_motion(model):
     np.testing.assert_allclose(kinematics.axes[0], [0, 0, 1])
 
 
+def test_viscosities_of_springs_on_a_coordinate_add_up(tmp_path):
+    springs = [("knee/ty", 30.0, "true"), ("ty", 5.0, "True"), ("flex", 2.0, "false")]
+    text = "".join(
+        f"<SpringGeneralizedForce name='s'><appliesForce>{applies}</appliesForce><coordinate>{name}"
+        f"</coordinate><viscosity>{value}</viscosity></SpringGeneralizedForce>"
+        for name, value, applies in springs
+    )
+    end = "</objects></ForceSet>"
+    (tmp_path / "m.osim").write_text(MODEL.replace(end, text + end))
+    assert OsimModel(tmp_path / "m.osim").viscosities == {"ty": 35.0}
+
+
 def test_the_rest_of_the_model_stays(model):
     root = ET.fromstring(model.without_contact())
     assert [e.tag for e in root.iterfind("Model/ForceSet/objects/*")] == ["PathActuator"]

@@ -1,6 +1,7 @@
 """The command `comak`: OpenSim-JAM's settings, missing meshes, tables of OpenSim-JAM's names."""
 
 import shutil
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -81,6 +82,38 @@ def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_
     found = read_motion_table(tmp_path / "b" / "walking_force.sto")
     wanted = read_motion_table(done / "walking_force.sto")
     assert_allclose(found.values, wanted.values, rtol=0.0, atol=1.0)
+
+
+@pytest.mark.data
+def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
+    """Frames without a solution still have tables, a record and flags."""
+    few = ["comak.iterations=1", "comak.tolerance=1e-9", f"walk.replay={done / 'plant.npz'}"]
+    options = [f"--set={text}" for text in few]
+    assert main(["walk", str(done / "config.toml"), *options, "--out", str(tmp_path)]) == 1
+    wanted = read_motion_table(done / "walking_kinematics.sto")
+    found = read_motion_table(tmp_path / "walking_kinematics.sto")
+    assert found.names == wanted.names
+    assert np.isfinite(found.values).all()
+    assert (tmp_path / "walk.json").is_file()
+
+
+@pytest.mark.data
+def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
+    text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()
+    root = ET.fromstring(text)
+    objects = root.find("ForceSet/objects")
+    for element in list(objects):
+        element.set("name", f"r_{element.get('name')}")
+        if element.findtext("coordinate").startswith("pelvis"):
+            objects.remove(element)
+    (tmp_path / "reserves.xml").write_bytes(ET.tostring(root))
+    options = [f"walk.replay={done / 'plant.npz'}", f"walk.reserves={tmp_path / 'reserves.xml'}"]
+    sets = [f"--set={text}" for text in options]
+    assert main(["walk", str(done / "config.toml"), *sets, "--out", str(tmp_path / "b")]) == 0
+    names = read_motion_table(tmp_path / "b" / "walking_force.sto").names
+    assert "/forceset/r_hip_flex_r_reserve" in names
+    assert "/forceset/soleus_r" in names
+    assert not any("pelvis" in name for name in names)
 
 
 @pytest.mark.data

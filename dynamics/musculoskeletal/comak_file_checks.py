@@ -1,0 +1,114 @@
+"""What OpenSim-JAM's file of COMAK settings asks for that is not done, and names nobody knows."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
+from dynamics.musculoskeletal.tool_file import ToolFile
+from foundation.errors import InputError
+
+_TOOL, _SECONDARY = "COMAKTool", "COMAKSecondaryCoordinate"
+_USED = {
+    "model_file", "coordinates_file", "external_loads_file", "results_prefix", "force_set_file",
+    "start_time", "stop_time", "time_step", "lowpass_filter_frequency", "prescribed_coordinates",
+    "primary_coordinates", "COMAKSecondaryCoordinateSet", "settle_secondary_coordinates_at_start",
+    "settle_threshold", "max_iterations", "udot_tolerance", "udot_worse_case_tolerance",
+    "contact_energy_weight", "non_muscle_actuator_weight", "activation_exponent",
+    "COMAKCostFunctionParameterSet", "COMAKCostFunctionWeightSet", "replace_force_set",
+}  # fmt: skip
+#: Folders, details of OpenSim-JAM's solvers, and the course of settling: they change no result.
+_DETAILS = {
+    "results_directory", "settle_sim_results_directory", "settle_sim_results_prefix",
+    "print_settle_sim_results", "settle_accuracy", "settle_internal_step_limit", "geometry_folder",
+    "unit_udot_epsilon", "optimization_scale_delta_coord", "ipopt_diagnostics_level",
+    "ipopt_max_iterations", "ipopt_convergence_tolerance", "ipopt_constraint_tolerance",
+    "ipopt_limited_memory_history", "ipopt_nlp_scaling_max_gradient",
+    "ipopt_nlp_scaling_min_value", "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem",
+    "verbose",
+}  # fmt: skip
+#: Results and analyses that are not written.
+_WITHOUT_EFFECT = {"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}
+_OF_SECONDARY = {"coordinate", "comak_damping", "max_change"}
+_OFF = ("", "false", "0", "unassigned")
+
+
+def comak_file_notes(path: str | Path, coordinates: Collection[str]) -> tuple[str, ...]:
+    """Return what a file of COMAK settings asks for that is not done.
+
+    Parameters
+    ----------
+    path : str or Path
+        Settings of OpenSim-JAM's COMAKTool (.xml).
+    coordinates : collection of str
+        Names of the coordinates of the model.
+
+    Returns
+    -------
+    tuple of str
+        Sentences on settings without effect, settings of unknown names, and actuators that are not
+        taken into account.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or of another tool, asks for other forces than those of the model,
+        or names a prescribed coordinate that the model does not have.
+    """
+    tool = ToolFile(path, _TOOL)
+    if tool.flag("replace_force_set", False):
+        raise InputError(
+            f"{path}, replace_force_set: expected false, found true, which removes the muscles and "
+            "ligaments of the model; set replace_force_set to false"
+        )
+    check_coordinates(f"{path}, prescribed_coordinates", tool.names("prescribed_coordinates"),
+                      coordinates)  # fmt: skip
+    name = tool.path.name
+    notes = [f"{name}: unknown setting {text}" for text in _unknown_settings(tool)]
+    idle = [e.tag for e in tool.element if e.tag in _WITHOUT_EFFECT and _asks(e)]
+    if idle:
+        notes.append(f"{name}: no effect of {', '.join(idle)}")
+    forces = tool.file("force_set_file")
+    return (*notes, *(() if forces is None else _other_actuators(forces)))
+
+
+def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise an `InputError` unless every name is that of a coordinate of the model."""
+    for name in names:
+        if name not in known:
+            alike = sorted(get_close_matches(name, list(known), n=3))
+            wanted = f"such as {', '.join(alike)}" if alike else f"one of {', '.join(known)}"
+            raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
+
+
+def _asks(element: ET.Element) -> bool:
+    """Return whether a setting asks for something."""
+    if element.find("objects") is not None:
+        return element.find("objects/*") is not None
+    return (element.text or "").strip().lower() not in _OFF
+
+
+def _unknown_settings(tool: ToolFile) -> Iterator[str]:
+    known = {_TOOL: _USED | _DETAILS | _WITHOUT_EFFECT, _SECONDARY: _OF_SECONDARY}
+    for element in (tool.element, *tool.element.iter(_SECONDARY)):
+        names = known[element.tag]
+        for child in element:
+            if child.tag not in names:
+                alike = get_close_matches(child.tag, sorted(names), n=1)
+                yield f"{child.tag}; did you mean {alike[0]}?" if alike else child.tag
+
+
+def _other_actuators(path: Path) -> tuple[str, ...]:
+    """Return a sentence on the actuators of a force set that are no reserves of coordinates."""
+    others = [
+        str(element.get("name"))
+        for element in parse_xml(path, "reserves").iterfind("ForceSet/objects/*")
+        if element.tag != "CoordinateActuator"
+        and child_text(element, "appliesForce").lower() != "false"
+    ]
+    if not others:
+        return ()
+    return (f"{path.name}: no effect of {', '.join(others)}, which are no CoordinateActuators",)
