@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
@@ -9,13 +10,15 @@ from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.errors import InputError
 
 
-def check_external_loads(path: str | Path) -> MotionTable:
+def check_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> MotionTable:
     """Check a file of external loads, and return its table of forces.
 
     Parameters
     ----------
     path : str or Path
         OpenSim's ExternalLoads (XML); its data file is relative to its folder.
+    bodies : collection of str, optional
+        Names of the bodies of the model, one of which each force must act on.
 
     Returns
     -------
@@ -25,8 +28,8 @@ def check_external_loads(path: str | Path) -> MotionTable:
     Raises
     ------
     InputError
-        If the file is missing or no XML, has no force that applies, or the data file is missing or
-        damaged.
+        If the file is missing or no XML, has no force that applies or one on no body of the model,
+        or the data file is missing or damaged.
     """
     source = Path(path)
     root = parse_xml(source, "external loads")
@@ -40,6 +43,14 @@ def check_external_loads(path: str | Path) -> MotionTable:
             f"{path}: expected ExternalLoads with an ExternalForce that applies, found none; "
             "check external_loads, or the external loads of the settings"
         )
+    for force in forces:
+        body = child_text(force, "applied_to_body")
+        # A path may be that of a frame, which OpenSim knows.
+        if bodies is not None and "/" not in body and body not in (*bodies, "ground"):
+            raise InputError(
+                f"{path}, {force.get('name')}, applied_to_body: expected a body of the model, "
+                f"found {body!r}; the model has {', '.join(bodies)}"
+            )
     loads = next(root.iter("ExternalLoads"), None)
     data = "" if loads is None else child_text(loads, "datafile")
     table = source.parent / data.replace("\\", "/")

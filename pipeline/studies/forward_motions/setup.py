@@ -130,10 +130,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     forces = [course for load in loads.values() for course in load.force]
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
     prescribed = {} if files.prescribed is None else read_prescribed(files.prescribed, system)
-    stated = _courses(forward, settings.step, system)
     check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
-    check_not_secondary("forward.coordinates", stated, settings.secondary)
-    courses = prescribed | stated
+    courses = prescribed | _courses(forward, settings, system)
     time = instants(
         [*courses.values(), *muscles.values(), *forces],
         settings.step,
@@ -152,8 +150,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
-    tables = ((files.prescribed, prescribed), (files.muscles, muscles))
-    warnings += tuple(text for file, of in tables for text in held_constant(file, of, time))
+    warnings += held_constant(files.prescribed, prescribed, time)
+    warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
@@ -216,7 +214,9 @@ def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tu
     return replace(settings, **changes), replace(files, **named), warnings
 
 
-def _courses(forward: ForwardConfig, step: float, system: OpenSimSystem) -> dict[str, Course]:
+def _courses(
+    forward: ForwardConfig, settings: ForwardSettings, system: OpenSimSystem
+) -> dict[str, Course]:
     """Return the courses of coordinates [rad, m] that the configuration states."""
     courses = {}
     for name, course in forward.coordinates.items():
@@ -232,7 +232,8 @@ def _courses(forward: ForwardConfig, step: float, system: OpenSimSystem) -> dict
             wanted, found = ("deg", "m") if angle else ("m", "deg")
             raise InputError(f"{where}: expected values in {wanted}, found {found}")
         points = np.radians(values) if angle else np.array(values)
-        courses[name] = Course.through(np.array(course.at_s), points, step)
+        courses[name] = Course.through(np.array(course.at_s), points, settings.step)
+    check_not_secondary("forward.coordinates", courses, settings.secondary)
     return courses
 
 

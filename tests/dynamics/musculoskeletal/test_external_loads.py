@@ -44,6 +44,15 @@ def test_a_file_without_forces_is_refused(loads):
         check_external_loads(loads)
 
 
+def test_a_force_on_no_body_of_the_model_is_named(loads):
+    check_external_loads(loads, ["tibia_r", "calcn_r"])
+    told = r"right, applied_to_body: expected a body of the model, found 'calcn_r'; .*has tibia_r$"
+    with pytest.raises(InputError, match=told):
+        check_external_loads(loads, ["tibia_r"])
+    loads.write_text(loads.read_text().replace(">calcn_r<", ">/bodyset/calcn_r/sole<"))
+    check_external_loads(loads, ["tibia_r"])
+
+
 @pytest.mark.parametrize(("data", "found"), [("nope.mot", r"no file nope\.mot"), ("", "none")])
 def test_a_missing_table_is_named(loads, data, found):
     loads.write_text(LOADS.format(data=data))

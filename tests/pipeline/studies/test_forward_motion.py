@@ -181,6 +181,14 @@ def test_loads_that_end_before_the_simulation_are_refused(osim, short_tables):
         prepare_forward(file.forward)
 
 
+def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
+    path = tmp_path / "loads.xml"
+    path.write_text(path.read_text().replace("tibia_proximal_r", "tibia"))
+    told = r"loads\.xml, pull, applied_to_body: expected a body of the model, found 'tibia'"
+    with pytest.raises(InputError, match=told):
+        prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", short_tables).forward)
+
+
 def test_tables_that_end_before_the_simulation_are_told(osim, short_tables):
     file = load_forward(
         CONFIGS / "passive_flexion.toml", (*short_tables[:2], "forward.stop_s=0.05")
