@@ -70,7 +70,7 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
     plates: list[Plate] = []
     for head, letter, axes, tail in _forces(ground):
         forces = [f"{head}{letter}{axis}{tail}" for axis in axes]
-        points = _points(ground, [[f"{head}{p}{a}{tail}" for a in axes] for p in ("p", "P", "COP")])
+        points = _points(ground, _choices(head, axes, tail))
         if points is None:
             continue
         plate = f"{head}{letter}*{tail}"
@@ -99,6 +99,21 @@ def _forces(ground: MotionTable) -> list[tuple[str, str, str, str]]:
             axes = "xyz" if match[3].islower() else "XYZ"
             found[match[1], match[2], axes, match[4] or ""] = None
     return list(found)
+
+
+def without_points(ground: MotionTable) -> tuple[str, ...]:
+    """Return the names of the plates of which a table has force, but no point of application."""
+    return tuple(
+        f"{head}{letter}*{tail}"
+        for head, letter, axes, tail in _forces(ground)
+        if {f"{head}{letter}{axis}{tail}" for axis in axes} <= set(ground.names)
+        and _points(ground, _choices(head, axes, tail)) is None
+    )
+
+
+def _choices(head: str, axes: str, tail: str) -> list[list[str]]:
+    """Return what the columns of the point of a plate may be named."""
+    return [[f"{head}{p}{axis}{tail}" for axis in axes] for p in ("p", "P", "COP")]
 
 
 def _points(ground: MotionTable, choices: Sequence[list[str]]) -> list[str] | None:

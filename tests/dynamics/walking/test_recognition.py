@@ -342,6 +342,11 @@ def without(source, *names):
             r'of the right foot with a plate, .*set subject\.side to "left", or measured\.columns',
         ),
         (
+            lambda m, g: (m, without(g, *(f"ground_force_p{axis}" for axis in AXES))),
+            r"of the right foot with a plate, .* and columns ground_force_v\* without those of the "
+            r"point of application such as ground_force_px; add these columns$",
+        ),
+        (
             lambda m, g: (m, MotionTable(g.names, g.time, g.values * (g.time < 1.1)[:, None])),
             r"expected a contact of the right foot|expected a stride of the right foot",
         ),
