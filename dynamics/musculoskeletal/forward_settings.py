@@ -11,7 +11,14 @@ from foundation.checks import check_number
 from foundation.errors import InputError
 
 #: Time step and activation where OpenSim-JAM's file has none [s, 1].
-_STEP, _ACTIVATION = 0.01, 0.01
+_STEP, _ACTIVATION = 0.01, 0.02
+#: Settings of what is not simulated: names since 2022 and before, which say the opposite.
+_DYNAMICS = {
+    "use_activation_dynamics": "ignore_activation_dynamics",
+    "use_tendon_compliance": "ignore_tendon_compliance",
+}
+#: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
+_FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
 
 
 @dataclass(frozen=True)
@@ -27,8 +34,12 @@ class ForwardSettings:
         and loads.
     step : float
         Time step [s].
-    activation : float
-        Activation of the muscles that have no course of their own [1].
+    activation : float or None
+        Activation of the muscles that have no course of their own [1]; None without control, for
+        the least activation of each muscle.
+    fibre_forces : bool
+        Whether these muscles pull as length and velocity of their fibres allow, or by activation
+        times largest force.
 
     Raises
     ------
@@ -40,11 +51,13 @@ class ForwardSettings:
     start: float | None = None
     stop: float | None = None
     step: float = _STEP
-    activation: float = _ACTIVATION
+    activation: float | None = _ACTIVATION
+    fibre_forces: bool = True
 
     def __post_init__(self) -> None:
         check_number("step", self.step, above=0.0)
-        check_number("activation", self.activation, at_least=0.0, at_most=1.0)
+        if self.activation is not None:
+            check_number("activation", self.activation, at_least=0.0, at_most=1.0)
         check_distinct(self.secondary)
         if not self.secondary:
             raise InputError(
@@ -96,19 +109,21 @@ def read_forward_settings(
     Raises
     ------
     InputError
-        If the file is missing, has no ForsimTool, or a value is no number or out of its range.
+        If the file is missing, has no ForsimTool, or a value is no number, no boolean, or out of
+        its range.
     """
     tool = ToolFile(path, "ForsimTool")
     model = tool.file("model_file")
     if model is None:
         raise InputError(f"{path}: expected model_file, found none")
-    step, activation = tool.optional("report_time_step"), tool.optional("constant_muscle_control")
+    step = tool.optional("report_time_step")
     settings = ForwardSettings(
         secondary=tool.names("unconstrained_coordinates"),
         start=tool.optional("start_time"),
         stop=tool.optional("stop_time"),
         step=_STEP if step is None else step,
-        activation=_ACTIVATION if activation is None else activation,
+        activation=tool.optional("constant_muscle_control", _ACTIVATION),
+        fibre_forces=_asked_for(tool, *_FIBRES),
     )
     files = ForwardFiles(
         model,
@@ -116,14 +131,28 @@ def read_forward_settings(
         tool.file("actuator_input_file"),
         tool.file("external_loads_file"),
     )
-    return settings, files, tuple(_without_effect(tool))
+    return settings, files, tuple(_without_effect(tool, settings))
 
 
-def _without_effect(tool: ToolFile) -> list[str]:
+def _asked_for(tool: ToolFile, name: str, opposite: str) -> bool:
+    """Return a flag by its name, or by the older name of its opposite."""
+    if tool.has(name) or not tool.has(opposite):
+        return tool.flag(name, True)
+    return not tool.flag(opposite, False)
+
+
+def _without_effect(tool: ToolFile, settings: ForwardSettings) -> list[str]:
     """Return which settings ask for what is not simulated."""
-    return [
-        f"{tool.path.name}, {name}: expected true, found false; muscles have rigid tendons, and "
-        "their activations follow the controls without delay"
-        for name in ("ignore_activation_dynamics", "ignore_tendon_compliance")
-        if not tool.flag(name, False)
-    ]
+    if not settings.fibre_forces and settings.activation is not None:
+        return []  # OpenSim-JAM ignores these settings too.
+    told = []
+    for name, opposite in _DYNAMICS.items():
+        if _asked_for(tool, name, opposite):
+            older = tool.has(opposite) and not tool.has(name)
+            here, wanted, found = (opposite, "true", "false") if older else (name, "false", "true")
+            found = found if tool.has(here) else f"none, which stands for {found}"
+            told.append(
+                f"{tool.path.name}, {here}: expected {wanted}, found {found}; muscles have rigid "
+                "tendons, and their activations follow the controls without delay"
+            )
+    return told

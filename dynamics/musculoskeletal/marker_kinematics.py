@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
-from dynamics.musculoskeletal.osim_xml import child_text, number_in
+from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in
 from dynamics.musculoskeletal.tool_file import ToolFile
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
@@ -105,8 +105,12 @@ def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, Marke
     """
     tool = ToolFile(path, "COMAKInverseKinematicsTool")
     number = tool.number
-    tasks = [e for e in tool.element.iter("IKMarkerTask") if child_text(e, "apply") != "false"]
     file = tool.path.name
+    tasks = [
+        task
+        for task in tool.element.iter("IKMarkerTask")
+        if boolean_of(task, "apply", f"{file}, {task.get('name')}", True)
+    ]
     where = f"{file}, weight of"
     weights = tuple(
         (e.get("name", ""), number_in(f"{where} {e.get('name')}", child_text(e, "weight") or "1"))

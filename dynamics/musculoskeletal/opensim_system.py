@@ -72,7 +72,7 @@ class OpenSimSystem:
                 #: Forces of the external loads over time, None without external loads.
                 self.load_table: MotionTable | None = None
                 if external_loads is not None:
-                    self.load_table = check_external_loads(external_loads)
+                    self.load_table = check_external_loads(external_loads, self._bodies_named())
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
                     self._loads = [loads.get(k) for k in range(loads.getSize())]
@@ -141,6 +141,10 @@ class OpenSimSystem:
     def _all_muscles(self) -> list[Any]:
         found = self._model.getMuscles()
         return [found.get(k) for k in range(found.getSize())]
+
+    def _bodies_named(self) -> list[str]:
+        found = self._model.getBodySet()
+        return [found.get(k).getName() for k in range(found.getSize())]
 
     def _actuators(self) -> list[Any]:
         found = self._model.getActuators()

@@ -17,7 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
-from dynamics.musculoskeletal.osim_xml import child_text, number_of, numbers_of, parse_xml, scale_of
+from dynamics.musculoskeletal.osim_xml import (
+    boolean_of,
+    child_text,
+    number_of,
+    numbers_of,
+    parse_xml,
+    scale_of,
+)
 from foundation.checks import check_in
 from foundation.errors import InputError
 
@@ -162,8 +169,13 @@ class OsimModel:
         return tuple(
             self._contact(element)
             for element in self._elements("ForceSet", _CONTACT_FORCE)
-            if child_text(element, "appliesForce", "true") == "true"
+            if boolean_of(element, "appliesForce", f"{self.path.name}, {element.get('name')}", True)
         )
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies, without the ground."""
+        return tuple(body.get("name", "") for body in self._elements("BodySet"))
 
     @property
     def mass(self) -> float:
@@ -266,7 +278,7 @@ class OsimModel:
             self._mesh(child_text(element, "socket_casting_mesh"), where),
             self._mesh(child_text(element, "socket_target_mesh"), where),
             _FORMULATIONS[law],
-            child_text(element, "use_lumped_contact_model", "true") == "true",
+            boolean_of(element, "use_lumped_contact_model", where, True),
             number_of(element, "max_proximity", where, 0.01),
         )
 
@@ -284,7 +296,7 @@ class OsimModel:
             numbers_of(element, "orientation", where, 3, (0.0,) * 3),
             numbers_of(element, "location", where, 3, (0.0,) * 3),
         )
-        variable = child_text(element, "use_variable_thickness", "false") == "true"
+        variable = boolean_of(element, "use_variable_thickness", where, False)
         return ContactMesh(
             name,
             body,

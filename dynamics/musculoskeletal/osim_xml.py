@@ -1,4 +1,4 @@
-"""Elements of OpenSim's XML files: text, numbers, refusals that name the place."""
+"""Elements of OpenSim's XML files: text, numbers, booleans, refusals that name the place."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
+
+#: What OpenSim reads as a boolean, in lower case.
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def parse_xml(path: Path, what: str) -> ET.Element:
@@ -33,6 +36,22 @@ def number_in(where: str, text: str) -> float:
         return check_number(where, float(text))
     except ValueError as error:
         raise InputError(f"{where}: expected a number, found {text!r}") from error
+
+
+def boolean_in(where: str, text: str) -> bool:
+    """Return the boolean of a text, as OpenSim reads it: true or false in any case, 1 or 0.
+
+    Raises an `InputError` that names the place for another text.
+    """
+    found = _BOOLEANS.get(text.strip().lower())
+    if found is None:
+        raise InputError(f"{where}: expected true or false, found {text!r}")
+    return found
+
+
+def boolean_of(element: ET.Element, name: str, where: str, default: bool) -> bool:
+    """Return the boolean of a child element, or the default; `where` names the element."""
+    return boolean_in(f"{where}, {name}", child_text(element, name) or str(default))
 
 
 def numbers_of(

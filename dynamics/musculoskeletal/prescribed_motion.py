@@ -20,6 +20,8 @@ from foundation.errors import InputError
 
 #: Slack of the last instant, relative to the time step.
 _SLACK = 1e-6
+#: Largest angle of a course [rad].
+_LARGEST_ANGLE = 4.0 * np.pi
 #: Kinds of columns of muscle inputs; without activation dynamics, a control is an activation.
 _CONTROLS, _FORCE = ("control", "activation"), "force"
 
@@ -87,7 +89,8 @@ def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course
     Raises
     ------
     InputError
-        If the file is damaged or has no coordinate of the model.
+        If the file is damaged, has no coordinate of the model, or has angles in radians that can
+        only be degrees.
     """
     table = _read(path)
     columns = coordinate_columns(table.names, system.coordinates)
@@ -98,13 +101,29 @@ def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course
     courses = {}
     for name, k in columns.items():
         values = table.values[:, k]
-        in_degrees = table.in_degrees
-        if in_degrees is None:
-            in_degrees = not table.names[k].endswith("/value")
-        if in_degrees and system.rotational[system.coordinates.index(name)]:
-            values = np.radians(values)
+        if system.rotational[system.coordinates.index(name)]:
+            values = _radians(table, k)
         courses[name] = Course(table.time, values)
     return courses
+
+
+def _radians(table: MotionTable, k: int) -> FloatArray:
+    """Return column k of a table, an angle, in radians (K,)."""
+    in_degrees, values, name = table.in_degrees, table.values[:, k], table.names[k]
+    if in_degrees or (in_degrees is None and not name.endswith("/value")):
+        return np.radians(values)
+    largest = float(np.abs(values).max())
+    if largest > _LARGEST_ANGLE:
+        stated = (
+            "as the header has inDegrees=no"
+            if in_degrees is False
+            else "as its name ends in /value"
+        )
+        raise InputError(
+            f"{table.source}, column {name}: expected radians, {stated}, found {largest:.3g}; "
+            "state inDegrees=yes in the header if the angles are in degrees"
+        )
+    return values
 
 
 def prescribe_motion(
@@ -169,6 +188,8 @@ def instants(
 def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
     """Read the courses of muscles: columns NAME_control, NAME_activation [1] and NAME_force [N].
 
+    NAME is that of a muscle, or its path in the model.
+
     Raises
     ------
     InputError
@@ -185,7 +206,12 @@ def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
 
 
 def drive_muscles(
-    muscles: MuscleSet, courses: Mapping[str, Course], activation: float, time: FloatArray
+    muscles: MuscleSet,
+    courses: Mapping[str, Course],
+    activation: float | None,
+    time: FloatArray,
+    *,
+    fibre_forces: bool = True,
 ) -> MuscleDrive:
     """Return the drive of muscles at instants (N,) [s].
 
@@ -195,27 +221,47 @@ def drive_muscles(
         The M muscles.
     courses : mapping of str to Course
         Courses of `read_muscle_inputs`.
-    activation : float
-        Activation of muscles without a course [1].
+    activation : float or None
+        Activation of muscles without a course [1]; None for the least of each muscle.
     time : (N,) float64
         Instants [s].
+    fibre_forces : bool
+        Whether muscles without a course pull as length and velocity of their fibres allow, or by
+        activation times largest force. Those without control (None) pull as their fibres allow.
 
     Raises
     ------
     InputError
-        If a course is that of no muscle, or an activation is not within 0 and 1.
+        If a course is that of no muscle, a muscle has two courses of a kind, or an activation is
+        not within 0 and 1.
     """
-    activations = np.full((len(time), len(muscles.names)), activation)
+    constant = muscles.bounds[0] if activation is None else activation
+    activations = np.full((len(time), len(muscles.names)), constant)
     forces = np.full_like(activations, np.nan)
+    if activation is not None and not fibre_forces:
+        forces[:] = activation * muscles.max_force
+    found: dict[tuple[str, str], str] = {}
     for column, course in courses.items():
-        name, _, kind = column.rpartition("_")
+        path, _, kind = column.rpartition("_")
+        name = path.rsplit("/", 1)[-1]
         if name not in muscles.names:
             raise InputError(
                 f"muscle inputs, {column}: expected a muscle of the model, found none of that "
                 f"name; the model has {', '.join(muscles.names)}"
             )
-        chosen = forces if kind == _FORCE else activations
-        chosen[:, muscles.names.index(name)] = course.at(time)
+        first = found.setdefault((name, kind), column)
+        if first != column:
+            raise InputError(
+                f"muscle inputs: expected one column {name}_{kind}, found {first} and {column}; "
+                "leave one of them out"
+            )
+        k = muscles.names.index(name)
+        if kind == _FORCE:
+            forces[:, k] = course.at(time)
+        else:
+            activations[:, k] = course.at(time)
+            if (name, _FORCE) not in found:
+                forces[:, k] = np.nan  # An activation of its own acts on the fibres.
     return MuscleDrive(activations, forces)
 
 

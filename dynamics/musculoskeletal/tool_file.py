@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dynamics.musculoskeletal.osim_xml import child_text, number_in, parse_xml
+from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in, parse_xml
 from foundation.errors import InputError
 
 
@@ -39,16 +39,20 @@ class ToolFile:
         return child_text(self.element, name, default)
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return whether a setting is true."""
-        return self.text(name, str(default)).lower() == "true"
+        """Return whether a setting is true, or the default; raise `InputError` for another text."""
+        return boolean_of(self.element, name, self.path.name, default)
+
+    def has(self, name: str) -> bool:
+        """Return whether the file states a setting."""
+        return bool(self.text(name))
 
     def number(self, name: str, default: float) -> float:
         """Return a number, or the default; raise `InputError` for another text."""
         return number_in(f"{self.path.name}, {name}", self.text(name) or str(default))
 
-    def optional(self, name: str) -> float | None:
-        """Return a number, or None for -1, which stands for a default."""
-        value = self.number(name, -1.0)
+    def optional(self, name: str, default: float = -1.0) -> float | None:
+        """Return a number, or the default; None for -1, which stands for none."""
+        value = self.number(name, default)
         return None if value == -1.0 else value
 
     def names(self, name: str) -> tuple[str, ...]:

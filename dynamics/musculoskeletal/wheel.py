@@ -20,11 +20,17 @@ def opensim() -> Any:
     Raises
     ------
     InputError
-        If the package is not installed.
+        If the package is not installed, or is installed and cannot be imported.
     """
     try:
         module = importlib.import_module("opensim")
     except ImportError as error:
+        if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
+            raise InputError(
+                f"opensim: expected a package that Python imports, found an error: {error}; "
+                'install it again with pip install --force-reinstall "knee-contact[opensim]", or '
+                "replay a recorded plant"
+            ) from error
         raise InputError(
             "OpenSim is not installed, which models in .osim files need: install it with "
             'pip install "knee-contact[opensim]", or replay a recorded plant'

@@ -24,7 +24,7 @@ FARTHEST = 0.35
 _STRAY = 1.0
 #: Points farther from the origin of the lab are in millimetres [m]; a force larger than noise [N].
 _FARTHEST_PLATE, _SOME_WEIGHT = 50.0, 100.0
-_FORCE = re.compile(r"(.*?)([vVfF])([xX])(_[A-Za-z0-9]+)?")
+_FORCE = re.compile(r"(.*?)([vVfF])([xyz]|[XYZ])(_[A-Za-z0-9]+)?")
 _TORQUES = (("force", "torque"), ("force", "moment"), ("Force", "Torque"), ("Force", "Moment"))
 _HINTS = {"right": {"r", "right"}, "left": {"l", "left"}}
 
@@ -65,25 +65,22 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
     Raises
     ------
     InputError
-        If the table has no plate with force and point of application.
+        If the table has no plate with force and point of application, or lacks a column of a plate.
     """
-    plates = []
-    for name in ground.names:
-        match = _FORCE.fullmatch(name)
-        if match is None:
-            continue
-        head, letter, x, tail = match[1], match[2], match[3], match[4] or ""
-        axes = "xyz" if x == "x" else "XYZ"
+    plates: list[Plate] = []
+    for head, letter, axes, tail in _forces(ground):
         forces = [f"{head}{letter}{axis}{tail}" for axis in axes]
-        points = _first(ground, [[f"{head}{p}{a}{tail}" for a in axes] for p in ("p", "P", "COP")])
-        if points is None or not set(forces) <= set(ground.names):
+        points = _points(ground, _choices(head, axes, tail))
+        if points is None:
             continue
+        plate = f"{head}{letter}*{tail}"
+        _check_complete(ground, plate, [*forces, *points])
         torques = _torque_columns(ground, head, axes, tail)
         force, point = (np.column_stack([ground.column(n) for n in c]) for c in (forces, points))
         torque = np.column_stack([_or_zero(ground, n) for n in torques])
-        plates.append(_without_strays(Plate(f"{head}{letter}*{tail}", force, point, torque)))
-    for plate in plates:
-        _check_units(plate, ground.source)
+        plates.append(_without_strays(Plate(plate, force, point, torque)))
+    for each in plates:
+        _check_units(each, ground.source)
     if not plates:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
@@ -91,6 +88,50 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
             "and torque to the names without the last letter x, y, z"
         )
     return tuple(plates)
+
+
+def _forces(ground: MotionTable) -> list[tuple[str, str, str, str]]:
+    """Return what the columns of forces begin with, their letter, axes and ending, by plate."""
+    found: dict[tuple[str, str, str, str], None] = {}
+    for name in ground.names:
+        match = _FORCE.fullmatch(name)
+        if match is not None:
+            axes = "xyz" if match[3].islower() else "XYZ"
+            found[match[1], match[2], axes, match[4] or ""] = None
+    return list(found)
+
+
+def without_points(ground: MotionTable) -> tuple[str, ...]:
+    """Return the names of the plates of which a table has force, but no point of application."""
+    return tuple(
+        f"{head}{letter}*{tail}"
+        for head, letter, axes, tail in _forces(ground)
+        if {f"{head}{letter}{axis}{tail}" for axis in axes} <= set(ground.names)
+        and _points(ground, _choices(head, axes, tail)) is None
+    )
+
+
+def _choices(head: str, axes: str, tail: str) -> list[list[str]]:
+    """Return what the columns of the point of a plate may be named."""
+    return [[f"{head}{p}{axis}{tail}" for axis in axes] for p in ("p", "P", "COP")]
+
+
+def _points(ground: MotionTable, choices: Sequence[list[str]]) -> list[str] | None:
+    """Return the names of which a table has most; None if it has none."""
+    best = max(choices, key=lambda names: len(set(names) & set(ground.names)))
+    return best if set(best) & set(ground.names) else None
+
+
+def _check_complete(ground: MotionTable, plate: str, names: Sequence[str]) -> None:
+    """Raise an `InputError` if a table lacks one of the columns of force and point of a plate."""
+    absent = [name for name in names if name not in ground.names]
+    if absent:
+        raise InputError(
+            f"{ground.source}: expected force and point of each plate along x, y and z, found a "
+            f"plate that has columns {plate} but no {', '.join(absent)}; add the columns, or set "
+            "measured.columns.force, point and torque to the columns of the plate under the foot "
+            "without their last letter"
+        )
 
 
 def _check_units(plate: Plate, source: str) -> None:
@@ -127,10 +168,6 @@ def _without_strays(plate: Plate) -> Plate:
     point = np.column_stack([np.interp(rows, kept, p) for p in plate.point[kept].T])
     force, torque = (np.where(strays[:, None], 0.0, v) for v in (plate.force, plate.torque))
     return Plate(plate.name, force, point, torque)
-
-
-def _first(ground: MotionTable, choices: Sequence[list[str]]) -> list[str] | None:
-    return next((names for names in choices if set(names) <= set(ground.names)), None)
 
 
 def _torque_columns(ground: MotionTable, head: str, axes: str, tail: str) -> list[str]:

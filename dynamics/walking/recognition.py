@@ -16,7 +16,15 @@ from dynamics.mechanics.segments import LegSegments
 from dynamics.walking.conventions import LegMotion, leg_motion
 from dynamics.walking.knee_mechanism import rotated
 from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.plates import Contact, Plate, contacts, find_plates, leg_force, named_side
+from dynamics.walking.plates import (
+    Contact,
+    Plate,
+    contacts,
+    find_plates,
+    leg_force,
+    named_side,
+    without_points,
+)
 from dynamics.walking.strikes import (
     CONTACT_THRESHOLD,
     SHORTEST_STRIDE,
@@ -194,12 +202,7 @@ def _forces(
         how = "by name: no centre of pressure is within reach of a foot"
     mine = [step for step in steps if step.side == side]
     if not mine:
-        raise InputError(
-            f"{ground.source}: expected a contact of the {side} foot with a plate, found "
-            f"{len(steps)} contacts, none of them under that foot; set subject.side to "
-            f'"{_OTHER[side]}", or measured.columns.force, point and torque to the columns of the '
-            "plate without their last letter"
-        )
+        raise InputError(_not_mine(ground, steps, side))
     used = ", ".join(dict.fromkeys(f"{step.plate.replace('*', 'x')}" for step in mine))
     others = any(step.side == _OTHER[side] for step in steps)
     other = leg_force(ground, plates, steps, _OTHER[side]) if others else None
@@ -207,6 +210,24 @@ def _forces(
         leg_force(ground, plates, steps, side),
         other,
         f"{counted_contacts(len(mine))} with {used}, {how}",
+    )
+
+
+def _not_mine(ground: MotionTable, steps: Sequence[Contact], side: str) -> str:
+    text = (
+        f"{ground.source}: expected a contact of the {side} foot with a plate, found "
+        f"{counted_contacts(len(steps))}, none of them under that foot"
+    )
+    pointless = without_points(ground)
+    if pointless:
+        head, _, tail = pointless[0].partition("*")
+        return (
+            f"{text}, and columns {', '.join(pointless)} without those of the point of application "
+            f"such as {head[:-1]}px{tail}; add these columns"
+        )
+    return (
+        f'{text}; set subject.side to "{_OTHER[side]}", or measured.columns.force, point and '
+        "torque to the columns of the plate without their last letter"
     )
 
 

@@ -88,8 +88,12 @@ class ForwardConfig(ArticularModelConfig):
     )
     activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
         None,
-        description="activation of all other muscles, which pull as length and velocity of their "
-        "fibres allow; by default that of the settings, or 0.01",
+        description="activation of all other muscles; by default that of the settings, or 0.02",
+    )
+    fibre_forces: bool | None = Field(
+        None,
+        description="whether these muscles pull as length and velocity of their fibres allow, or "
+        "by activation times largest force; by default as the settings say, or as fibres allow",
     )
     start_s: Finite | None = Field(None, description="first instant")
     stop_s: Finite | None = Field(None, description="last instant")

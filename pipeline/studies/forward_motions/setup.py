@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from dynamics.musculoskeletal import (
     simulate_forward,
     write_external_loads,
 )
+from dynamics.musculoskeletal.external_loads import check_loads_cover
 from foundation.checks import FloatArray
 from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
@@ -36,6 +38,8 @@ from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
 
+#: Slack of the ends of a table, relative to the time step.
+_SLACK = 1e-6
 #: Fields of the settings by keys of [forward].
 _FIELDS = {
     "secondary": "secondary",
@@ -43,6 +47,7 @@ _FIELDS = {
     "stop_s": "stop",
     "step_s": "step",
     "activation": "activation",
+    "fibre_forces": "fibre_forces",
 }
 
 
@@ -63,7 +68,7 @@ class ForwardSetup:
     kind : {"dynamic", "equilibrium"}
         Kind of the simulation.
     warnings : tuple of str
-        Settings without effect.
+        Settings without effect, and tables that end before the simulation.
     """
 
     model: OsimModel
@@ -112,10 +117,11 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     Raises
     ------
     ConfigError, InputError
-        If a file is missing or cannot be used, OpenSim is not installed, or settings and model do
-        not agree.
+        If a file is missing or cannot be used, OpenSim is not installed, settings and model do not
+        agree, a coordinate is both prescribed and secondary, or loads end before the simulation.
     """
     model = OsimModel(data_file(forward.model))
+    _check_bodies(forward, model)
     meshes = {name: data_file(path) for name, path in forward.meshes.items()}
     settings, files, warnings = _settings(forward)
     text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
@@ -123,8 +129,9 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
     forces = [course for load in loads.values() for course in load.force]
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
-    courses = {} if files.prescribed is None else read_prescribed(files.prescribed, system)
-    courses |= _courses(forward, settings.step, system)
+    prescribed = {} if files.prescribed is None else read_prescribed(files.prescribed, system)
+    check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
+    courses = prescribed | _courses(forward, settings, system)
     time = instants(
         [*courses.values(), *muscles.values(), *forces],
         settings.step,
@@ -140,10 +147,53 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
-    drive = drive_muscles(system.muscles, muscles, settings.activation, time)
+    drive = drive_muscles(
+        system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
+    )
+    warnings += held_constant(files.prescribed, prescribed, time)
+    warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
+
+
+def check_not_secondary(
+    where: str, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> None:
+    """Raise an `InputError` if a coordinate with a course, given by `where`, is secondary."""
+    both = [name for name in courses if name in secondary]
+    if both:
+        raise InputError(
+            f"{where}: expected courses of coordinates that are not secondary, found "
+            f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
+            "forward.secondary (unconstrained_coordinates of the settings)"
+        )
+
+
+def held_constant(
+    file: Path | None, courses: Mapping[str, Course], time: FloatArray
+) -> tuple[str, ...]:
+    """Return a warning if the courses of a file over time do not cover instants (N,) [s]."""
+    spans = [course.time[[0, -1]] for course in courses.values() if len(course.time) > 1]
+    if not spans:
+        return ()
+    (first, last), slack = spans[0], _SLACK * (time[1] - time[0])
+    if first <= time[0] + slack and last >= time[-1] - slack:
+        return ()
+    return (
+        f"{file}: expected rows from {time[0]:g} to {time[-1]:g} s, found {first:g} to {last:g} s; "
+        "the values are held constant outside",
+    )
+
+
+def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
+    """Raise an `InputError` if a load of the configuration acts on no body of the model."""
+    for name, load in forward.loads.items():
+        if load.body not in model.bodies:
+            raise InputError(
+                f"forward.loads.{name}.body: expected a body of the model, found {load.body!r}; "
+                f"the model has {', '.join(model.bodies)}"
+            )
 
 
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
@@ -164,7 +214,9 @@ def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tu
     return replace(settings, **changes), replace(files, **named), warnings
 
 
-def _courses(forward: ForwardConfig, step: float, system: OpenSimSystem) -> dict[str, Course]:
+def _courses(
+    forward: ForwardConfig, settings: ForwardSettings, system: OpenSimSystem
+) -> dict[str, Course]:
     """Return the courses of coordinates [rad, m] that the configuration states."""
     courses = {}
     for name, course in forward.coordinates.items():
@@ -180,7 +232,8 @@ def _courses(forward: ForwardConfig, step: float, system: OpenSimSystem) -> dict
             wanted, found = ("deg", "m") if angle else ("m", "deg")
             raise InputError(f"{where}: expected values in {wanted}, found {found}")
         points = np.radians(values) if angle else np.array(values)
-        courses[name] = Course.through(np.array(course.at_s), points, step)
+        courses[name] = Course.through(np.array(course.at_s), points, settings.step)
+    check_not_secondary("forward.coordinates", courses, settings.secondary)
     return courses
 
 
@@ -197,6 +250,10 @@ def _loaded(
     if file is not None:
         if not file.is_file():
             raise InputError(f"{file}: no such file; check forward.external_loads")
-        return OpenSimSystem(text, file)
+        system = OpenSimSystem(text, file)
+        assert system.load_table is not None
+        start, stop = float(time[0]), float(time[-1])
+        check_loads_cover(file, system.load_table, start, stop, section="forward")
+        return system
     with tempfile.TemporaryDirectory() as folder:
         return OpenSimSystem(text, write_external_loads(Path(folder), loads, time))

@@ -100,6 +100,21 @@ def test_markers_replace_those_of_the_model(tmp_path):
         with_markers(MODEL, path)
 
 
+def test_markers_that_do_not_apply_are_left_out(tmp_path):
+    path = tmp_path / "settings.xml"
+    tasks = [("a", "False"), ("b", "0"), ("c", "TRUE"), ("d", "1"), ("e", "")]
+    path.write_text(
+        "<D><COMAKInverseKinematicsTool>"
+        + "".join(f'<IKMarkerTask name="{n}"><apply>{t}</apply></IKMarkerTask>' for n, t in tasks)
+        + "<secondary_coupled_coordinate>flex</secondary_coupled_coordinate>"
+        + "<secondary_coordinates>ty</secondary_coordinates></COMAKInverseKinematicsTool></D>"
+    )
+    assert [name for name, _ in read_marker_settings(path)[0].weights] == ["c", "d", "e"]
+    path.write_text(path.read_text().replace(">TRUE<", ">always<"))
+    with pytest.raises(InputError, match=r"settings\.xml, c, apply: expected true or false"):
+        read_marker_settings(path)
+
+
 def test_settings_of_the_example_are_read(jam_folder):
     path = jam_folder / "examples/walking/inputs/comak_inverse_kinematics_settings.xml"
     settings, sweep, files = read_marker_settings(path)

@@ -32,10 +32,25 @@ def test_a_file_without_forces_is_refused(loads):
     loads.write_text("<OpenSimDocument><COMAKTool/></OpenSimDocument>")
     with pytest.raises(InputError, match=r"loads\.xml: expected ExternalLoads with an External"):
         check_external_loads(loads)
-    off = "<appliesForce>false</appliesForce></ExternalForce>"
-    loads.write_text(text.replace("</ExternalForce>", off))
-    with pytest.raises(InputError, match="found none"):
+    for no in ("false", "False", " 0 "):
+        off = f"<appliesForce>{no}</appliesForce></ExternalForce>"
+        loads.write_text(text.replace("</ExternalForce>", off))
+        with pytest.raises(InputError, match="found none"):
+            check_external_loads(loads)
+    loads.write_text(text.replace("</ExternalForce>", off.replace(" 0 ", "off")))
+    with pytest.raises(
+        InputError, match="right, appliesForce: expected true or false, found 'off'"
+    ):
         check_external_loads(loads)
+
+
+def test_a_force_on_no_body_of_the_model_is_named(loads):
+    check_external_loads(loads, ["tibia_r", "calcn_r"])
+    told = r"right, applied_to_body: expected a body of the model, found 'calcn_r'; .*has tibia_r$"
+    with pytest.raises(InputError, match=told):
+        check_external_loads(loads, ["tibia_r"])
+    loads.write_text(loads.read_text().replace(">calcn_r<", ">/bodyset/calcn_r/sole<"))
+    check_external_loads(loads, ["tibia_r"])
 
 
 @pytest.mark.parametrize(("data", "found"), [("nope.mot", r"no file nope\.mot"), ("", "none")])
@@ -56,3 +71,11 @@ def test_forces_must_cover_the_motion(loads):
     for start, stop in ((0.49, 0.6), (0.5, 0.61)):
         with pytest.raises(InputError, match=r"found 0\.5 to 0\.6 s"):
             check_loads_cover(loads, check_external_loads(loads), start, stop)
+
+
+def test_the_section_of_the_keys_is_named(loads):
+    table = check_external_loads(loads)
+    with pytest.raises(InputError, match=r"set comak\.start_s and comak\.stop_s within"):
+        check_loads_cover(loads, table, 0.5, 1.0)
+    with pytest.raises(InputError, match=r"set forward\.start_s and forward\.stop_s within"):
+        check_loads_cover(loads, table, 0.5, 1.0, section="forward")

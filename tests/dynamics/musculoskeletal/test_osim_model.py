@@ -89,6 +89,26 @@ def test_contacts_have_meshes_layers_and_law(model, tmp_path):
     assert model.contacts[0].bed.file == tmp_path / "bed.stl"
 
 
+@pytest.mark.parametrize("no", ["False", "0"])
+def test_booleans_of_contacts_are_those_of_opensim(model, tmp_path, no):
+    yes = "<use_variable_thickness>true<", "<use_variable_thickness>1<"
+    (contact,) = changed(tmp_path, *yes).contacts
+    assert contact.target.back_file is not None
+    lumped = "<use_lumped_contact_model>false<", f"<use_lumped_contact_model>{no}<"
+    assert not changed(tmp_path, *lumped).contacts[0].lumped
+    applied = "<appliesForce>true<", f"<appliesForce>{no}<"
+    assert changed(tmp_path, *applied).contacts == ()
+    applied = "<appliesForce>true<", "<appliesForce>True<"
+    assert len(changed(tmp_path, *applied).contacts) == 1
+    applied = "<appliesForce>true<", "<appliesForce>on<"
+    with pytest.raises(InputError, match="tf, appliesForce: expected true or false, found 'on'"):
+        _ = changed(tmp_path, *applied).contacts
+
+
+def test_bodies_have_names(model):
+    assert model.bodies == ("femur", "tibia")
+
+
 def test_joints_have_frames_and_linear_motion(model):
     joint = model.joint_between("tibia", "femur")
     assert (joint.name, joint.parent, joint.child) == ("knee", "femur", "tibia")

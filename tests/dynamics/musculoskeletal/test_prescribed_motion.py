@@ -86,18 +86,38 @@ def test_an_unknown_coordinate_is_refused():
     [
         ("flex", None, np.radians(90.0)),
         ("/jointset/knee/flex", None, np.radians(90.0)),
-        ("/jointset/knee/flex/value", None, 90.0),
-        ("flex", False, 90.0),
+        ("/jointset/knee/flex/value", None, 1.5),
+        ("flex", False, 1.5),
         ("/jointset/knee/flex/value", True, np.radians(90.0)),
         ("ty", True, 90.0),
+        ("ty", False, 90.0),
     ],
 )
 def test_angles_have_the_unit_that_table_or_column_states(tmp_path, name, in_degrees, expected):
     path = tmp_path / "prescribed.sto"
     head = "" if in_degrees is None else f"inDegrees={'yes' if in_degrees else 'no'}\n"
-    path.write_text(f"{head}endheader\ntime\t{name}\n0\t90\n1\t90\n")
+    value = 1.5 if expected == 1.5 else 90
+    path.write_text(f"{head}endheader\ntime\t{name}\n0\t{value}\n1\t{value}\n")
     (course,) = read_prescribed(path, SYSTEM).values()
     assert_allclose(course.values, expected)
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "told"),
+    [
+        ("inDegrees=no\n", "flex", "column flex: expected radians, as the header has inDegrees=no"),
+        (
+            "",
+            "/jointset/knee/flex/value",
+            "flex/value: expected radians, as its name ends in /value",
+        ),
+    ],
+)
+def test_degrees_that_are_stated_as_radians_are_refused(tmp_path, head, name, told):
+    path = tmp_path / "prescribed.sto"
+    path.write_text(f"{head}endheader\ntime\t{name}\n0\t0\n1\t-40\n")
+    with pytest.raises(InputError, match=f"{told}, found 40; state inDegrees=yes"):
+        read_prescribed(path, SYSTEM)
 
 
 def test_a_table_without_coordinates_is_refused(tmp_path):
@@ -137,6 +157,43 @@ def test_muscles_have_their_courses_or_the_constant_activation(tmp_path):
         read_muscle_inputs(path)
 
 
+def test_muscles_are_given_by_name_or_by_path():
+    time = np.arange(2.0)
+    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
+    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
+    assert_allclose(drive.forces[:, 0], 50.0)
+    assert_allclose(drive.activations[:, 1], 0.3)
+    twice = {**by_path, "vas_force": constant(60.0)}
+    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
+        drive_muscles(MUSCLES, twice, 0.02, time)
+
+
+def test_muscles_without_fibre_forces_pull_by_activation_times_largest_force():
+    drive = drive_muscles(MUSCLES, {}, 0.02, np.arange(2.0), fibre_forces=False)
+    assert_allclose(drive.forces, np.tile([18.0, 14.0], (2, 1)))
+
+
+@pytest.mark.parametrize("kind", ["control", "activation"])
+def test_muscles_with_an_activation_of_their_own_keep_fibre_forces(kind):
+    courses = {f"rec_{kind}": constant(0.4)}
+    drive = drive_muscles(MUSCLES, courses, 0.02, np.arange(2.0), fibre_forces=False)
+    assert_allclose(drive.forces[:, 0], 18.0)
+    assert np.isnan(drive.forces[:, 1]).all()
+    assert_allclose(drive.activations[:, 1], 0.4)
+    courses = {"rec_force": constant(30.0), **courses}
+    drive = drive_muscles(MUSCLES, courses, 0.02, np.arange(2.0), fibre_forces=False)
+    assert_allclose(drive.forces[:, 1], 30.0)
+
+
+@pytest.mark.parametrize("fibre_forces", [True, False])
+def test_muscles_without_control_have_their_least_activation(fibre_forces):
+    least = np.array([[0.01, 0.05], [1.0, 1.0]])
+    muscles = MuscleSet(MUSCLES.names, MUSCLES.max_force, MUSCLES.optimal_length, least)
+    drive = drive_muscles(muscles, {}, None, np.arange(2.0), fibre_forces=fibre_forces)
+    assert_allclose(drive.activations, np.tile([0.01, 0.05], (2, 1)))
+    assert np.isnan(drive.forces).all()
+
+
 def test_external_loads_name_body_point_and_force(tmp_path):
     force = tuple(Course(np.array([0.0, 1.0]), np.array([0.0, x])) for x in (100.0, 0.0, -4.0))
     load = BodyForce("tibia", np.array([0.0, -0.1, 0.2]), force)
@@ -168,7 +225,54 @@ def test_settings_of_the_tool_are_read(tmp_path):
     assert files.prescribed == (tmp_path / "prescribed.sto").resolve()
     assert files.muscles is None
     assert files.external_loads is None
-    assert [text.split(":")[0] for text in warnings] == ["settings.xml, ignore_tendon_compliance"]
+    assert [text.split(";")[0] for text in warnings] == [
+        "settings.xml, use_tendon_compliance: expected false, found none, which stands for true"
+    ]
+
+
+CONTROL = "<constant_muscle_control>0.05</constant_muscle_control>"
+IGNORED = "<ignore_activation_dynamics>true</ignore_activation_dynamics>"
+
+
+@pytest.mark.parametrize(
+    ("stated", "activation"), [("", 0.02), (CONTROL.replace("0.05", "-1"), None), (CONTROL, 0.05)]
+)
+def test_activations_are_those_of_the_tool(tmp_path, stated, activation):
+    path = tmp_path / "settings.xml"
+    path.write_text(TOOL.replace(CONTROL, stated))
+    assert read_forward_settings(path)[0].activation == activation
+
+
+@pytest.mark.parametrize(
+    ("flags", "fibre_forces", "warned"),
+    [
+        ({"use_activation_dynamics": "false", "use_tendon_compliance": "False"}, True, []),
+        ({"ignore_activation_dynamics": "1", "ignore_tendon_compliance": "True"}, True, []),
+        ({"use_muscle_physiology": "false"}, False, []),
+        ({"use_muscle_physiology": "0", "use_tendon_compliance": "true"}, False, []),
+        ({"ignore_muscle_dynamics": "true"}, False, []),
+        (
+            {"ignore_muscle_dynamics": "false", "ignore_tendon_compliance": "false"},
+            True,
+            [
+                "use_activation_dynamics: expected false, found none, which stands for true",
+                "ignore_tendon_compliance: expected true, found false",
+            ],
+        ),
+        (
+            {"use_activation_dynamics": "true", "use_tendon_compliance": "false"},
+            True,
+            ["use_activation_dynamics: expected false, found true"],
+        ),
+    ],
+)
+def test_flags_of_both_versions_of_the_tool_are_read(tmp_path, flags, fibre_forces, warned):
+    path = tmp_path / "settings.xml"
+    text = "".join(f"<{name}>{value}</{name}>" for name, value in flags.items())
+    path.write_text(TOOL.replace(IGNORED, text))
+    settings, _, warnings = read_forward_settings(path)
+    assert settings.fibre_forces is fibre_forces
+    assert [w.removeprefix("settings.xml, ").split(";")[0] for w in warnings] == warned
 
 
 @pytest.mark.parametrize(
@@ -179,6 +283,7 @@ def test_settings_of_the_tool_are_read(tmp_path):
         (">0.05<", ">1.5<", "activation"),
         ("/jointset/knee/add /jointset/knee/ty", "", "coordinates that forces move"),
         ("../knee.osim", "", "model_file"),
+        (">true<", ">yes<", "ignore_activation_dynamics: expected true or false, found 'yes'"),
     ],
 )
 def test_wrong_settings_of_the_tool_are_refused(tmp_path, before, after, told):

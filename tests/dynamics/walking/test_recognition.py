@@ -329,9 +329,22 @@ def without(source, *names):
             lambda m, g: (m, renamed(g, lambda n: n.replace("ground", "x").replace("_v", "_w"))),
             r"columns of force and point .*set measured\.columns\.force, point and torque to",
         ),
+        *(
+            (
+                lambda m, g, absent=absent: (m, without(g, f"ground_force_{absent}")),
+                rf"has columns ground_force_v\* but no ground_force_{absent}; add the columns, "
+                r"or set measured\.columns\.force, point and torque to",
+            )
+            for absent in ("px", "pz", "vx", "vy")
+        ),
         (
             lambda m, g: (m, table({n: v for n, v in columns_of(g).items() if "1_" in n}, g)),
             r'of the right foot with a plate, .*set subject\.side to "left", or measured\.columns',
+        ),
+        (
+            lambda m, g: (m, without(g, *(f"ground_force_p{axis}" for axis in AXES))),
+            r"of the right foot with a plate, .* and columns ground_force_v\* without those of the "
+            r"point of application such as ground_force_px; add these columns$",
         ),
         (
             lambda m, g: (m, MotionTable(g.names, g.time, g.values * (g.time < 1.1)[:, None])),

@@ -2,19 +2,25 @@
 
 import builtins
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from dynamics.musculoskeletal import ConstraintFunctions, read_marker_settings
+from dynamics.musculoskeletal import ConstraintFunctions, Course, read_marker_settings
 from dynamics.musculoskeletal.wheel import opensim as wheel
-from dynamics.walking.motion_tables import read_motion_table
+from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from foundation.errors import InputError
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.studies.forward_motions.schema import describe_forward
-from pipeline.studies.forward_motions.setup import prepare_forward
+from pipeline.studies.forward_motions.setup import (
+    check_not_secondary,
+    held_constant,
+    prepare_forward,
+)
 from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
 from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
 from pipeline.studies.muscle_walks.settings import walk_settings
@@ -111,7 +117,7 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     assert_allclose(setup.plant.motion.speeds, 0.0)
     assert_allclose(setup.drive.activations, 0.1)
     assert [text.split(": ")[0] for text in setup.warnings] == [
-        "settings.xml, ignore_tendon_compliance"
+        "settings.xml, use_tendon_compliance"
     ]
     flexion = setup.plant.motion.values[:, setup.plant.motion.index(("knee_flex_r",))[0]]
     assert_allclose(np.degrees(flexion[[0, 25, -1]]), [0.0, 0.0, 90.0], atol=1e-9)
@@ -126,6 +132,10 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
         ('forward.external_loads="none.xml"', "none.xml: no such file"),
         ('forward.prescribed="none.sto"', "none.sto: no such file"),
         ('forward.over="hip_x"', "found hip_x"),
+        (
+            "forward.coordinates.knee_add_r.deg=[0.0]",
+            "forward.coordinates: expected courses .* not secondary, found knee_add_r; leave out",
+        ),
     ],
 )
 def test_wrong_names_are_refused(osim, override, told, tmp_path):
@@ -134,6 +144,98 @@ def test_wrong_names_are_refused(osim, override, told, tmp_path):
     )
     with pytest.raises(ValueError, match=told):
         simulate_forward_motion(file, tmp_path / "out", quiet=True)
+
+
+@pytest.fixture
+def short_tables(tmp_path):
+    """Return overrides of a table of flexion, and of loads, that end at 0.02 s."""
+    (tmp_path / "flexion.sto").write_text(
+        "inDegrees=yes\nendheader\ntime\tknee_flex_r\n0\t0\n0.01\t0\n0.02\t1\n"
+    )
+    forces = MotionTable(
+        ("f_x", "f_y", "f_z"), np.array([0.0, 0.02]), np.array([[1.0, 0.0, 0.0]] * 2), False
+    )
+    write_motion_table(tmp_path / "loads.sto", forces)
+    (tmp_path / "loads.xml").write_text(
+        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="pull">'
+        "<applied_to_body>tibia_proximal_r</applied_to_body>"
+        "<force_expressed_in_body>tibia_proximal_r</force_expressed_in_body>"
+        "<force_identifier>f_</force_identifier></ExternalForce></objects>"
+        "<datafile>loads.sto</datafile></ExternalLoads></OpenSimDocument>"
+    )
+    return (
+        "forward.coordinates={}",
+        f'forward.prescribed="{tmp_path}/flexion.sto"',
+        f'forward.external_loads="{tmp_path}/loads.xml"',
+    )
+
+
+def test_loads_that_end_before_the_simulation_are_refused(osim, short_tables):
+    config = CONFIGS / "passive_flexion.toml"
+    prepare_forward(load_forward(config, short_tables).forward)
+    file = load_forward(config, (*short_tables, "forward.stop_s=0.05"))
+    told = (
+        r"loads\.xml: expected forces from 0 to 0\.05 s .*found 0 to 0\.02 s; set forward\.start_s"
+    )
+    with pytest.raises(InputError, match=told):
+        prepare_forward(file.forward)
+
+
+def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
+    path = tmp_path / "loads.xml"
+    path.write_text(path.read_text().replace("tibia_proximal_r", "tibia"))
+    told = r"loads\.xml, pull, applied_to_body: expected a body of the model, found 'tibia'"
+    with pytest.raises(InputError, match=told):
+        prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", short_tables).forward)
+
+
+def test_tables_that_end_before_the_simulation_are_told(osim, short_tables):
+    file = load_forward(
+        CONFIGS / "passive_flexion.toml", (*short_tables[:2], "forward.stop_s=0.05")
+    )
+    (told,) = prepare_forward(file.forward).warnings
+    assert "flexion.sto: expected rows from 0 to 0.05 s, found 0 to 0.02 s" in told
+
+
+def test_only_tables_that_end_early_are_held_constant():
+    course = Course(np.array([0.0, 1.0]), np.zeros(2))
+    single = Course(np.zeros(1), np.zeros(1))
+    time = 0.1 * np.arange(11.0)
+    assert held_constant(Path("a.sto"), {"x": course}, time) == ()
+    assert held_constant(Path("a.sto"), {"x": single}, 2.0 * time) == ()
+    assert held_constant(None, {}, time) == ()
+    for wrong in (time + 0.1, time - 0.1):
+        (told,) = held_constant(Path("a.sto"), {"x": course}, wrong)
+        assert told.startswith("a.sto: expected rows from ")
+
+
+def test_a_course_of_a_secondary_coordinate_is_refused():
+    course = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}
+    check_not_secondary("a.sto", course, ("knee_rot_r",))
+    with pytest.raises(InputError, match=r"^a\.sto: .*found knee_add_r; leave out the course"):
+        check_not_secondary("a.sto", course, ("knee_rot_r", "knee_add_r"))
+
+
+def test_a_load_on_no_body_of_the_model_names_the_key(jam_folder):
+    file = load_forward(CONFIGS / "anterior_laxity.toml", ('forward.loads.anterior.body="tibia"',))
+    told = r"^forward\.loads\.anterior\.body: expected a body .*found 'tibia'; .*tibia_proximal_r"
+    with pytest.raises(InputError, match=told):
+        prepare_forward(file.forward)
+
+
+def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
+    (tmp_path / "settings.xml").write_text(
+        "<D><ForsimTool><model_file>x.osim</model_file><use_muscle_physiology>false"
+        "</use_muscle_physiology><unconstrained_coordinates>/jointset/knee_r/knee_tx_r"
+        "</unconstrained_coordinates></ForsimTool></D>"
+    )
+    sets = (f'forward.settings="{tmp_path}/settings.xml"', "forward.stop_s=0.02")
+    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    assert setup.warnings == ()
+    assert_allclose(setup.drive.forces[1], 0.02 * setup.plant.muscles.max_force)
+    sets += ("forward.fibre_forces=true",)
+    setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
+    assert np.isnan(setup.drive.forces).all()
 
 
 @pytest.mark.parametrize(
@@ -172,7 +274,7 @@ def no_opensim(monkeypatch):
 
     def absent(name, *rest, **more):
         if name.partition(".")[0] == "opensim":
-            raise ImportError("No module named 'opensim'")
+            raise ModuleNotFoundError("No module named 'opensim'", name="opensim")
         return known(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
@@ -180,6 +282,25 @@ def no_opensim(monkeypatch):
     wheel.cache_clear()
     yield
     wheel.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libosimCommon.so: cannot open shared object file"),
+        ModuleNotFoundError("No module named 'opensim._common'", name="opensim._common"),
+    ],
+)
+def test_a_broken_installation_is_told_from_none(monkeypatch, error):
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr("importlib.import_module", broken)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
+        wheel()
+    assert str(error) in str(told.value)
+    assert "not installed" not in str(told.value)
 
 
 @pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
@@ -268,7 +389,6 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
 @pytest.mark.slow
 def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
     from dataclasses import replace
-    from pathlib import Path
 
     from dynamics.musculoskeletal import OpenSimSystem, OsimModel, passive_functions
     from pipeline.config.data_folder import data_file
