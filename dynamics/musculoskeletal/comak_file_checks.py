@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
+from dynamics.musculoskeletal.osim_xml import boolean_of, parse_xml
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.errors import InputError
 
@@ -107,7 +107,7 @@ def _other_actuators(path: Path) -> tuple[str, ...]:
         str(element.get("name"))
         for element in parse_xml(path, "reserves").iterfind("ForceSet/objects/*")
         if element.tag != "CoordinateActuator"
-        and child_text(element, "appliesForce").lower() != "false"
+        and boolean_of(element, "appliesForce", path.name, True)
     ]
     if not others:
         return ()

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from dynamics.musculoskeletal.osim_xml import child_text, number_in, parse_xml
+from dynamics.musculoskeletal.osim_xml import (
+    boolean_of,
+    child_text,
+    number_in,
+    number_of,
+    parse_xml,
+)
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
@@ -305,12 +311,12 @@ def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
     for element in parse_xml(Path(path), "reserves").iterfind(
         "ForceSet/objects/CoordinateActuator"
     ):
-        if child_text(element, "appliesForce").lower() == "false":
+        where = f"{Path(path).name}, {element.get('name')}"
+        if not boolean_of(element, "appliesForce", where, True):
             continue
         coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
-        where = f"{Path(path).name}, {element.get('name')}, optimal_force"
-        force = number_in(where, child_text(element, "optimal_force") or "1")
-        force = check_number(where, force, above=0.0)
+        force = number_of(element, "optimal_force", where, 1.0)
+        force = check_number(f"{where}, optimal_force", force, above=0.0)
         found[coordinate] = Reserve(coordinate, force, element.get("name", ""))
     return tuple(found.values())
 

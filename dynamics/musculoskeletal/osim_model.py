@@ -210,9 +210,9 @@ class OsimModel:
         """
         found: dict[str, float] = {}
         for element in self._elements("ForceSet", "SpringGeneralizedForce"):
-            if child_text(element, "appliesForce", "true").lower() == "true":
+            where = f"{self.path.name}, {element.get('name')}"
+            if boolean_of(element, "appliesForce", where, True):
                 coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
-                where = f"{self.path.name}, {element.get('name')}"
                 value = number_of(element, "viscosity", where, 0.0)
                 found[coordinate] = found.get(coordinate, 0.0) + value
         return found
