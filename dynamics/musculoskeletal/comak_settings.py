@@ -84,9 +84,9 @@ class MuscleWeight:
         weight = first + (time - begin) / (stop - begin) * (last - first)
         if weight < 0.0:
             raise InputError(
-                f"{self.name}: expected a weight >= 0 at {time:g} s, found {weight:g}, where the "
-                f"line through the weights {first:g} at {begin:g} s and {last:g} at {stop:g} s goes "
-                "on as in OpenSim; add points at the first and the last instant of the walk"
+                f"{self.name}: expected a weight >= 0 at {time:g} s, found {weight:g}: the line "
+                f"through the weights {first:g} at {begin:g} s and {last:g} at {stop:g} s goes on "
+                "as in OpenSim; add points at the first and the last instant of the walk"
             )
         return weight
 

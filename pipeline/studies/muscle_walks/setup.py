@@ -30,6 +30,7 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.originals.contact_facing import check_facing
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.settings import walk_settings
@@ -134,6 +135,7 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
+    check_facing(springs, model, plant.motion)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}

@@ -22,9 +22,11 @@ from pipeline.cli.main import main
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks import setup as setup_module
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import replayed
+from pipeline.studies.muscle_walks.summary import contact_flags, summary_text
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
@@ -68,6 +70,7 @@ def test_the_example_of_jam_is_reproduced(example, jam_folder):
     motion = setup.plant.motion
     assert len(result.time) == 112
     assert not result.flags
+    assert not contact_flags(result)
     assert (result.errors < 1.0).all()
     names = [f"/{name}/value" for name in result.secondary]
     theirs = reference(jam_folder, "walking_states.sto", names)
@@ -406,6 +409,38 @@ def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
             OsimModel(data_file(file.walk.model)),
             meshes={key: data_file(path) for key, path in meshes.items()},
         )
+
+
+def swapped(file):
+    """Return a walk whose meshes of femur and tibia are swapped."""
+    femur, tibia = (f"lenhart2015-R-{bone}-cartilage.stl" for bone in ("femur", "tibia"))
+    meshes = file.walk.meshes
+    update = {"meshes": meshes | {femur: meshes[tibia], tibia: meshes[femur]}}
+    return MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+
+
+def test_swapped_meshes_are_refused_with_and_without_opensim(done):
+    file = swapped(load_muscle_walk(done / "config.toml"))
+    message = r"pf_contact: expected surfaces of .* face each other .*walk\.meshes"
+    with pytest.raises(MeshError, match=message):
+        prepare_walk(file)
+    with pytest.raises(MeshError, match=message):
+        replayed(file, str(done / "plant.npz"))
+
+
+def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
+    done, tmp_path, monkeypatch
+):
+    """Also in a replay, before the flags of frames and coordinates."""
+    monkeypatch.setattr(setup_module, "check_facing", lambda *_: None)
+    file = swapped(load_muscle_walk(done / "config.toml"))
+    update = {"replay": str(done / "plant.npz")}
+    file = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+    summary = simulate_muscle_walk(file, tmp_path, quiet=True)
+    told = "tf_contact: the surfaces touch in none of 4 frames; check its mesh files"
+    assert summary["flags"][0].startswith(told)
+    assert told in summary_text(summary, tmp_path)
+    assert told in (tmp_path / "walk.html").read_text()
 
 
 def replace_comak(file, comak):
