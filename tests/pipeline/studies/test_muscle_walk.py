@@ -22,7 +22,7 @@ from pipeline.cli.main import main
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.studies.muscle_walks import setup as setup_module
+from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import replayed
@@ -432,7 +432,7 @@ def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
     done, tmp_path, monkeypatch
 ):
     """Also in a replay, before the flags of frames and coordinates."""
-    monkeypatch.setattr(setup_module, "check_facing", lambda *_: None)
+    monkeypatch.setattr(walk_setup, "check_facing", lambda *_: None)
     file = swapped(load_muscle_walk(done / "config.toml"))
     update = {"replay": str(done / "plant.npz")}
     file = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
