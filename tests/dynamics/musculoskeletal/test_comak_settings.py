@@ -97,7 +97,7 @@ def test_a_weight_over_time_goes_on_beyond_its_points_as_in_opensim(time, weight
 
 def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
     weight = MuscleWeight("ham", (1.3, 1.35), (1.0, 2.0))
-    with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5,"):
+    with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5: the line"):
         weight.at(1.0)
 
 
