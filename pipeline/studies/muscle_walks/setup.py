@@ -24,8 +24,8 @@ from dynamics.musculoskeletal import (
     settle,
 )
 from dynamics.musculoskeletal.external_loads import check_loads_cover
-from dynamics.musculoskeletal.motion_input import coordinate_columns
-from dynamics.walking.motion_tables import read_motion_columns
+from dynamics.musculoskeletal.motion_input import angle_unit_notes, coordinate_columns
+from dynamics.walking.motion_tables import read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -161,17 +161,19 @@ def _from_opensim(
         if path is not None and not Path(path).is_file():
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
-    motion = read_motion(files.motion, system, settings)
+    table = read_motion_table(files.motion)
+    notes = angle_unit_notes(table, system)
+    motion = read_motion(table, system, settings)
     if files.external_loads is not None and system.load_table is not None:
         start, stop = float(motion.time[0]), float(motion.time[-1])
         check_loads_cover(files.external_loads, system.load_table, start, stop)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
-    known = coordinate_columns(read_motion_columns(files.motion), system.coordinates)
+    known = coordinate_columns(table.names, system.coordinates)
     absent = [name for name in system.coordinates if name not in known]
     if not absent:
-        return plant, settings, ()
+        return plant, settings, notes
     note = f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero"
-    return plant, settings, (note,)
+    return plant, settings, (*notes, note)
 
 
 def _recorded(

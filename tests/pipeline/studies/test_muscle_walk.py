@@ -16,6 +16,7 @@ from dynamics.musculoskeletal import Comak, OsimModel, RecordedPlant
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
+from dynamics.walking.motion_tables import write_motion_table
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
@@ -390,6 +391,18 @@ def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
     with pytest.warns(UserWarning, match=r"ik\.mot: no column of neck_rot"):
         setup = prepare_walk(load_muscle_walk(SHIPPED, changes))
     assert "neck_rot" in setup.warnings[0]
+
+
+def test_a_motion_in_radians_that_says_degrees_is_told(tmp_path, jam_folder):
+    inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
+    table = read_motion_table(inverse / "overground_17_ik.mot")
+    lengths = [re.search(r"_t[xyz](_r)?$", name) is not None for name in table.names]
+    values = np.where(lengths, table.values, DEGREE * table.values)
+    write_motion_table(tmp_path / "ik.mot", replace(table, values=values))
+    changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
+    with pytest.warns(UserWarning, match=r"ik\.mot: the angles look like radians"):
+        setup = prepare_walk(load_muscle_walk(SHIPPED, changes))
+    assert "inDegrees=no" in setup.warnings[0]
 
 
 def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
