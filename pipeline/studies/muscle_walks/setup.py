@@ -133,6 +133,8 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     meshes = {name: data_file(path) for name, path in walk.meshes.items()}
     plant, settings, notes = (_recorded if walk.replay else _from_opensim)(file, model)
     planted = time.perf_counter()
+    for at in plant.motion.time:  # A negative weight is an error before the first frame.
+        settings.muscle_weight(plant.muscles.names, float(at))
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     check_facing(springs, model, plant.motion)

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.musculoskeletal import Comak, OsimModel, RecordedPlant
+from dynamics.musculoskeletal import Comak, MuscleWeight, OsimModel, RecordedPlant
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
@@ -466,6 +466,15 @@ def test_weights_of_unknown_muscles_are_told(done):
     with pytest.warns(UserWarning, match="nobody"):
         setup = replayed(replace_comak(file, weighted), str(done / "plant.npz"))
     assert "nobody" in setup.warnings[0]
+
+
+def test_a_weight_that_becomes_negative_is_refused_before_the_first_frame(done, monkeypatch):
+    file, record = load_muscle_walk(done / "config.toml"), RecordedPlant.load(done / "plant.npz")
+    falling = MuscleWeight("soleus_r", (1.2, 1.21), (3.0, 1.0))
+    settings = replace(record.settings, muscle_weights=(falling,))
+    monkeypatch.setattr(RecordedPlant, "load", lambda _: replace(record, settings=settings))
+    with pytest.raises(InputError, match=r"soleus_r: expected a weight >= 0 at 1\.22 s"):
+        replayed(file, str(done / "plant.npz"))
 
 
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path):
