@@ -469,10 +469,15 @@ def test_weights_of_unknown_muscles_are_told(done):
 
 
 def test_a_weight_that_becomes_negative_is_refused_before_the_first_frame(done, monkeypatch):
-    file, record = load_muscle_walk(done / "config.toml"), RecordedPlant.load(done / "plant.npz")
     falling = MuscleWeight("soleus_r", (1.2, 1.21), (3.0, 1.0))
-    settings = replace(record.settings, muscle_weights=(falling,))
-    monkeypatch.setattr(RecordedPlant, "load", lambda _: replace(record, settings=settings))
+    read = walk_setup.walk_settings
+
+    def with_weight(*arguments):
+        settings, files = read(*arguments)
+        return replace(settings, muscle_weights=(falling,)), files
+
+    monkeypatch.setattr(walk_setup, "walk_settings", with_weight)
+    file = load_muscle_walk(done / "config.toml")
     with pytest.raises(InputError, match=r"soleus_r: expected a weight >= 0 at 1\.22 s"):
         replayed(file, str(done / "plant.npz"))
 
