@@ -17,6 +17,7 @@ from dynamics.musculoskeletal.osim_xml import (
     child_text,
     number_in,
     number_of,
+    numbers_of,
     parse_xml,
 )
 from dynamics.musculoskeletal.tool_file import ToolFile
@@ -57,7 +58,8 @@ class MuscleWeight:
     name : str
         Name of the muscle.
     times, weights : tuple of float
-        Instants [s] and the weights there [1], linear between them and constant outside.
+        Instants [s] and the weights there [1], linear between them; outside, the first and the
+        last segment go on, as OpenSim's PiecewiseLinearFunction. A single weight is constant.
     """
 
     name: str
@@ -74,8 +76,27 @@ class MuscleWeight:
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
 
     def at(self, time: float) -> float:
-        """Return the weight [1] at an instant [s]."""
-        return float(np.interp(time, self.times, self.weights))
+        """Return the weight [1] at an instant [s].
+
+        Raises
+        ------
+        InputError
+            If the weight is negative, as a falling segment is beyond its end.
+        """
+        if len(self.times) == 1:
+            return self.weights[0]
+        end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
+        (begin, stop), (first, last) = (
+            each[end - 1 : end + 1] for each in (self.times, self.weights)
+        )
+        weight = first + (time - begin) / (stop - begin) * (last - first)
+        if weight < 0.0:
+            raise InputError(
+                f"{self.name}: expected a weight >= 0 at {time:g} s, found {weight:g}: the line "
+                f"through the weights {first:g} at {begin:g} s and {last:g} at {stop:g} s goes on "
+                "as in OpenSim; add points at the first and the last instant of the walk"
+            )
+        return weight
 
 
 @dataclass(frozen=True)
@@ -348,16 +369,28 @@ def _muscle_weights(tool: ToolFile) -> tuple[MuscleWeight, ...]:
 
 def _muscle_weight(element: ET.Element, where: str) -> MuscleWeight:
     name = child_text(element, "actuator").rsplit("/", 1)[-1]
-    constant = next(element.iter("Constant"), None)
-    if constant is not None:
-        return MuscleWeight(name, (0.0,), (number_in(where, child_text(constant, "value") or "0"),))
-    points = next(element.iter("PiecewiseLinearFunction"), None)
-    if points is not None:
+    function = element.find("weight/*")
+    kind = "none" if function is None else function.tag
+    if function is not None and kind == "Constant":
+        return MuscleWeight(name, (0.0,), (number_in(where, child_text(function, "value") or "0"),))
+    if function is not None and kind == "PiecewiseLinearFunction":
         parts = [
-            tuple(number_in(where, part) for part in child_text(points, axis).split())
+            tuple(number_in(where, part) for part in child_text(function, axis).split())
             for axis in "xy"
         ]
         return MuscleWeight(name, *parts)
+    if function is not None and kind == "LinearFunction":
+        slope, offset = numbers_of(function, "coefficients", where, 2, (1.0, 0.0)).tolist()
+        return _linear_weight(name, slope, offset)
     raise InputError(
-        f"{where}: expected a Constant or a PiecewiseLinearFunction as weight, found none"
+        f"{where}: expected a Constant, a LinearFunction or a PiecewiseLinearFunction as weight, "
+        f"found {kind}; state a PiecewiseLinearFunction through values of the weight over the walk"
     )
+
+
+def _linear_weight(name: str, slope: float, offset: float) -> MuscleWeight:
+    """Return the weight `slope` t + `offset`, by two instants at which it is not negative."""
+    if slope == 0.0:
+        return MuscleWeight(name, (0.0,), (offset,))
+    begin = -offset / slope - (slope < 0.0)
+    return MuscleWeight(name, (begin, begin + 1.0), (max(-slope, 0.0), max(slope, 0.0)))

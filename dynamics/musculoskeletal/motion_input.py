@@ -27,20 +27,24 @@ from foundation.errors import InputError
 _SLACK = 1e-6
 #: Largest angle of a motion [rad].
 _LARGEST_ANGLE = 4.0 * np.pi
+#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees [rad].
+_HALF_TURN, _MOVING = np.pi, 0.18
+#: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
+_FAR, _FAR_IN_JOINT = 100.0, 1.0
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
 
 def read_motion(
-    path: str | Path, system: OpenSimSystem, settings: ComakSettings
+    path: str | Path | MotionTable, system: OpenSimSystem, settings: ComakSettings
 ) -> CoordinateMotion:
     """Read, filter and differentiate a motion.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`.
+        with or without `/value`; or its table as it is read.
     system : OpenSimSystem
         The model.
     settings : ComakSettings
@@ -56,11 +60,13 @@ def read_motion(
     ------
     InputError
         If the file cannot be read, lacks a primary coordinate, has angles that can only be degrees
-        but are stated as radians, or does not cover the time.
+        but are stated as radians, has translations in millimetres, or does not cover the time.
     """
-    table = read_motion_table(path)
+    table = path if isinstance(path, MotionTable) else read_motion_table(path)
+    path = table.source
     columns = coordinate_columns(table.names, system.coordinates)
     _check_unit(table, system, columns)
+    check_lengths(table, system, tuple(s.name for s in settings.secondary))
     missing = [name for name in settings.primary if name not in columns]
     if missing:
         raise InputError(
@@ -102,13 +108,78 @@ def coordinate_columns(labels: tuple[str, ...], coordinates: tuple[str, ...]) ->
     return columns
 
 
+def angle_unit_notes(table: MotionTable, system: OpenSimSystem) -> tuple[str, ...]:
+    """Return a note if the angles of a table that is stated to be in degrees look like radians.
+
+    All of them are within half a turn as radians, and one moves by more than 10 degrees as
+    radians. A motion that is as small in degrees is rare, but possible; single columns in
+    radians, which OpenSim-JAM's tables have, are not found.
+
+    Parameters
+    ----------
+    table : MotionTable
+        Motion of coordinates, in the unit of the file.
+    system : OpenSimSystem
+        The model.
+
+    Returns
+    -------
+    tuple of str
+        No or one sentence.
+    """
+    columns = coordinate_columns(table.names, system.coordinates)
+    angles = table.values[:, [k for name, k in columns.items() if _turns(system, name)]]
+    if not table.in_degrees or not angles.size:
+        return ()
+    largest, widest = float(np.abs(angles).max()), float(np.ptp(angles, axis=0).max())
+    if largest > _HALF_TURN or widest < _MOVING:
+        return ()
+    return (
+        f"{table.source}: the angles look like radians, although the header states inDegrees=yes: "
+        f"none is beyond {largest:.3g} degrees; state inDegrees=no if they are in radians",
+    )
+
+
+def check_lengths(table: MotionTable, system: OpenSimSystem, secondary: tuple[str, ...]) -> None:
+    """Check that translations can be in metres.
+
+    Parameters
+    ----------
+    table : MotionTable
+        Motion of coordinates, in the unit of the file.
+    system : OpenSimSystem
+        The model.
+    secondary : tuple of str
+        Coordinates of joints whose surfaces touch.
+
+    Raises
+    ------
+    InputError
+        If a translation is beyond 100 m, or one of the secondary coordinates beyond 1 m.
+    """
+    for name, k in coordinate_columns(table.names, system.coordinates).items():
+        largest = float(np.abs(table.values[:, k]).max())
+        limit = _FAR_IN_JOINT if name in secondary else _FAR
+        if not _turns(system, name) and largest > limit:
+            raise InputError(
+                f"{table.source}, column {name}: expected metres, at most {limit:g}, found "
+                f"{largest:.4g}; the motion's translations look like millimetres: divide them by "
+                "1000"
+            )
+
+
+def _turns(system: OpenSimSystem, name: str) -> bool:
+    """Return whether a coordinate is an angle."""
+    return system.rotational[system.coordinates.index(name)]
+
+
 def _check_unit(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> None:
     """Raise an `InputError` if angles that are not stated as degrees turn too far for radians."""
     if table.in_degrees:
         return
     for name, k in columns.items():
         largest = float(np.abs(table.values[:, k]).max())
-        if system.rotational[system.coordinates.index(name)] and largest > _LARGEST_ANGLE:
+        if _turns(system, name) and largest > _LARGEST_ANGLE:
             raise InputError(
                 f"{table.source}, column {name}: expected radians, as the header has no "
                 f"inDegrees=yes, found {largest:.3g}; state inDegrees=yes in the header if the "
@@ -121,7 +192,7 @@ def _in_si(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -
     values = table.values.copy()
     if table.in_degrees:
         for name, k in columns.items():
-            if system.rotational[system.coordinates.index(name)]:
+            if _turns(system, name):
                 values[:, k] = np.radians(values[:, k])
     return MotionTable(table.names, table.time, values, False, table.source)
 

@@ -217,6 +217,31 @@ class OsimModel:
                 found[coordinate] = found.get(coordinate, 0.0) + value
         return found
 
+    @property
+    def coordinate_defaults(self) -> dict[str, float]:
+        """Default value of each coordinate, by its name [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a value is no number.
+        """
+        return {
+            coordinate.get("name", ""): number_of(
+                coordinate, "default_value", f"{self.path.name}, {coordinate.get('name')}", 0.0
+            )
+            for joint in self._elements("JointSet")
+            for coordinate in joint.iterfind("coordinates/Coordinate")
+        }
+
+    @property
+    def contact_mesh_files(self) -> tuple[str, ...]:
+        """Names of the files of the contact meshes and of the bones under them, each once."""
+        tags = ("mesh_file", "mesh_back_file")
+        meshes = self._elements("ContactGeometrySet", _CONTACT_MESH)
+        files = [Path(child_text(mesh, tag)).name for mesh in meshes for tag in tags]
+        return tuple(dict.fromkeys(name for name in files if name))
+
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
         """Return the model without articular contact, as XML text.
 

@@ -78,13 +78,15 @@ def articular_contacts(
     Raises
     ------
     InputError
-        If the model has no contact, a mesh is missing or damaged, or the surfaces of a contact are
-        not in two bodies that a joint with linear motion connects.
+        If the model has no contact, a mesh is missing or damaged, `meshes` names a file that is no
+        contact mesh of the model, or the surfaces of a contact are not in two bodies that a joint
+        with linear motion connects.
     """
     found = model.contacts
     if not found:
         raise InputError(f"{model.path.name}: expected articular contacts, found none that applies")
-    return tuple(_joint_contact(model, c, dict(meshes or {}), surface, energy) for c in found)
+    own = _own_meshes(model, meshes)
+    return tuple(_joint_contact(model, c, own, surface, energy) for c in found)
 
 
 def contact_meshes(
@@ -92,10 +94,23 @@ def contact_meshes(
 ) -> dict[str, tuple[TriangleMesh, TriangleMesh]]:
     """Return the meshes of bed and target [m] of each contact of a model, by its name.
 
-    `meshes` as of `articular_contacts`; raises `InputError` if a mesh is missing or damaged.
+    `meshes` as of `articular_contacts`; raises `InputError` if a mesh is missing, damaged or no
+    mesh of the model.
     """
-    own = dict(meshes or {})
+    own = _own_meshes(model, meshes)
     return {c.name: (_mesh(c.bed, own), _mesh(c.target, own)) for c in model.contacts}
+
+
+def _own_meshes(model: OsimModel, meshes: Mapping[str, Path] | None) -> dict[str, Path]:
+    """Return files by names of mesh files of a model; an `InputError` names another name."""
+    own, known = dict(meshes or {}), model.contact_mesh_files
+    for name in own:
+        if name not in known:
+            raise InputError(
+                f"meshes: expected names of mesh files of {model.path.name}, found {name!r}; the "
+                f"files of its contacts are {', '.join(known)}"
+            )
+    return own
 
 
 def _joint_contact(

@@ -35,6 +35,7 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.originals.contact_facing import check_facing
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
 
@@ -118,7 +119,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     ------
     ConfigError, InputError
         If a file is missing or cannot be used, OpenSim is not installed, settings and model do not
-        agree, a coordinate is both prescribed and secondary, or loads end before the simulation.
+        agree, a coordinate is both prescribed and secondary, loads end before the simulation, or
+        the surfaces of a contact do not face each other.
     """
     model = OsimModel(data_file(forward.model))
     _check_bodies(forward, model)
@@ -147,6 +149,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
+    check_facing(contacts, model, motion)
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )

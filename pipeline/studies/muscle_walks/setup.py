@@ -25,12 +25,13 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
 from dynamics.musculoskeletal.external_loads import check_loads_cover
-from dynamics.musculoskeletal.motion_input import coordinate_columns
-from dynamics.walking.motion_tables import read_motion_columns
+from dynamics.musculoskeletal.motion_input import angle_unit_notes, coordinate_columns
+from dynamics.walking.motion_tables import read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.originals.contact_facing import check_facing
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.settings import walk_settings
@@ -133,8 +134,11 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     meshes = {name: data_file(path) for name, path in walk.meshes.items()}
     plant, settings, notes = (_recorded if walk.replay else _from_opensim)(file, model)
     planted = time.perf_counter()
+    for at in plant.motion.time:  # A negative weight is an error before the first frame.
+        settings.muscle_weight(plant.muscles.names, float(at))
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
+    check_facing(springs, model, plant.motion)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -161,12 +165,14 @@ def _from_opensim(
         if path is not None and not Path(path).is_file():
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
-    motion = read_motion(files.motion, system, settings)
+    table = read_motion_table(files.motion)
+    notes += angle_unit_notes(table, system)
+    motion = read_motion(table, system, settings)
     if files.external_loads is not None and system.load_table is not None:
         start, stop = float(motion.time[0]), float(motion.time[-1])
         check_loads_cover(files.external_loads, system.load_table, start, stop)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
-    known = coordinate_columns(read_motion_columns(files.motion), system.coordinates)
+    known = coordinate_columns(table.names, system.coordinates)
     absent = [name for name in system.coordinates if name not in known]
     if absent:
         notes += (

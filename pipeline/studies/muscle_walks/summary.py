@@ -19,6 +19,8 @@ from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
+#: Force of surfaces that touch [N].
+_LEAST_FORCE = 1e-3
 
 
 def body_weight(setup: WalkSetup) -> float:
@@ -56,13 +58,25 @@ def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
 
 
 def contact_flags(result: Frames) -> list[str]:
-    """Return the flags of the contacts, each once with the instants that it belongs to."""
+    """Return contacts that never touch, and each flag of a contact once with its instants."""
     found: dict[str, list[float]] = {}
     for time, frame in zip(result.time, result.loads, strict=True):
         for name, loads in zip(result.contacts, frame, strict=True):
             for flag in loads.flags:
                 found.setdefault(f"{name}: {_kind(flag)}", []).append(float(time))
-    return [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
+    told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
+    return [*_untouched(result), *told]
+
+
+def _untouched(result: Frames) -> list[str]:
+    """Return a flag for each contact without a force in any frame, as wrong meshes give none."""
+    count = len(result.time)
+    return [
+        f"{name}: the surfaces touch in none of {count} frames; check its mesh files in the model "
+        "and in walk.meshes or forward.meshes, unless the joint is meant to stay lifted off"
+        for k, name in enumerate(result.contacts)
+        if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
+    ]
 
 
 def _kind(flag: str) -> str:
@@ -100,7 +114,7 @@ def summarise(
                 zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
             ),
             "warnings": list(setup.warnings),
-            "flags": [*result.flags, *contact_flags(result)],
+            "flags": [*contact_flags(result), *result.flags],
         }
     )
 

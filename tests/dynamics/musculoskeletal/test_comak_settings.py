@@ -97,9 +97,33 @@ def test_weights_of_muscles_and_reserves(tool):
     settings, _ = read_comak_settings(tool())
     names = ("ham", "other", "gas")
     np.testing.assert_allclose(settings.muscle_weight(names, 0.5), [3.0, 1.0, 3.0])
-    np.testing.assert_allclose(settings.muscle_weight(names, 9.0), [5.0, 1.0, 3.0])
+    np.testing.assert_allclose(settings.muscle_weight(names, 9.0), [37.0, 1.0, 3.0])
     assert settings.unknown_muscles(("ham", "other")) == ("gas",)
     np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
+
+
+@pytest.mark.parametrize(
+    ("time", "weight"), [(1.32, 1.4), (1.3, 1.0), (1.28, 0.6), (1.35, 2.0), (1.4, 5.0), (1.37, 3.2)]
+)
+def test_a_weight_over_time_goes_on_beyond_its_points_as_in_opensim(time, weight):
+    """OpenSim's PiecewiseLinearFunction gives the same numbers (`test_opensim_motions`)."""
+    found = MuscleWeight("ham", (1.3, 1.35, 1.36), (1.0, 2.0, 2.6))
+    assert found.at(time) == pytest.approx(weight)
+
+
+def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
+    weight = MuscleWeight("ham", (1.3, 1.35), (1.0, 2.0))
+    with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5: the line"):
+        weight.at(1.0)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "found"), [("2 -1", 3.0), ("-2 9", 5.0), ("0 4", 4.0), ("0.5 0", 1.0)]
+)
+def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
+    function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
+    settings, _ = read_comak_settings(tool("<Constant><value>3</value></Constant>", function))
+    assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +132,13 @@ def test_weights_of_muscles_and_reserves(tool):
         ("<time_step>0.02", "<time_step>fast", "time_step: expected a number, found 'fast'"),
         ("<udot_tolerance>0.5", "<udot_tolerance>0", "tolerance: expected"),
         ("/jointset/hip/flex", "/jointset/a/px", "found px twice"),
-        ("<Constant><value>3</value></Constant>", "", "g: expected a Constant or"),
+        ("<Constant><value>3</value></Constant>", "", "g: expected a Constant, .* found none"),
+        ("<Constant><value>3</value></Constant>", "<SimmSpline/>", "g: .* found SimmSpline"),
+        (
+            "<Constant><value>3</value></Constant>",
+            "<MultiplierFunction><function><Constant/></function></MultiplierFunction>",
+            "g: .* found MultiplierFunction",
+        ),
         ("<x>0 1</x>", "<x>1 0</x>", "ham: expected increasing times"),
         ("<y>1 5</y>", "<y>1</y>", "ham: expected one weight >= 0 per instant"),
         ("<coordinates_file>ik.mot", "<coordinates_file>", "expected model_file and coord"),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import read_motion
+from dynamics.musculoskeletal.motion_input import angle_unit_notes, check_lengths
 from dynamics.walking import MotionTable
-from dynamics.walking.motion_tables import write_motion_table
+from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 
@@ -27,6 +28,60 @@ def test_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
         read_motion(write(tmp_path / "a.mot", hip), SYSTEM, settings())
     found = read_motion(write(tmp_path / "b.mot", hip, in_degrees=True), SYSTEM, settings())
     assert found.values[-1, 0] == pytest.approx(np.radians(40.0))
+
+
+LEG = SimpleNamespace(
+    coordinates=("hip", "knee", "ankle", "pelvis_tx", "knee_ty"),
+    rotational=(True, True, True, False, False),
+)
+STRIDE = np.linspace(0.0, 1.0, 20)[:, None] * [40.0, -60.0, 20.0]
+
+
+def leg(angles, lengths=(1.0, 0.03), *, in_degrees=True):
+    values = np.column_stack([angles, np.tile(lengths, (len(TIME), 1))])
+    return MotionTable(LEG.coordinates, TIME, values, in_degrees, "walk.mot")
+
+
+def test_angles_in_radians_that_are_stated_as_degrees_are_told():
+    (told,) = angle_unit_notes(leg(np.radians(STRIDE)), LEG)
+    assert told.startswith("walk.mot: the angles look like radians, although the header states")
+    assert "inDegrees=no" in told
+
+
+@pytest.mark.parametrize(
+    ("angles", "in_degrees"),
+    [
+        (STRIDE, True),
+        (np.radians(STRIDE), False),
+        (np.radians(STRIDE), None),
+        (np.radians(STRIDE) * [1.0, 1.0, 0.0] + [0.0, 0.0, 12.0], True),  # Single columns.
+        (0.1 * np.sin(9.0 * STRIDE), False),
+        (0.05 * np.sin(STRIDE), True),
+        (np.zeros((20, 3)), True),
+    ],
+)
+def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
+    assert angle_unit_notes(leg(angles, in_degrees=in_degrees), LEG) == ()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "name"), [((1471.7, 0.03), "pelvis_tx"), ((1.0, -33.2), "knee_ty")]
+)
+def test_translations_in_millimetres_are_refused(lengths, name):
+    with pytest.raises(InputError, match=rf"{name}: expected metres, .* look like millimetres"):
+        check_lengths(leg(STRIDE, lengths), LEG, ("knee_ty",))
+
+
+def test_long_ways_and_femora_are_no_millimetres():
+    check_lengths(leg(STRIDE, (-90.0, 0.55)), LEG, ("knee_ty",))
+
+
+def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
+    path = write(tmp_path / "a.mot", 0.1 * TIME)
+    table = read_motion_table(path)
+    wide = MotionTable(table.names, TIME, table.values * [1.0, 1e3], False, "a.mot")
+    with pytest.raises(InputError, match=r"a\.mot, column height: expected metres"):
+        read_motion(wide, SYSTEM, settings())
 
 
 def test_a_filter_above_half_the_sampling_rate_is_refused(tmp_path):

@@ -14,6 +14,7 @@ from dynamics.musculoskeletal import (
     ConstraintFunctions,
     Course,
     MarkerSettings,
+    MuscleWeight,
     OpenSimSystem,
     OsimModel,
     follow_markers,
@@ -200,3 +201,13 @@ def resident_bytes():
     if not status.is_file():
         pytest.skip("the resident memory of this system is unknown")
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_weights_over_time_are_those_of_opensim(opensim):
+    times, weights = (1.3, 1.35, 1.36), (1.0, 2.0, 2.6)
+    function, own = opensim.PiecewiseLinearFunction(), MuscleWeight("ham", times, weights)
+    for point in zip(times, weights, strict=True):
+        function.addPoint(*point)
+    for time in (1.27, 1.3, 1.32, 1.35, 1.357, 1.36, 1.5):
+        theirs = function.calcValue(opensim.Vector(1, time))
+        assert own.at(time) == pytest.approx(theirs, rel=1e-12)

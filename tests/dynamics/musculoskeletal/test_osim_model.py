@@ -109,6 +109,16 @@ def test_bodies_have_names(model):
     assert model.bodies == ("femur", "tibia")
 
 
+def test_coordinates_have_defaults(tmp_path):
+    text = '<Coordinate name="ty"><default_value>-0.4</default_value></Coordinate>'
+    model = changed(tmp_path, '<Coordinate name="ty"/>', text)
+    assert model.coordinate_defaults == {"flex": 0.0, "ty": -0.4}
+
+
+def test_mesh_files_are_those_of_surfaces_and_bones(model):
+    assert model.contact_mesh_files == ("bed.stl", "target.stl", "bone.stl")
+
+
 def test_joints_have_frames_and_linear_motion(model):
     joint = model.joint_between("tibia", "femur")
     assert (joint.name, joint.parent, joint.child) == ("knee", "femur", "tibia")

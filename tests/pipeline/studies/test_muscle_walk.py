@@ -12,19 +12,22 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.musculoskeletal import Comak, OsimModel, RecordedPlant
+from dynamics.musculoskeletal import Comak, MuscleWeight, OsimModel, RecordedPlant
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
+from dynamics.walking.motion_tables import write_motion_table
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.study import replayed
+from pipeline.studies.muscle_walks.summary import contact_flags, summary_text
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
@@ -68,6 +71,7 @@ def test_the_example_of_jam_is_reproduced(example, jam_folder):
     motion = setup.plant.motion
     assert len(result.time) == 112
     assert not result.flags
+    assert not contact_flags(result)
     assert (result.errors < 1.0).all()
     names = [f"/{name}/value" for name in result.secondary]
     theirs = reference(jam_folder, "walking_states.sto", names)
@@ -411,6 +415,18 @@ def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
     assert "neck_rot" in setup.warnings[0]
 
 
+def test_a_motion_in_radians_that_says_degrees_is_told(tmp_path, jam_folder):
+    inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
+    table = read_motion_table(inverse / "overground_17_ik.mot")
+    lengths = [re.search(r"_t[xyz](_r)?$", name) is not None for name in table.names]
+    values = np.where(lengths, table.values, DEGREE * table.values)
+    write_motion_table(tmp_path / "ik.mot", replace(table, values=values))
+    changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
+    with pytest.warns(UserWarning, match=r"ik\.mot: the angles look like radians"):
+        setup = prepare_walk(load_muscle_walk(SHIPPED, changes))
+    assert "inDegrees=no" in setup.warnings[0]
+
+
 def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
     name = "ACLC01-R-femur-cart.obj"
     lines = (knee_data / "jam_lenhart2015_knee" / name).read_text().splitlines()
@@ -430,6 +446,38 @@ def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
         )
 
 
+def swapped(file):
+    """Return a walk whose meshes of femur and tibia are swapped."""
+    femur, tibia = (f"lenhart2015-R-{bone}-cartilage.stl" for bone in ("femur", "tibia"))
+    meshes = file.walk.meshes
+    update = {"meshes": meshes | {femur: meshes[tibia], tibia: meshes[femur]}}
+    return MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+
+
+def test_swapped_meshes_are_refused_with_and_without_opensim(done):
+    file = swapped(load_muscle_walk(done / "config.toml"))
+    message = r"pf_contact: expected surfaces of .* face each other .*walk\.meshes"
+    with pytest.raises(MeshError, match=message):
+        prepare_walk(file)
+    with pytest.raises(MeshError, match=message):
+        replayed(file, str(done / "plant.npz"))
+
+
+def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
+    done, tmp_path, monkeypatch
+):
+    """Also in a replay, before the flags of frames and coordinates."""
+    monkeypatch.setattr(walk_setup, "check_facing", lambda *_: None)
+    file = swapped(load_muscle_walk(done / "config.toml"))
+    update = {"replay": str(done / "plant.npz")}
+    file = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
+    summary = simulate_muscle_walk(file, tmp_path, quiet=True)
+    told = "tf_contact: the surfaces touch in none of 4 frames; check its mesh files"
+    assert summary["flags"][0].startswith(told)
+    assert told in summary_text(summary, tmp_path)
+    assert told in (tmp_path / "walk.html").read_text()
+
+
 def replace_comak(file, comak):
     return MuscleWalkFile(walk=file.walk, comak=comak)
 
@@ -440,6 +488,20 @@ def test_weights_of_unknown_muscles_are_told(done):
     with pytest.warns(UserWarning, match="nobody"):
         setup = replayed(replace_comak(file, weighted), str(done / "plant.npz"))
     assert any("nobody" in text for text in setup.warnings)
+
+
+def test_a_weight_that_becomes_negative_is_refused_before_the_first_frame(done, monkeypatch):
+    falling = MuscleWeight("soleus_r", (1.2, 1.21), (3.0, 1.0))
+    read = walk_setup.walk_settings
+
+    def with_weight(*arguments):
+        settings, files = read(*arguments)
+        return replace(settings, muscle_weights=(falling,)), files
+
+    monkeypatch.setattr(walk_setup, "walk_settings", with_weight)
+    file = load_muscle_walk(done / "config.toml")
+    with pytest.raises(InputError, match=r"soleus_r: expected a weight >= 0 at 1\.22 s"):
+        replayed(file, str(done / "plant.npz"))
 
 
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path):

@@ -1,0 +1,32 @@
+"""Flags of contacts over the frames of a simulation, from made loads."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from foundation.loads import ContactLoads
+from pipeline.studies.muscle_walks.summary import contact_flags
+
+
+def frames(*forces, flags=()):
+    """Return frames of one contact with these forces [N]."""
+    loads = []
+    for force in forces:
+        row = np.zeros(12)
+        row[1] = force
+        loads.append((ContactLoads.from_compartments({"joint": row}, flags=flags),))
+    time = 0.1 * np.arange(float(len(forces)))
+    return SimpleNamespace(time=time, contacts=("knee_contact",), loads=tuple(loads))
+
+
+def test_a_contact_that_never_touches_is_flagged_before_others():
+    told = contact_flags(frames(0.0, 0.0, 0.0, flags=("odd",)))
+    assert told[0].startswith("knee_contact: the surfaces touch in none of 3 frames")
+    assert "walk.meshes" in told[0]
+    assert told[1:] == ["knee_contact: odd (3 frames, first at 0 s)"]
+
+
+@pytest.mark.parametrize("forces", [(0.0, 0.5, 0.0), (3.0, 0.0, 0.0)])
+def test_a_joint_that_lifts_off_for_a_while_has_no_flag(forces):
+    assert contact_flags(frames(*forces)) == []
