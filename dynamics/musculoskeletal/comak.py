@@ -58,8 +58,8 @@ class Comak:
     Raises
     ------
     InputError
-        If coordinates of plant, settings and contacts do not agree, or the energy has a weight
-        and a contact has no energy gradient.
+        If coordinates of plant, settings and contacts do not agree, the weight of a muscle is
+        negative at an instant, or the energy has a weight and a contact has no energy gradient.
     """
 
     def __init__(
@@ -73,6 +73,8 @@ class Comak:
             )
         _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
+        times, muscles = plant.motion.time.tolist(), plant.muscles.names
+        self._weights = np.array([settings.muscle_weight(muscles, time) for time in times])
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
         for contact in self.contacts.contacts:
@@ -226,19 +228,17 @@ class Comak:
         """Return the solution of the problem that is linear about a state."""
         plant, contact, fibres = state
         muscles, settings = self.plant.muscles, self.settings
-        time = float(self.plant.motion.time[frame])
         tensions = self._tensions(at, fibres)
         columns = self.plant.columns(frame, at.values, at.speeds, tensions)
         strength, needed = muscles.max_force, plant.needed - contact.forces
         if fibres is not None:
             strength, needed = fibres.active, needed - plant.arms @ fibres.passive
             columns = columns + self._fibre_columns(frame, at, plant.arms)
-        weights = settings.muscle_weight(muscles.names, time)
         problem = FrameProblem(
             plant.arms * strength,
             columns + contact.columns - self._damping,
             needed,
-            settings.activation_weight * muscles.volumes() * weights,
+            settings.activation_weight * muscles.volumes() * self._weights[frame],
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
             muscles.bounds,
@@ -281,11 +281,8 @@ class Comak:
         plant, settings = self.plant, self.settings
         activations = np.array([s.activations for s in solutions])
         reserves = np.array([s.reserves for s in solutions])
-        weights = np.array(
-            [settings.muscle_weight(plant.muscles.names, float(t)) for t in plant.motion.time]
-        )
         volumes = settings.activation_weight * plant.muscles.volumes()
-        costs = (weights * volumes * activations**2).sum(axis=1)
+        costs = (self._weights * volumes * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
         values = np.array([s.values for s in solutions])
         outside = plant.outside(values)

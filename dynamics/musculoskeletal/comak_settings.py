@@ -16,7 +16,6 @@ from dynamics.musculoskeletal.osim_xml import (
     boolean_of,
     child_text,
     number_in,
-    number_of,
     numbers_of,
     parse_xml,
 )
@@ -336,8 +335,9 @@ def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
         if not boolean_of(element, "appliesForce", where, True):
             continue
         coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
-        force = number_of(element, "optimal_force", where, 1.0)
-        force = check_number(f"{where}, optimal_force", force, above=0.0)
+        where = f"{where}, optimal_force"
+        force = number_in(where, child_text(element, "optimal_force") or "1")
+        force = check_number(where, force, above=0.0)
         found[coordinate] = Reserve(coordinate, force, element.get("name", ""))
     return tuple(found.values())
 

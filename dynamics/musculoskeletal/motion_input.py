@@ -178,13 +178,21 @@ def _check_unit(table: MotionTable, system: OpenSimSystem, columns: dict[str, in
     if table.in_degrees:
         return
     for name, k in columns.items():
-        largest = float(np.abs(table.values[:, k]).max())
-        if _turns(system, name) and largest > _LARGEST_ANGLE:
-            raise InputError(
-                f"{table.source}, column {name}: expected radians, as the header has no "
-                f"inDegrees=yes, found {largest:.3g}; state inDegrees=yes in the header if the "
-                "angles are in degrees"
-            )
+        if _turns(system, name):
+            check_radians(table, k, name, "as the header has no inDegrees=yes")
+
+
+def check_radians(table: MotionTable, k: int, name: str, reason: str) -> None:
+    """Raise an `InputError` if column k of a table turns too far for radians.
+
+    The error names the column by `name`; `reason` says why its angles count as radians.
+    """
+    largest = float(np.abs(table.values[:, k]).max())
+    if largest > _LARGEST_ANGLE:
+        raise InputError(
+            f"{table.source}, column {name}: expected radians, {reason}, found {largest:.3g}; "
+            "state inDegrees=yes in the header if the angles are in degrees"
+        )
 
 
 def _in_si(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> MotionTable:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
-from dynamics.musculoskeletal.motion_input import coordinate_columns
+from dynamics.musculoskeletal.motion_input import check_radians, coordinate_columns
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
@@ -20,8 +20,6 @@ from foundation.errors import InputError
 
 #: Slack of the last instant, relative to the time step.
 _SLACK = 1e-6
-#: Largest angle of a course [rad].
-_LARGEST_ANGLE = 4.0 * np.pi
 #: Kinds of columns of muscle inputs; without activation dynamics, a control is an activation.
 _CONTROLS, _FORCE = ("control", "activation"), "force"
 
@@ -112,17 +110,9 @@ def _radians(table: MotionTable, k: int) -> FloatArray:
     in_degrees, values, name = table.in_degrees, table.values[:, k], table.names[k]
     if in_degrees or (in_degrees is None and not name.endswith("/value")):
         return np.radians(values)
-    largest = float(np.abs(values).max())
-    if largest > _LARGEST_ANGLE:
-        stated = (
-            "as the header has inDegrees=no"
-            if in_degrees is False
-            else "as its name ends in /value"
-        )
-        raise InputError(
-            f"{table.source}, column {name}: expected radians, {stated}, found {largest:.3g}; "
-            "state inDegrees=yes in the header if the angles are in degrees"
-        )
+    stated = in_degrees is False
+    reason = "as the header has inDegrees=no" if stated else "as its name ends in /value"
+    check_radians(table, k, name, reason)
     return values
 
 

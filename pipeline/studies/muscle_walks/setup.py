@@ -134,8 +134,6 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     meshes = {name: data_file(path) for name, path in walk.meshes.items()}
     plant, settings, notes = (_recorded if walk.replay else _from_opensim)(file, model)
     planted = time.perf_counter()
-    for at in plant.motion.time:  # A negative weight is an error before the first frame.
-        settings.muscle_weight(plant.muscles.names, float(at))
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     check_facing(springs, model, plant.motion)
@@ -143,6 +141,7 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
     setup = WalkSetup(model, settings, plant, springs, contacts, seconds, notes)
+    _ = setup.comak  # Settings that do not agree are an error before the first frame.
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
     return setup
