@@ -23,8 +23,8 @@ from surrogates.compiled.wrenches import compartment_wrench
 
 _PARTS = 5
 #: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box, limits.
-_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 8, 9, 12, 17, 22
-_LIMITS, _PATHS = 34, 38
+_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 19, 20, 23, 28, 33
+_LIMITS, _PATHS = 45, 49
 #: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
 _ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
 #: How far beyond 1 a scaled variable or the extrapolation still counts as inside.
@@ -57,7 +57,7 @@ def pack_compartment(
     limits: FloatArray,
     regressors: Sequence[Arguments],
 ) -> CompartmentArguments:
-    """Return packed arguments, such as constants (6,) [SI]; see `compartments` for all of them."""
+    """Return packed arguments, such as constants (17,) [SI]; see `compartments` for all of them."""
     box_knots, box_pieces, *box = space
     centre, knots, pieces, middle, half, lever = coordinates
     parts = (

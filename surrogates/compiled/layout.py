@@ -34,11 +34,11 @@ VALUE = 7
     TERM_WEIGHTS, POINT_WEIGHTS, UNIT_WEIGHTS, TERM_LINE, POINT_LINE, UNIT_LINE,
     REST_WEIGHTS,
     # first rows in the scratch memory
-    SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, WORK_SIZE,
-) = range(36)  # fmt: skip
+    SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, BENDS, WORK_SIZE,
+) = range(37)  # fmt: skip
 #: Kinds of correlation (7), inputs of another kind than the squared exponential (7), and the terms:
 #: parent, input and place of the factor in the table of each term.
-KINDS, ROUGH_LIST, TERM_LIST = 36, 43, 50
+KINDS, ROUGH_LIST, TERM_LIST = 37, 44, 51
 
 # Rows in `numbers`: unit vectors, then constants of each input
 UNIT, OFFSET, INVERSE_SCALE, SCALE, SHEAR = 0, 8, 9, 10, 11

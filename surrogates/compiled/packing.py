@@ -129,8 +129,11 @@ def _place_work(head: NDArray[np.int64]) -> None:
     features = max(
         2 * head[layout.TERMS], layout.POINT_GROUP if head[layout.BLOCKS] else 0, 16 * units
     )
+    outputs = blocks_of(head[layout.OUTPUTS]) * LANES
+    # Sums of second derivatives by up to seven inputs; weights and rows of a group of points.
+    bends = layout.VALUE * outputs + layout.POINT_GROUP // LANES + layout.POINT_GROUP
     for place, rows in (
-        (layout.SUMS, blocks_of(head[layout.OUTPUTS]) * LANES),
+        (layout.SUMS, outputs),
         (layout.TABLE, 3 * (head[layout.DEGREE] + 1)),
         (layout.ROWS, features),
         (layout.RADII, head[layout.BLOCKS]),
@@ -139,6 +142,7 @@ def _place_work(head: NDArray[np.int64]) -> None:
         (layout.LINE, 1 + blocks_of(int(head[layout.LAST_DEGREE]) + 1)),
         (layout.LINE_BASE, head[layout.BLOCKS]),
         (layout.LINE_UNITS, head[layout.NETS] * units),
+        (layout.BENDS, bends),
     ):
         head[place] = row
         row += rows

@@ -21,14 +21,13 @@ import math
 import numpy as np
 
 from foundation.compiling import entry, kernel, part
+from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.compartments import (
     REACH,
     chord_slope,
-    condyle_variables,
     evaluate_parts,
     fill_from_ratios,
     fill_quantities,
-    hold,
     multiply_by,
     power,
 )
@@ -78,7 +77,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
     loads[:, :9] = 0.0
     loads[:, 9:] = np.nan
     jacobian[:, :, :] = 0.0
-    inside = hold(pose, space, x[0], held, turn, scratch)
+    inside = hold(pose, space, 0.0, x[0], held, turn, scratch)
     height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
     regressors = first, second, third
     if constants[0] == PLAIN:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from foundation.compiling import part, pasted
+from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.compartments import (
     SCRATCH,
-    condyle_variables,
-    hold,
+    find_root,
     power,
 )
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
-from surrogates.compiled.line import find_on_line
+from surrogates.compiled.smoothing import last_input, positive_part
 
 
 @part
@@ -42,14 +42,14 @@ def compartment_wrench(pose, space, coordinates, constants, first, second, third
     largest, degree, lever = constants[1], constants[2], coordinates[5]
     loads[:6] = 0.0
     x[5] = -1.0
-    hold(pose, space, x, held, turn, scratch)
+    hold(pose, space, constants[6], x, held, turn, scratch)
     height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
-    found, s = find_on_line(height, inputs, first, scratch)
+    found, s = find_root(height, constants, inputs, first, scratch)
     if not found:
         return
-    inputs[5] = min(s, 1.0)
+    inputs[5] = last_input(s, constants[6])[0]
     _ratios(inputs, first, second, third, out, scratch)
-    axial = largest * power(0.5 * (s + 1.0), degree)
+    axial = largest * power(positive_part(0.5 * (s + 1.0), constants[6])[0], degree)
     loads[0], loads[1], loads[2] = axial * out[1], axial, axial * out[2]
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3

@@ -6,7 +6,7 @@ The formulations are explained in `surrogates.formulations.compartment_fit`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -16,9 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 from surrogates.compiled import knee as compiled
-from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIFFNESS
+from surrogates.compiled.compartments import (
+    ENERGY,
+    INVERTED,
+    LEAST_FALL,
+    POWER,
+    ROOT,
+    STIFFNESS,
+)
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
+from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
@@ -27,12 +35,17 @@ from surrogates.sampling.space import SampleSpace
 
 #: Parts of a compartment's surrogate; the outputs are distributed over the last three.
 PARTS = ("reference", "first", "second", "third")
+#: Recommended width of the smoothing, which changes no load by more than 0.1 % of its peak; and the
+#: widest.
+RECOMMENDED_SMOOTHING, WIDEST_SMOOTHING = 5e-3, 0.2
 #: Number of outputs of each formulation, over all regressors.
 _OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
 
 #: Fraction of the largest load at which the depth below first contact is measured, and the least
 #: fall of the height there [m].
 _SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
+#: Least mean fall of the height over half the range of the last input [m].
+_LEAST_HEIGHT_FALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +72,9 @@ class CompartmentSurrogate:
         `PARTS`; parts that a formulation does not need have no outputs.
     domain : Domain
         Trained part of the space.
+    smoothing : float
+        Width w of the smoothing of first contact and of the border of the box, in the root of the
+        load and in scaled variables [1], 0 to `WIDEST_SMOOTHING`; see `smoothed`.
 
     Raises
     ------
@@ -75,6 +91,7 @@ class CompartmentSurrogate:
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor, Regressor]
     domain: Domain = field(default_factory=Domain.whole_box)
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)].code
@@ -82,6 +99,7 @@ class CompartmentSurrogate:
         check_number("degree", self.degree, at_least=1.0)
         check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
+        check_smoothing(self.smoothing)
         reference, *parts = self.regressors
         inputs = [part.inputs for part in parts]
         if inputs != [6, 6, 6] or reference.inputs != 5:
@@ -107,7 +125,10 @@ class CompartmentSurrogate:
     def arguments(self) -> CompartmentArguments:
         """Packed form of the compartment for `surrogates.compiled.knee_loads`."""
         constants = np.array(
-            [self.code, self.largest, self.degree, self.reference_root, *self.depth]
+            [
+                *(self.code, self.largest, self.degree, self.reference_root, *self.depth),
+                *(self.smoothing, self.fall, *self.power_widths),
+            ]
         )
         regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
         return compiled.pack_compartment(
@@ -116,9 +137,54 @@ class CompartmentSurrogate:
         )  # fmt: skip
 
     @cached_property
+    def fall(self) -> float:
+        """Mean fall over the last input, of the height [m] or the root [1], at the path.
+
+        With smoothing the height or the root goes on with this fall beyond the samples.
+        """
+        if self.code not in (INVERTED, ENERGY, ROOT):
+            return 0.0
+        low, high = self.regressors[1].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
+        least = LEAST_FALL if self.code == ROOT else _LEAST_HEIGHT_FALL
+        return max(0.5 * float(low - high), least)
+
+    @cached_property
+    def power_widths(self) -> FloatArray:
+        """Widths of the smoothing of the loads of `POWER` about zero, in the learnt roots (9,)."""
+        if self.code != POWER:
+            return np.zeros(9)
+        scales = np.concatenate([part.y_scale for part in self.regressors[1:]])
+        return self.smoothing * scales[:9]
+
+    @cached_property
     def workspace(self) -> int:
         """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
         return int(compiled.workspace(self.arguments))
+
+    def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
+        """Return the same surrogate, its wrench twice continuously differentiable in the pose.
+
+        See `surrogates.formulations.knee.CompartmentwiseContact.smoothed`.
+        """
+        check_smoothing(width)
+        if width > 0.0:
+            self._check_correlations()
+        return replace(self, smoothing=float(width))
+
+    def _check_correlations(self) -> None:
+        """Raise an InputError if a correlation is not smooth enough for second derivatives."""
+        rough = {CORRELATIONS["matern32"]}
+        if self.code == ENERGY:  # learns a potential, of which the loads are the slopes
+            rough.add(CORRELATIONS["matern52"])
+        names = {code: name for name, code in CORRELATIONS.items()}
+        for regressor in self.regressors:
+            found = sorted(rough & set(regressor.kinds.tolist())) if len(regressor.points) else []
+            if found:
+                raise InputError(
+                    f"smoothing: expected correlations with enough derivatives for "
+                    f"{self.formulation!r}, found {names[found[0]]!r}; train with "
+                    "correlation = \"squared_exponential\""
+                )
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) [SI] and variables (7,) [1] at a pose (6,).
@@ -379,6 +445,11 @@ class _Level(NamedTuple):
     outputs: FloatArray
     height: FloatArray
     lever: FloatArray
+
+
+def check_smoothing(width: float) -> None:
+    """Raise an InputError unless a number is a width of smoothing."""
+    check_number("smoothing", width, at_least=0.0, at_most=WIDEST_SMOOTHING)
 
 
 def checked_depth(value: ArrayLike) -> FloatArray:

@@ -1,0 +1,104 @@
+"""The box of a compartment's samples, the paths over flexion, and the condyle's variables.
+
+Arguments are those of `surrogates.compiled.compartments`.
+"""
+
+from __future__ import annotations
+
+from foundation.compiling import part, pasted
+from surrogates.compiled.coordinates import condyle_point
+from surrogates.compiled.smoothing import clipped
+
+
+@part
+def path_at(flexion, breaks, pieces, values, slopes):
+    """Fill values (5,) of a piecewise cubic path and its slopes (5,) at a flexion."""
+    piece = 0
+    while piece < breaks.size - 2 and flexion >= breaks[piece + 1]:
+        piece += 1
+    t = flexion - breaks[piece]
+    for k in range(5):
+        a, b, c = pieces[0, piece, k], pieces[1, piece, k], pieces[2, piece, k]
+        values[k] = ((a * t + b) * t + c) * t + pieces[3, piece, k]
+        slopes[k] = (3.0 * a * t + 2.0 * b) * t + c
+
+
+@pasted
+def path_bend(flexion, breaks, pieces, k):
+    """Return the second derivative of coordinate k of a path by flexion."""
+    piece = 0
+    while piece < breaks.size - 2 and flexion >= breaks[piece + 1]:
+        piece += 1
+    return 6.0 * pieces[0, piece, k] * (flexion - breaks[piece]) + 2.0 * pieces[1, piece, k]
+
+
+@part
+def hold(coordinates, space, width, x, held, turn, work):
+    """Fill `held` (6,), the nearest pose of the box; return whether that is the pose itself.
+
+    Fills x[:5], the scaled variables of the box, not held. The height over the path is kept.
+    Unless the pose is inside, `turn` (6, 6) is filled with d(held)/d(coordinates). With a smoothing
+    `width` the variables are held by `smoothing.clipped`.
+    """
+    breaks, pieces, centre, half = space
+    value, slope = work[0:5], work[5:10]
+    path_at(coordinates[0], breaks, pieces, value, slope)
+    x[0] = (coordinates[0] - centre[0]) / half[0]
+    inside = abs(x[0]) <= 1.0
+    row = 0
+    for k in range(5):
+        if k != 3:
+            row += 1
+            x[row] = (coordinates[k + 1] - value[k] - centre[row]) / half[row]
+            inside = inside and abs(x[row]) <= 1.0
+    for k in range(6):
+        held[k] = coordinates[k]
+    if inside:
+        return True
+    inner, free, _, _ = clipped(x[0], 1.0, width)
+    held[0] = centre[0] + half[0] * inner
+    turn[:, :] = 0.0
+    turn[0, 0] = free
+    at, along = work[10:15], work[15:20]
+    path_at(held[0], breaks, pieces, at, along)
+    row = 0
+    for k in range(5):
+        free = 1.0
+        offset = coordinates[k + 1] - value[k]
+        if k != 3:
+            row += 1
+            inner, free, _, _ = clipped(x[row], 1.0, width)
+            offset = centre[row] + half[row] * inner
+        held[k + 1] = at[k] + offset
+        turn[k + 1, 0] = along[k] * turn[0, 0] - slope[k] * free
+        turn[k + 1, k + 1] = free
+    return False
+
+
+@part
+def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
+    """Fill the scaled variables u[:5], their slopes (6, 6) and the condyle's point; return height.
+
+    The last row of `slopes` is that of the height over the condyle's path.
+    """
+    centre, breaks, pieces, middle, half, _ = coordinates
+    condyle_point(held, centre, point, point_slopes)
+    value, slope = work[0:5], work[5:10]
+    path_at(held[0], breaks, pieces, value, slope)
+    slopes[:, :] = 0.0
+    u[0] = (held[0] - middle[0]) / half[0]
+    slopes[0, 0] = 1.0 / half[0]
+    for k in range(2):
+        u[1 + k] = (held[1 + k] - value[k] - middle[1 + k]) / half[1 + k]
+        slopes[1 + k, 0] = -slope[k] / half[1 + k]
+        slopes[1 + k, 1 + k] = 1.0 / half[1 + k]
+    for k in range(0, 3, 2):
+        row = 3 if k == 0 else 4
+        u[row] = (point[k] - value[2 + k] - middle[row]) / half[row]
+        for j in range(6):
+            slopes[row, j] = point_slopes[k, j] / half[row]
+        slopes[row, 0] -= slope[2 + k] / half[row]
+    for j in range(6):
+        slopes[5, j] = point_slopes[1, j]
+    slopes[5, 0] -= slope[3]
+    return point[1] - value[3]
