@@ -12,7 +12,7 @@ from foundation.compiling import drop_stale_cache
 drop_stale_cache(Path(__file__).parent)
 
 from surrogates.compiled.coordinates import condyle_point  # noqa: E402
-from surrogates.compiled.curvature import evaluate_hessian  # noqa: E402
+from surrogates.compiled.curvature import evaluate_hessian, evaluate_hessians  # noqa: E402
 from surrogates.compiled.evaluation import (  # noqa: E402
     evaluate,
     evaluate_all,
@@ -51,6 +51,7 @@ __all__ = [
     "evaluate",
     "evaluate_all",
     "evaluate_hessian",
+    "evaluate_hessians",
     "evaluate_value",
     "evaluate_values",
     "find_on_line",

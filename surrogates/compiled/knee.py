@@ -18,6 +18,7 @@ from surrogates.compiled.compartments import INVERTED, compartment_loads, compar
 from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work, workspace_size
+from surrogates.compiled.load_hessians import HESSIAN_SCRATCH, compartment_hessian
 from surrogates.compiled.packing import read_only
 from surrogates.compiled.wrenches import compartment_wrench
 
@@ -125,6 +126,27 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
     if x.size > 6:
         x[6] = found
     return found
+
+
+@entry
+def hessians_of_compartment(poses, packed, hessians, work):
+    """Fill d2(wrench)/d(pose)2 (N, 6, 6, 6) of one compartment at poses (N, 6).
+
+    See `load_hessians.compartment_hessian`; `work` of `hessian_workspace` numbers.
+    """
+    space, coordinates, constants, reference, first, second, third = _unpacked(packed)
+    for i in range(poses.shape[0]):
+        compartment_hessian(poses[i], space, coordinates, constants, reference, first, second,
+                            third, hessians[i], work)  # fmt: skip
+
+
+@entry
+def hessian_workspace(packed):
+    """Return the size of the scratch that `hessians_of_compartment` needs."""
+    parts = compartment_workspace(
+        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed), _regressor(3, packed)
+    )
+    return HESSIAN_SCRATCH + parts
 
 
 @part

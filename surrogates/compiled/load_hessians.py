@@ -6,12 +6,27 @@ of the coordinates of the pose held in the box; the last step goes from the held
 
 from __future__ import annotations
 
-from foundation.compiling import part
+import math
+
+from foundation.compiling import part, pasted
+from surrogates.compiled.box import condyle_variables, hold, path_at, path_bend
 from surrogates.compiled.compartments import (
-    path_bend,
-    turned,
+    ENERGY,
+    INVERTED,
+    LEAST_FALL,
+    POWER,
+    REACH,
+    ROOT,
+    chord_slope,
+    evaluate_parts,
+    find_root,
 )
-from surrogates.compiled.series import BEND, SERIES, put
+from surrogates.compiled.curvature import evaluate_hessians
+from surrogates.compiled.energy import turned
+from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.series import BEND, SERIES, add, apply, chain, multiply, put
+from surrogates.compiled.smoothing import clipped, last_input, positive_part
 
 #: Rows of the scratch's series: u and the last input; the point; six outputs; the wrench; others.
 _INPUTS, _POINT, _PARTS, _WRENCH, _ROOT, _AXIAL, _OTHER = 0, 6, 9, 15, 21, 22, 23

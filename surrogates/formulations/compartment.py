@@ -183,7 +183,7 @@ class CompartmentSurrogate:
                 raise InputError(
                     f"smoothing: expected correlations with enough derivatives for "
                     f"{self.formulation!r}, found {names[found[0]]!r}; train with "
-                    "correlation = \"squared_exponential\""
+                    'correlation = "squared_exponential"'
                 )
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -215,6 +215,27 @@ class CompartmentSurrogate:
         n = len(poses)
         filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
         compiled.loads_of_compartment(poses, self.arguments, *filled, new_work(self.workspace))
+        return filled
+
+    def hessians(self, poses: ArrayLike) -> FloatArray:
+        """Return d2(wrench)/d(pose)2 at poses (N, 6), (N, 6, 6, 6) [SI].
+
+        See `surrogates.formulations.knee.CompartmentwiseContact.hessian`.
+
+        Raises
+        ------
+        InputError
+            If the shape is wrong, a number is not finite or the formulation is "energy".
+        """
+        points = check_array("poses", poses, (None, 6))
+        if self.code == ENERGY:
+            raise InputError(
+                "formulation: expected one that gives second derivatives, found 'energy', whose "
+                "loads are themselves slopes; take them from casadi() or jax()"
+            )
+        filled = np.empty((len(points), 6, 6, 6))
+        work = new_work(int(compiled.hessian_workspace(self.arguments)))
+        compiled.hessians_of_compartment(points, self.arguments, filled, work)
         return filled
 
     @property
@@ -408,6 +429,8 @@ class CompartmentSurrogate:
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
         named |= under("domain", self.domain.to_arrays())
+        if self.smoothing > 0.0:
+            named["smoothing"] = np.array([self.smoothing])
         return named | arrays_of(PARTS, self.regressors)
 
     @classmethod
@@ -424,6 +447,8 @@ class CompartmentSurrogate:
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
+        # Only a smoothed surrogate has "smoothing".
+        smoothing = check_array("smoothing", arrays.get("smoothing", [0.0]), (1,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
         reference, first, second, third = regressors_of(
             arrays, dict.fromkeys(PARTS, 6) | {PARTS[0]: 5}
@@ -431,7 +456,7 @@ class CompartmentSurrogate:
         return cls(
             formulation, space, coordinates, float(largest), float(degree), float(root),
             np.array(depth), (reference, first, second, third),
-            Domain.from_arrays(part_of(arrays, "domain")),
+            Domain.from_arrays(part_of(arrays, "domain")), float(smoothing[0]),
         )  # fmt: skip
 
 
@@ -449,7 +474,7 @@ class _Level(NamedTuple):
 
 def check_smoothing(width: float) -> None:
     """Raise an InputError unless a number is a width of smoothing."""
-    check_number("smoothing", width, at_least=0.0, at_most=WIDEST_SMOOTHING)
+    check_number("smoothing width", width, at_least=0.0, at_most=WIDEST_SMOOTHING)
 
 
 def checked_depth(value: ArrayLike) -> FloatArray:

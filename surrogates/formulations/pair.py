@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from foundation.checks import FloatArray, check_in
 from foundation.loads import COMPARTMENTS, check_names
@@ -14,12 +14,10 @@ from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.domain import Domain
 from surrogates.formulations.knee import (
     OUTSIDE,
     CompartmentwiseContact,
     KneeSurrogate,
-    domains_taken,
 )
 
 
@@ -86,9 +84,7 @@ class PairSurrogate(CompartmentwiseContact):
         ]
         return any(found)
 
-    def with_domains(self, domains: Sequence[Domain]) -> PairSurrogate:
-        """Return the same surrogate with other trained domains, one for each compartment."""
-        parts = domains_taken(self.parts, domains)
+    def _of_parts(self, parts: Sequence[CompartmentSurrogate]) -> Self:
         return replace(self, by_name=dict(zip(self.compartments, parts, strict=True)))
 
 
