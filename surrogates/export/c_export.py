@@ -28,7 +28,10 @@ from surrogates.formulations.pair import PairSurrogate
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template, in the order of their dependencies.
-PARTS = ("regressor", "line", "hessian", "condyle", "compartment", "loads", "energy")
+PARTS = (
+    "regressor", "line", "hessian", "condyle", "smoothing", "compartment", "turned", "loads",
+    "energy",
+)  # fmt: skip
 #: Number of points that the template evaluates together.
 LANES = 8
 #: Features of the template that formulations need, by their code in the compiled evaluation.
@@ -181,6 +184,7 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
         "POINTS": max(-(-len(r.points) // LANES) * LANES for r in regressors),
         "NETS": max(len(r.inner) for r in regressors),
         "UNITS": max(r.inner.shape[2] for r in regressors),
+        "BENT": min(6, max(r.outputs for r in regressors)),
     }
     # An array of C has at least one element.
     return {name: max(size, 1) for name, size in sizes.items()}
@@ -210,7 +214,12 @@ def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
 
 
 def _parts(used: Collection[str]) -> list[str]:
-    needs = {"line": {"inverted", "energy"}, "hessian": {"energy"}, "energy": {"energy"}}
+    needs = {
+        "line": {"inverted", "energy"},
+        "hessian": {"energy"},
+        "turned": {"energy"},
+        "energy": {"energy"},
+    }
     return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
 
 
@@ -277,6 +286,9 @@ def _compartment_tables(
     fields += [f"{{{', '.join(map(number, values))}}}" for values in vectors]
     scalars = float(coordinates.about_point), surrogate.largest, surrogate.degree
     fields += map(number, (*scalars, surrogate.reference_root, *surrogate.depth))
+    if "power" in used:
+        fields.append(f"{{{', '.join(map(number, surrogate.power_widths))}}}")
+    fields += [number(surrogate.smoothing), number(surrogate.fall)]
     fields.append(f"{{{', '.join(map(number, surrogate.domain.bounds))}}}")
     fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
     fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")

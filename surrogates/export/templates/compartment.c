@@ -22,6 +22,10 @@ struct surrogate_compartment {
     double box_centre[6], box_half[6];
     double condyle[3], middle[5], half[5], lever;
     double largest, degree, reference_root, depth_middle, depth_half;
+    /* if power */
+    double widths[9];                  /* of the smoothing of each load about zero */
+    /* end */
+    double smoothing, fall;            /* width; of the first output by the last input beyond 1 */
     double limits[4]; /* of F_x / F_y, F_z / F_y and the peak pressure, and where lifted for certain */
     const surrogate_regressor *reference, *parts[3], *domain;
     int (*fill)(const surrogate_compartment *, surrogate_state *, double *, double (*)[6]);
@@ -49,18 +53,14 @@ static void surrogate_path_at(const surrogate_path *path, double flexion, double
     }
 }
 
-static double surrogate_clip(double value, double most)
-{
-    return value < -most ? -most : value > most ? most : value;
-}
-
 /* Hold the pose in the box, the height over its path kept; fill x[0..4], the scaled variables, not
    held. Returns whether the pose was inside; unless it was, `turn` is filled. */
 static int surrogate_hold(const surrogate_compartment *c, const double *pose, surrogate_state *s,
                           double *x)
 {
     double value[5], slope[5], at[5], along[5];
-    int inside, k, j, row = 0, free;
+    surrogate_curve clip;
+    int inside, k, j, row = 0;
     surrogate_path_at(&c->box, pose[0], value, slope);
     x[0] = (pose[0] - c->box_centre[0]) / c->box_half[0];
     inside = fabs(x[0]) <= 1.0;
@@ -74,24 +74,24 @@ static int surrogate_hold(const surrogate_compartment *c, const double *pose, su
         }
     if (inside)
         return 1;
-    s->held[0] = c->box_centre[0] + c->box_half[0] * surrogate_clip(x[0], 1.0);
+    clip = surrogate_clip(x[0], 1.0, c->smoothing);
+    s->held[0] = c->box_centre[0] + c->box_half[0] * clip.value;
     for (k = 0; k < 6; k++)
         for (j = 0; j < 6; j++)
             s->turn[k][j] = 0.0;
-    if (fabs(x[0]) <= 1.0)
-        s->turn[0][0] = 1.0;
+    s->turn[0][0] = clip.slope;
     surrogate_path_at(&c->box, s->held[0], at, along);
     for (k = 0, row = 0; k < 5; k++) {
-        double offset = pose[k + 1] - value[k];
-        free = 1;
+        double offset = pose[k + 1] - value[k], free = 1.0;
         if (k != 3) {
             row++;
-            free = fabs(x[row]) <= 1.0;
-            offset = c->box_centre[row] + c->box_half[row] * surrogate_clip(x[row], 1.0);
+            clip = surrogate_clip(x[row], 1.0, c->smoothing);
+            free = clip.slope;
+            offset = c->box_centre[row] + c->box_half[row] * clip.value;
         }
         s->held[k + 1] = at[k] + offset;
-        s->turn[k + 1][0] = along[k] * s->turn[0][0] - (free ? slope[k] : 0.0);
-        s->turn[k + 1][k + 1] = free ? 1.0 : 0.0;
+        s->turn[k + 1][0] = along[k] * s->turn[0][0] - free * slope[k];
+        s->turn[k + 1][k + 1] = free;
     }
     return 0;
 }
@@ -126,12 +126,13 @@ static void surrogate_condyle_variables(const surrogate_compartment *c, surrogat
     s->height = s->point[1] - value[3];
 }
 
-/* Fill the outputs of all parts and their derivatives at the inputs. */
-static void surrogate_evaluate_all(const surrogate_compartment *c, surrogate_state *s)
+/* Fill the first `count` outputs of all parts and their derivatives at the inputs. */
+static void surrogate_evaluate_all(const surrogate_compartment *c, int count, surrogate_state *s)
 {
     int i, at = 0;
-    for (i = 0; i < 3 && c->parts[i]; i++) {
-        const int outputs = c->parts[i]->outputs;
+    for (i = 0; i < 3 && c->parts[i] && at < count; i++) {
+        const int rest = count - at, own = c->parts[i]->outputs;
+        const int outputs = own < rest ? own : rest;
         surrogate_evaluate_regressor(c->parts[i], outputs, s->inputs, s->out + at,
                                      s->gradient + 6 * at);
         at += outputs;
@@ -140,8 +141,8 @@ static void surrogate_evaluate_all(const surrogate_compartment *c, surrogate_sta
 
 /* if inverted root stiffness power */
 /* Turn the derivatives of the first six outputs by the inputs into those by the pose; `last` is
-   the slope of the last input, which is left out where it is held (`along` zero). */
-static void surrogate_chain(surrogate_state *s, const double *last, int along)
+   the slope of the last input, `along` that of its clip. */
+static void surrogate_chain(surrogate_state *s, const double *last, double along)
 {
     int i, j, k;
     for (i = 0; i < 6; i++) {
@@ -149,7 +150,7 @@ static void surrogate_chain(surrogate_state *s, const double *last, int along)
         for (k = 0; k < 6; k++)
             by[k] = row[k];
         for (j = 0; j < 6; j++) {
-            row[j] = along ? by[5] * last[j] : 0.0;
+            row[j] = by[5] * along * last[j];
             for (k = 0; k < 5; k++)
                 row[j] += by[k] * s->slopes[k][j];
         }
@@ -172,7 +173,7 @@ static double surrogate_extrapolation(const surrogate_compartment *c, const doub
     if (!c->domain)
         return found;
     for (k = 0; k < 6; k++)
-        inputs[k] = surrogate_clip(x[k], 1.0);
+        inputs[k] = surrogate_clip(x[k], 1.0, 0.0).value;
     surrogate_evaluate_regressor(c->domain, 3, inputs, out, unused);
     learnt = fmax(1.0 + out[2], fmax(fabs(out[0]), fabs(out[1])));
     return fmax(found, learnt * (1.0 - fmin(gap / c->limits[3], 1.0)));

@@ -36,42 +36,6 @@ static void surrogate_wrench_slope(const double *forces, const double *change, c
     }
 }
 
-/* Fill a second derivative of R c, by two of flexion, adduction and rotation: each turns its
-   factor of R by a right angle and takes the rest along the axis away. */
-static void surrogate_turned(const double *centre, const double *held, int first, int second,
-                             double *out)
-{
-    const double quarter = 1.57079632679489661923;
-    const int flexed = (first == 0) + (second == 0), tilted = (first == 1) + (second == 1);
-    const int rotated = (first == 2) + (second == 2);
-    double x = centre[0], y = centre[1], z = flexed ? 0.0 : centre[2], was, c, s, sign;
-    c = cos(held[0] + quarter * flexed);
-    s = sin(held[0] + quarter * flexed);
-    was = x;
-    x = tilted ? 0.0 : c * was - s * y;
-    y = s * was + c * y;
-    sign = tilted == 1 ? -1.0 : 1.0;
-    c = sign * cos(-held[1] + quarter * tilted);
-    s = sign * sin(-held[1] + quarter * tilted);
-    was = y;
-    y = c * was - s * z;
-    z = s * was + c * z;
-    sign = rotated == 1 ? -1.0 : 1.0;
-    c = sign * cos(-held[2] + quarter * rotated);
-    s = sign * sin(-held[2] + quarter * rotated);
-    out[0] = c * x + s * z;
-    out[1] = rotated ? 0.0 : y;
-    out[2] = -s * x + c * z;
-}
-
-/* Return the second derivative of coordinate k of a path by flexion. */
-static double surrogate_path_bend(const surrogate_path *path, double flexion, int k)
-{
-    const int piece = surrogate_piece(path, flexion);
-    const double *p = path->pieces + 5 * piece + k;
-    return 6.0 * p[0] * (flexion - path->flexion[piece]) + 2.0 * p[5 * path->count];
-}
-
 /* Fill sum_i weights[i] d2(variable i)/dq dq; variable 5 is the height. */
 static void surrogate_fill_bends(const surrogate_compartment *c, const double *held,
                                  const double *weights, double bends[6][6])
@@ -96,15 +60,22 @@ static void surrogate_fill_bends(const surrogate_compartment *c, const double *h
 }
 
 /* Fill the second derivatives of s by the pose, height(u(q), s(q)) = y(q) differentiated twice;
-   where s is beyond 1 the turning of the height's tangent is left out. */
+   `slope` is that of s. Where s is beyond 1, what the change of the height's fall with the other
+   variables adds is left out, but with smoothing the fall is constant there. */
 static void surrogate_curvature(const surrogate_compartment *c, const surrogate_state *s,
-                                const double *slope, int beyond, double bends[6][6])
+                                const surrogate_place *place, const double *slope,
+                                double bends[6][6])
 {
+    const double along = place->last.slope;
     double hessian[36], weights[6] = {0.0}, by[6][6], sum;
     int i, j, a, b;
-    surrogate_hessian_of(c->parts[0], s->inputs, hessian);
-    for (a = 0; a < 6 && beyond; a++)
-        hessian[30 + a] = hessian[6 * a + 5] = 0.0;
+    surrogate_hessians_of(c->parts[0], 1, s->inputs, hessian);
+    for (a = 0; a < 5; a++) {
+        hessian[30 + a] *= along;
+        hessian[6 * a + 5] *= along;
+    }
+    hessian[35] *= along * along;
+    hessian[35] += place->last.bend * (place->learnt + c->fall);
     for (a = 1; a < 5; a++)
         weights[a] = -s->gradient[a];
     weights[5] = 1.0;
@@ -125,14 +96,21 @@ static void surrogate_curvature(const surrogate_compartment *c, const surrogate_
 static int surrogate_energy(const surrogate_compartment *c, surrogate_state *s, double *loads,
                             double (*jacobian)[6])
 {
-    double place, root, slope[6], bends[6][6], forces[6], change[6], column[6], first, second;
+    double steep, bend, slope[6], bends[6][6], forces[6], change[6], column[6], first, second;
+    surrogate_place place;
+    surrogate_curve root;
     int i, j;
-    if (!surrogate_at_height(c, s, &place, slope))
+    if (!surrogate_at_height(c, s, 12, &place, slope)) {
+        if (c->smoothing > 0.0)
+            surrogate_fill_centre(c, s, 4, loads);
         return 0;
-    root = 0.5 * (place + 1.0);
-    first = 0.5 * c->largest * c->degree * pow(root, c->degree - 1.0);
-    second = 0.25 * c->largest * c->degree * (c->degree - 1.0) * pow(root, c->degree - 2.0);
-    surrogate_curvature(c, s, slope, root > 1.0, bends);
+    }
+    root = surrogate_positive_part(0.5 * (place.s + 1.0), c->smoothing);
+    steep = c->largest * c->degree * pow(root.value, c->degree - 1.0);
+    bend = c->largest * c->degree * (c->degree - 1.0) * pow(root.value, c->degree - 2.0);
+    first = 0.5 * steep * root.slope;
+    second = 0.25 * (bend * root.slope * root.slope + steep * root.bend);
+    surrogate_curvature(c, s, &place, slope, bends);
     for (i = 0; i < 6; i++)
         forces[i] = -first * slope[i];
     surrogate_wrench_of(forces, s->held, loads);
@@ -143,6 +121,6 @@ static int surrogate_energy(const surrogate_compartment *c, surrogate_state *s, 
         for (i = 0; i < 6; i++)
             jacobian[i][j] = column[i];
     }
-    surrogate_fill_quantities(c, s, root, c->degree - 1.0, 1, loads);
+    surrogate_fill_quantities(c, s, root.value, c->degree - 1.0, 1, loads);
     return 1;
 }

@@ -1,5 +1,24 @@
-/* Add the second derivatives of each kind of feature by z (inputs x inputs), first output. */
-static void surrogate_bend_terms(const surrogate_regressor *r, const double *z, double *hessian)
+/* Second derivatives are kept as sums over features, for a >= b, where surrogate_pair tells, those of
+   all outputs side by side. */
+enum { SURROGATE_PAIRS = 28 };
+
+static int surrogate_pair(int a, int b)
+{
+    return a * (a + 1) / 2 + b;
+}
+
+/* Add a number times the weights of the outputs. */
+static void surrogate_add_weighted(int outputs, double value, const double *restrict weights,
+                                   double *restrict sums)
+{
+    int k;
+    for (k = 0; k < outputs; k++)
+        sums[k] += value * weights[k];
+}
+
+/* Add the second derivatives of the terms by z. */
+static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, const double *z,
+                                 double *sums)
 {
     const int d = r->inputs;
     double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
@@ -12,84 +31,147 @@ static void surrogate_bend_terms(const surrogate_regressor *r, const double *z, 
             if (degrees[i])
                 used[count++] = i;
         for (a = 0; a < count; a++)
-            for (b = 0; b < count; b++) {
-                double product = r->weights[t * r->outputs];
+            for (b = 0; b <= a; b++) {
+                double product = 1.0;
                 for (i = 0; i < count; i++)
                     product *= table[used[i]][degrees[used[i]]][(i == a) + (i == b)];
-                hessian[used[a] * d + used[b]] += product;
+                surrogate_add_weighted(outputs, product, r->weights + t * r->outputs,
+                                       sums + surrogate_pair(used[a], used[b]) * outputs);
             }
     }
 }
 
 /* if points */
-/* Return the second derivative of a correlation over itself less the square of the first. */
-static double surrogate_turn(int kind, double u, double steep)
+/* Fill the second derivatives of eight points' correlations over themselves, along one input, less
+   the squares of the first, `steep`. */
+static void surrogate_turn(int kind, double here, const double *restrict places,
+                           const double *restrict steep, double *restrict turn)
 {
-    const double a = (kind == 1 ? 2.23606797749978969641 : 1.73205080756887729353) * fabs(u);
+    const double root = kind == 1 ? 2.23606797749978969641 : 1.73205080756887729353;
+    int i;
     if (kind == 0)
-        return -1.0;
-    if (kind == 1)
-        return 5.0 / 3.0 * (a * a - a - 1.0) / (1.0 + a + a * a / 3.0) - steep * steep;
-    return 3.0 * (a - 1.0) / (1.0 + a) - steep * steep;
-}
-
-/* Add the second derivatives of a correlation whose derivatives over itself are `by`, and what
-   `turn` is along each input before the shear. */
-static void surrogate_bend_point(const surrogate_regressor *r, double weight, double *by,
-                                 const double *turn, double *hessian)
-{
-    const int d = r->inputs;
-    int a, b;
-    for (a = 1; a < d; a++)
-        by[a] += r->shear[a] * by[0];
-    for (a = 0; a < d; a++)
-        for (b = 0; b < d; b++) {
-            const double shears = (a ? r->shear[a] : 1.0) * (b ? r->shear[b] : 1.0);
-            const double own = shears * turn[0] + (a == b && a > 0 ? turn[a] : 0.0);
-            hessian[a * d + b] += weight * (by[a] * by[b] + own);
+        for (i = 0; i < SURROGATE_LANES; i++)
+            turn[i] = -1.0;
+    else if (kind == 1)
+        for (i = 0; i < SURROGATE_LANES; i++) {
+            const double a = root * fabs(here - places[i]), square = a * a;
+            turn[i] = 5.0 / 3.0 * (square - a - 1.0) / (1.0 + a + square / 3.0)
+                      - steep[i] * steep[i];
+        }
+    else
+        for (i = 0; i < SURROGATE_LANES; i++) {
+            const double a = root * fabs(here - places[i]);
+            turn[i] = 3.0 * (a - 1.0) / (1.0 + a) - steep[i] * steep[i];
         }
 }
 
-static void surrogate_bend_points(const surrogate_regressor *r, const double *z, double *hessian)
+/* Fill the second derivatives of eight points' correlations by their places. */
+static void surrogate_square(int d, const double *restrict values,
+                             double (*restrict steep)[SURROGATE_LANES],
+                             double (*restrict turn)[SURROGATE_LANES],
+                             double (*restrict squares)[SURROGATE_LANES])
+{
+    int a, b, i;
+    for (a = 0; a < d; a++) {
+        double (*row)[SURROGATE_LANES] = squares + surrogate_pair(a, 0);
+        double weighted[SURROGATE_LANES];
+        for (i = 0; i < SURROGATE_LANES; i++)
+            weighted[i] = values[i] * steep[a][i];
+        for (b = 0; b <= a; b++)
+            for (i = 0; i < SURROGATE_LANES; i++)
+                row[b][i] = weighted[i] * steep[b][i];
+        for (i = 0; i < SURROGATE_LANES; i++)
+            row[a][i] += values[i] * turn[a][i];
+    }
+}
+
+static void surrogate_add_squares(int pairs, const double *restrict weights,
+                                  double (*restrict squares)[SURROGATE_LANES],
+                                  double (*restrict lanes)[SURROGATE_LANES])
+{
+    int p, i;
+    for (p = 0; p < pairs; p++)
+        for (i = 0; i < SURROGATE_LANES; i++)
+            lanes[p][i] += weights[i] * squares[p][i];
+}
+
+/* Add second derivatives by sheared places (`lanes`, of one output) as those by z. */
+static void surrogate_unshear(const surrogate_regressor *r, int outputs,
+                              double (*lanes)[SURROGATE_LANES], double *sums)
 {
     const int d = r->inputs;
+    double first[SURROGATE_ROW];
+    int a, b;
+    for (a = 0; a < d; a++)
+        first[a] = surrogate_total(lanes[surrogate_pair(a, 0)]) * r->rates[a] * r->rates[0];
+    for (a = 0; a < d; a++)
+        for (b = 0; b <= a; b++) {
+            const double own = surrogate_total(lanes[surrogate_pair(a, b)]) * r->rates[a];
+            const double by_a = a ? r->shear[a] : 0.0, by_b = b ? r->shear[b] : 0.0;
+            sums[surrogate_pair(a, b) * outputs] += own * r->rates[b] + by_a * first[b]
+                                                    + by_b * first[a] + by_a * by_b * first[0];
+        }
+}
+
+static void surrogate_bend_points(const surrogate_regressor *r, int outputs, const double *z,
+                                  double *sums)
+{
+    const int d = r->inputs, pairs = d * (d + 1) / 2;
+    double lanes[SURROGATE_BENT * SURROGATE_PAIRS][SURROGATE_LANES];
+    double squares[SURROGATE_PAIRS][SURROGATE_LANES], turn[SURROGATE_ROW][SURROGATE_LANES];
     double here[SURROGATE_ROW] = {0.0}, steep[SURROGATE_ROW][SURROGATE_LANES];
-    double by[SURROGATE_ROW], turn[SURROGATE_ROW];
-    int g, i, j;
+    int g, i, j, k;
     surrogate_shear_inputs(r, z, here);
+    for (k = 0; k < outputs * pairs; k++)
+        for (i = 0; i < SURROGATE_LANES; i++)
+            lanes[k][i] = 0.0;
     for (g = 0; g < r->groups; g++) {
         const double *places = r->places + g * d * SURROGATE_LANES;
-        double exponents[SURROGATE_LANES] = {0.0}, weights[SURROGATE_LANES];
+        const double *weights = r->point_weights + g * r->outputs * SURROGATE_LANES;
+        double exponents[SURROGATE_LANES] = {0.0}, values[SURROGATE_LANES];
         for (i = 0; i < SURROGATE_LANES; i++)
-            weights[i] = r->point_weights[g * r->outputs * SURROGATE_LANES + i];
-        for (j = 0; j < d; j++)
-            surrogate_correlate(r->kinds[j], here[j], places + j * SURROGATE_LANES, exponents,
-                                weights, steep[j]);
-        surrogate_decay(exponents, weights);
-        for (i = 0; i < SURROGATE_LANES; i++) {
-            for (j = 0; j < d; j++) {
-                const double u = here[j] - places[j * SURROGATE_LANES + i], rate = r->rates[j];
-                by[j] = steep[j][i] * rate;
-                turn[j] = surrogate_turn(r->kinds[j], u, steep[j][i]) * rate * rate;
-            }
-            surrogate_bend_point(r, weights[i], by, turn, hessian);
+            values[i] = 1.0;
+        for (j = 0; j < d; j++) {
+            const double *own = places + j * SURROGATE_LANES;
+            surrogate_correlate(r->kinds[j], here[j], own, exponents, values, steep[j]);
+            surrogate_turn(r->kinds[j], here[j], own, steep[j], turn[j]);
         }
+        surrogate_decay(exponents, values);
+        surrogate_square(d, values, steep, turn, squares);
+        for (k = 0; k < outputs; k++)
+            surrogate_add_squares(pairs, weights + k * SURROGATE_LANES, squares, lanes + k * pairs);
     }
+    for (k = 0; k < outputs; k++)
+        surrogate_unshear(r, outputs, lanes + k * pairs, sums + k);
 }
 
 /* end */
 /* if networks */
-static void surrogate_bend_networks(const surrogate_regressor *r, const double *z, double *hessian)
+/* Add the square of a row, times a weight for each output. */
+static void surrogate_add_row(int d, int outputs, const double *row, const double *weights,
+                              double *sums)
+{
+    int a, b;
+    for (a = 0; a < d; a++)
+        for (b = 0; b <= a; b++)
+            surrogate_add_weighted(outputs, row[a] * row[b], weights,
+                                   sums + surrogate_pair(a, b) * outputs);
+}
+
+/* Second derivatives of a network: through the outer tanh, and back to the inner ones. */
+static void surrogate_bend_networks(const surrogate_regressor *r, int outputs, const double *z,
+                                    double *sums)
 {
     const int d = r->inputs, h = r->units;
-    double rows[SURROGATE_UNITS][SURROGATE_ROW], row[SURROGATE_ROW], back[SURROGATE_UNITS];
+    double rows[SURROGATE_UNITS][SURROGATE_ROW], row[SURROGATE_ROW], factors[SURROGATE_BENT];
+    double back[SURROGATE_UNITS][SURROGATE_BENT];
     const double *weights = r->weights + r->terms * r->outputs;
-    int net, unit, u, a, b;
+    int net, unit, u, a, k;
     for (net = 0; net < r->nets; net++) {
-        const double *inner = r->inner + net * d * h;
         surrogate_inner(r, net, z, rows);
         for (u = 0; u < h; u++)
-            back[u] = 0.0;
+            for (k = 0; k < outputs; k++)
+                back[u][k] = 0.0;
         for (unit = 0; unit < h; unit++, weights += r->outputs) {
             const double *hidden = r->hidden + (net * h + unit) * h;
             double t, slope;
@@ -98,40 +180,48 @@ static void surrogate_bend_networks(const surrogate_regressor *r, const double *
             slope = 1.0 - t * t;
             if (!(slope > 0.0))
                 continue;
-            for (a = 0; a < d; a++)
-                for (b = 0; b < d; b++)
-                    hessian[a * d + b] -= weights[0] * 2.0 * t / slope * row[a] * row[b];
+            /* tanh'' = -2 t (1 - t^2), and the rows are slopes: (1 - t^2) times the argument's */
+            for (k = 0; k < outputs; k++)
+                factors[k] = -2.0 * t / slope * weights[k];
+            surrogate_add_row(d, outputs, row, factors, sums);
             for (u = 0; u < h; u++)
-                back[u] += weights[0] * slope * hidden[u];
+                surrogate_add_weighted(outputs, slope * hidden[u], weights, back[u]);
         }
         for (u = 0; u < h; u++) {
-            const double t = rows[u][SURROGATE_VALUE], factor = -2.0 * t * (1.0 - t * t) * back[u];
+            const double t = rows[u][SURROGATE_VALUE], bend = -2.0 * t * (1.0 - t * t);
             for (a = 0; a < d; a++)
-                for (b = 0; b < d; b++)
-                    hessian[a * d + b] += factor * inner[a * h + u] * inner[b * h + u];
+                row[a] = r->inner[(net * d + a) * h + u];
+            for (k = 0; k < outputs; k++)
+                factors[k] = bend * back[u][k];
+            surrogate_add_row(d, outputs, row, factors, sums);
         }
     }
 }
 
 /* end */
-/* Fill the second derivatives (inputs x inputs) of the first output at x. */
-static void surrogate_hessian_of(const surrogate_regressor *r, const double *x, double *hessian)
+/* Fill the second derivatives (outputs x inputs x inputs) of the first outputs at x. */
+static void surrogate_hessians_of(const surrogate_regressor *r, int outputs, const double *x,
+                                  double *hessians)
 {
     const int d = r->inputs;
-    double z[SURROGATE_ROW] = {0.0};
-    int a, b;
+    double z[SURROGATE_ROW] = {0.0}, sums[SURROGATE_BENT * SURROGATE_PAIRS];
+    int a, b, k;
     surrogate_scale_inputs(r, d, x, z);
-    for (a = 0; a < d * d; a++)
-        hessian[a] = 0.0;
-    surrogate_bend_terms(r, z, hessian);
+    for (a = 0; a < outputs * SURROGATE_PAIRS; a++)
+        sums[a] = 0.0;
+    surrogate_bend_terms(r, outputs, z, sums);
     /* if points */
     if (r->groups)
-        surrogate_bend_points(r, z, hessian);
+        surrogate_bend_points(r, outputs, z, sums);
     /* end */
     /* if networks */
-    surrogate_bend_networks(r, z, hessian);
+    surrogate_bend_networks(r, outputs, z, sums);
     /* end */
-    for (a = 0; a < d; a++)
-        for (b = 0; b < d; b++)
-            hessian[a * d + b] *= r->y_scale[0] / (r->x_scale[a] * r->x_scale[b]);
+    for (k = 0; k < outputs; k++)
+        for (a = 0; a < d; a++)
+            for (b = 0; b < d; b++) {
+                const int pair = a > b ? surrogate_pair(a, b) : surrogate_pair(b, a);
+                hessians[(k * d + a) * d + b] = sums[pair * outputs + k] * r->y_scale[k]
+                                                / (r->x_scale[a] * r->x_scale[b]);
+            }
 }

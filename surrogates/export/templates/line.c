@@ -180,30 +180,25 @@ static double surrogate_on_line(const surrogate_line *line, double x, double *sl
     return r->y_offset[0] + r->y_scale[0] * value;
 }
 
-/* Find the last input, x[inputs - 1] from `low` on, at which the first output, taken to fall, is
-   `target`: Newton's method kept inside a bracket. Returns whether the output is above the target
-   at `low`; unless it is, fills by how much it is below. Beyond `high` the output goes on along its
-   tangent, or, should that rise, its chord. */
-static int surrogate_find_on_line(const surrogate_regressor *r, double target, double low,
-                                  double high, double *x, double *below)
+/* Find the last input, from `low` on, at which the first output, taken to fall, is `target`: Newton's
+   method kept inside a bracket. Returns whether the output is above the target at `low`, where x
+   otherwise stays. Beyond `high` the output goes on along its tangent, or, should that rise, its
+   chord. */
+static int surrogate_solve_line(const surrogate_line *line, double target, double low, double high,
+                                double *x)
 {
     const double range = high - low, last_step = 1e-8 * range;
     double here, found, touch, slope, fall, nearer, moved;
     int step, newton, bracketed = 0;
-    surrogate_line line;
-    surrogate_prepare_line(r, x, &line);
-    x += r->inputs - 1;
     *x = low;
-    touch = surrogate_on_line(&line, low, &slope);
-    if (!(target < touch)) {
-        *below = target - touch;
+    touch = surrogate_on_line(line, low, &slope);
+    if (!(target < touch))
         return 0;
-    }
     here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
     if (here > high)
         here = high;
     for (step = 0; step < 90; step++) {
-        found = surrogate_on_line(&line, here, &slope);
+        found = surrogate_on_line(line, here, &slope);
         if (found <= target) {
             high = here;
             bracketed = 1;

@@ -1,15 +1,22 @@
 /* if inverted energy root stiffness */
+/* Fill the centre of pressure from the outputs from `start` on. */
+static void surrogate_fill_centre(const surrogate_compartment *c, const surrogate_state *s,
+                                  int start, double *loads)
+{
+    int k;
+    for (k = 0; k < 3; k++)
+        loads[9 + k] = s->out[start + k] + c->lever * s->point[k];
+}
+
 /* Fill area, pressures and centre of pressure from the outputs from `start` on. */
 static void surrogate_fill_quantities(const surrogate_compartment *c, const surrogate_state *s,
                                       double root, double degree, int start, double *loads)
 {
     const double stress = pow(root, degree - 1.0), *out = s->out + start;
-    int k;
     loads[6] = out[0] * root;
     loads[7] = out[1] * stress;
     loads[8] = out[2] * stress;
-    for (k = 0; k < 3; k++)
-        loads[9 + k] = out[3 + k] + c->lever * s->point[k];
+    surrogate_fill_centre(c, s, start + 3, loads);
 }
 
 /* end */
@@ -17,11 +24,13 @@ static void surrogate_fill_quantities(const surrogate_compartment *c, const surr
 /* Fill the loads from the root of the axial one, the ratios and the quantities; the derivatives
    of the root and of the ratios are by the pose. */
 static void surrogate_fill_loads(const surrogate_compartment *c, const surrogate_state *s,
-                                 double root, const double *root_slope, double *loads,
+                                 double place, const double *root_slope, double *loads,
                                  double (*jacobian)[6])
 {
-    const double axial = c->largest * pow(root, c->degree), *ratio = s->out + 1;
-    const double steep = c->largest * c->degree * pow(root, c->degree - 1.0);
+    const surrogate_curve root = surrogate_positive_part(place, c->smoothing);
+    const double stress = pow(root.value, c->degree - 1.0);
+    const double axial = c->largest * stress * root.value, *ratio = s->out + 1;
+    const double steep = c->largest * c->degree * stress * root.slope;
     const double *gradient = s->gradient + 6, *point = s->point, *turn = s->point_slopes;
     int i, j;
     loads[0] = axial * ratio[0];
@@ -45,11 +54,18 @@ static void surrogate_fill_loads(const surrogate_compartment *c, const surrogate
                                               - turn[6 * b + j] * loads[a]
                                               - point[b] * jacobian[a][j]);
     }
-    surrogate_fill_quantities(c, s, root, c->degree, 6, loads);
+    surrogate_fill_quantities(c, s, root.value, c->degree, 6, loads);
 }
 
 /* end */
 /* if inverted energy */
+/* Where the learnt height is the pose's: s, the last input of the regressors there, and the slope of
+   the first part by it. */
+typedef struct {
+    double s, learnt;
+    surrogate_curve last;
+} surrogate_place;
+
 /* Return the slope of the chord of the learnt height from first contact to `place`. */
 static double surrogate_chord(const surrogate_regressor *r, const surrogate_state *s, double place)
 {
@@ -60,25 +76,79 @@ static double surrogate_chord(const surrogate_regressor *r, const surrogate_stat
     return slope < -1e-12 ? slope : -1e-12;
 }
 
-/* Find s, the last input, at which the learnt height is the pose's, beyond 1 along the tangent;
-   evaluate all parts there, or at 1; fill the slope of s by the pose. Returns 0 out of contact.
-   The learnt height's slope by s is made to fall. */
-static int surrogate_at_height(const surrogate_compartment *c, surrogate_state *s, double *place,
-                               double *slope)
+/* Return s beyond 1 where the height with smoothing, h(clip of s) - fall (s - clip of s), is the
+   pose's: Newton's method in a bracket. */
+static double surrogate_beyond(const surrogate_compartment *c, const surrogate_state *s,
+                               const surrogate_line *line)
 {
-    int j, k;
-    if (!surrogate_find_on_line(c->parts[0], s->height, -1.0, 1.0, s->inputs, &s->gap))
+    const double width = c->smoothing, fall = c->fall;
+    double low = 1.0, high = 1.0 + 2.0 * width, slope, miss, here, nearer;
+    int step;
+    here = 1.0 + width;
+    here += (surrogate_on_line(line, here, &slope) - s->height) / fall;
+    if (here >= high)
+        return here;
+    here = 0.5 * (low + high);
+    for (step = 0; step < 60; step++) {
+        const surrogate_curve last = surrogate_last_input(here, width);
+        miss = surrogate_on_line(line, last.value, &slope) - fall * (here - last.value) - s->height;
+        slope = last.slope * slope - (1.0 - last.slope) * fall;
+        if (miss > 0.0)
+            low = here;
+        else
+            high = here;
+        nearer = here - miss / slope;
+        if (!(low <= nearer && nearer <= high))
+            nearer = 0.5 * (low + high);
+        slope = fabs(nearer - here);
+        here = nearer;
+        if (slope <= 1e-12)
+            break;
+    }
+    return here;
+}
+
+/* Find s; returns 0 out of contact, and then fills the gap. */
+static int surrogate_find_place(const surrogate_compartment *c, surrogate_state *s, double *place)
+{
+    const double width = c->smoothing;
+    double slope;
+    surrogate_line line;
+    surrogate_prepare_line(c->parts[0], s->inputs, &line);
+    if (!surrogate_solve_line(&line, s->height, -1.0 - 2.0 * width, 1.0, place)) {
+        s->gap = s->height - surrogate_on_line(&line, -1.0, &slope);
         return 0;
-    *place = s->inputs[5];
-    s->inputs[5] = *place < 1.0 ? *place : 1.0;
-    surrogate_evaluate_all(c, s);
-    if (!(s->gradient[5] < 0.0)) /* a point of rest: the chord from first contact falls */
-        s->gradient[5] = surrogate_chord(c->parts[0], s, *place);
+    }
+    if (width > 0.0 && *place > 1.0)
+        *place = surrogate_beyond(c, s, &line);
+    return 1;
+}
+
+/* Find s and evaluate the first `count` outputs there; fill the slope of s by the pose. Returns 0
+   out of contact. The slope of the height by s, gradient[5], is made to fall. */
+static int surrogate_at_height(const surrogate_compartment *c, surrogate_state *s, int count,
+                               surrogate_place *place, double *slope)
+{
+    const int found = surrogate_find_place(c, s, &place->s);
+    double *fall = s->gradient + 5;
+    int j, k;
+    if (!found && c->smoothing == 0.0)
+        return 0;
+    place->last = surrogate_last_input(place->s, c->smoothing);
+    s->inputs[5] = place->last.value;
+    surrogate_evaluate_all(c, count, s);
+    if (!found)
+        return 0;
+    place->learnt = *fall;
+    if (c->smoothing > 0.0)
+        *fall = place->last.slope * *fall - (1.0 - place->last.slope) * c->fall;
+    if (!(*fall < 0.0)) /* a point of rest: the chord from first contact falls */
+        *fall = surrogate_chord(c->parts[0], s, place->s);
     for (j = 0; j < 6; j++) {
         slope[j] = s->slopes[5][j];
         for (k = 0; k < 5; k++)
             slope[j] -= s->gradient[k] * s->slopes[k][j];
-        slope[j] /= s->gradient[5];
+        slope[j] /= *fall;
     }
     return 1;
 }
@@ -89,53 +159,76 @@ static int surrogate_at_height(const surrogate_compartment *c, surrogate_state *
 static int surrogate_inverted(const surrogate_compartment *c, surrogate_state *s, double *loads,
                               double (*jacobian)[6])
 {
-    double place, slope[6], root_slope[6];
+    double slope[6], root_slope[6];
+    surrogate_place place;
     int j;
-    if (!surrogate_at_height(c, s, &place, slope))
+    if (!surrogate_at_height(c, s, 12, &place, slope)) {
+        if (c->smoothing > 0.0)
+            surrogate_fill_centre(c, s, 9, loads);
         return 0;
+    }
     for (j = 0; j < 6; j++)
         root_slope[j] = 0.5 * slope[j];
-    surrogate_chain(s, slope, place <= 1.0);
-    surrogate_fill_loads(c, s, 0.5 * (place + 1.0), root_slope, loads, jacobian);
+    surrogate_chain(s, slope, place.last.slope);
+    surrogate_fill_loads(c, s, 0.5 * (place.s + 1.0), root_slope, loads, jacobian);
     return 1;
+}
+
+/* end */
+/* if root stiffness power */
+/* Evaluate all parts at a depth or height, held within reach of the samples, and
+   turn its slope into that of the depth. Returns the last input; fills by how much the depth is
+   beyond. */
+static surrogate_curve surrogate_at_depth(const surrogate_compartment *c, surrogate_state *s,
+                                          double level, double *slope, double *beyond)
+{
+    const double depth = (level - c->depth_middle) / c->depth_half;
+    const surrogate_curve last = surrogate_clip(depth, 1.2, c->smoothing);
+    int j;
+    s->inputs[5] = last.value;
+    for (j = 0; j < 6; j++)
+        slope[j] /= c->depth_half;
+    surrogate_evaluate_all(c, 12, s);
+    *beyond = depth - last.value;
+    return last;
 }
 
 /* end */
 /* if root stiffness */
-/* Evaluate all parts at a depth or height, held within reach of the samples; turn its slope into
-   that of the last input. Returns by how much the last input is beyond. */
-static double surrogate_at_depth(const surrogate_compartment *c, surrogate_state *s, double level,
-                                 double *slope)
+/* Fill the loads where the root is positive, or rounded with smoothing; returns 0 elsewhere. */
+static int surrogate_fill_in_contact(const surrogate_compartment *c, const surrogate_state *s,
+                                     double root, const double *root_slope, double *loads,
+                                     double (*jacobian)[6])
 {
-    const double depth = (level - c->depth_middle) / c->depth_half;
-    int j;
-    s->inputs[5] = surrogate_clip(depth, 1.2);
-    for (j = 0; j < 6; j++)
-        slope[j] /= c->depth_half;
-    surrogate_evaluate_all(c, s);
-    return depth - s->inputs[5];
+    if (root > -c->smoothing) {
+        surrogate_fill_loads(c, s, root, root_slope, loads, jacobian);
+        return 1;
+    }
+    if (c->smoothing > 0.0)
+        surrogate_fill_centre(c, s, 9, loads);
+    return 0;
 }
 
 /* end */
 /* if root */
-/* The learnt root over (u, height); beyond the samples its tangent goes on, and falls. */
+/* The learnt root over (u, height); beyond the samples its tangent, or with smoothing a line of
+   constant fall, goes on and falls. */
 static int surrogate_root(const surrogate_compartment *c, surrogate_state *s, double *loads,
                           double (*jacobian)[6])
 {
-    double slope[6], root_slope[6], beyond, fall, root;
+    double slope[6], root_slope[6], beyond, fall;
+    surrogate_curve last;
     int j;
     for (j = 0; j < 6; j++)
         slope[j] = s->slopes[5][j];
-    beyond = surrogate_at_depth(c, s, s->height, slope);
+    last = surrogate_at_depth(c, s, s->height, slope, &beyond);
     fall = s->gradient[5] < -0.1 ? s->gradient[5] : -0.1;
-    root = s->out[0] + fall * beyond;
-    if (!(root > 0.0))
-        return 0;
-    surrogate_chain(s, slope, beyond == 0.0);
+    if (c->smoothing > 0.0)
+        fall = -c->fall;
+    surrogate_chain(s, slope, last.slope);
     for (j = 0; j < 6; j++)
-        root_slope[j] = s->gradient[j] + (beyond != 0.0 ? fall * slope[j] : 0.0);
-    surrogate_fill_loads(c, s, root, root_slope, loads, jacobian);
-    return 1;
+        root_slope[j] = s->gradient[j] + fall * (1.0 - last.slope) * slope[j];
+    return surrogate_fill_in_contact(c, s, s->out[0] + fall * beyond, root_slope, loads, jacobian);
 }
 
 /* end */
@@ -144,7 +237,8 @@ static int surrogate_root(const surrogate_compartment *c, surrogate_state *s, do
 static int surrogate_stiffness(const surrogate_compartment *c, surrogate_state *s, double *loads,
                                double (*jacobian)[6])
 {
-    double slope[6], root_slope[6], along[6], level, beyond, stiffness, root;
+    double slope[6], root_slope[6], along[6], level, beyond, stiffness;
+    surrogate_curve last;
     int j, k;
     surrogate_evaluate_regressor(c->reference, 1, s->inputs, &level, along);
     level -= s->height;
@@ -153,38 +247,54 @@ static int surrogate_stiffness(const surrogate_compartment *c, surrogate_state *
         for (k = 0; k < 5; k++)
             slope[j] += along[k] * s->slopes[k][j];
     }
-    beyond = surrogate_at_depth(c, s, level, slope);
+    last = surrogate_at_depth(c, s, level, slope, &beyond);
     stiffness = exp(s->out[0]) / c->depth_half;
-    root = c->reference_root + stiffness * level;
-    if (!(root > 0.0))
-        return 0;
-    surrogate_chain(s, slope, beyond == 0.0);
+    surrogate_chain(s, slope, last.slope);
     for (j = 0; j < 6; j++)
         root_slope[j] = stiffness * (c->depth_half * slope[j] + level * s->gradient[j]);
-    surrogate_fill_loads(c, s, root, root_slope, loads, jacobian);
-    return 1;
+    return surrogate_fill_in_contact(c, s, c->reference_root + stiffness * level, root_slope, loads,
+                                     jacobian);
 }
 
 /* end */
 /* if power */
+/* sign(v) |v|^degree, smooth within about `width` of 0. */
+static surrogate_curve surrogate_signed_power(double v, double degree, double width)
+{
+    const double size = fabs(v), square = v * v + width * width, least = width * width;
+    surrogate_curve power = {0.0, 1.0, 0.0};
+    double scale;
+    power.value = v;
+    if (degree == 1.0)
+        return power;
+    if (width == 0.0) {
+        scale = pow(size, degree - 1.0);
+        power.value = v * scale;
+        power.slope = degree * scale;
+        return power;
+    }
+    scale = pow(square, 0.5 * (degree - 3.0));
+    power.value = v * square * scale;
+    power.slope = (degree * v * v + least) * scale;
+    return power;
+}
+
 /* Each load, or its root with its sign, learnt over (u, height); held beyond the samples. */
 static int surrogate_power(const surrogate_compartment *c, surrogate_state *s, double *loads,
                            double (*jacobian)[6])
 {
-    const double depth = (s->height - c->depth_middle) / c->depth_half;
-    const int within = fabs(s->height - c->depth_middle) <= 1.2 * c->depth_half;
-    double slope[6];
+    double slope[6], beyond;
+    surrogate_curve last;
     int i, j;
-    s->inputs[5] = surrogate_clip(depth, 1.2);
     for (j = 0; j < 6; j++)
-        slope[j] = s->slopes[5][j] / c->depth_half;
-    surrogate_evaluate_all(c, s);
-    surrogate_chain(s, slope, within);
+        slope[j] = s->slopes[5][j];
+    last = surrogate_at_depth(c, s, s->height, slope, &beyond);
+    surrogate_chain(s, slope, last.slope);
     for (i = 0; i < 9; i++) {
-        const double size = fabs(s->out[i]), steep = c->degree * pow(size, c->degree - 1.0);
-        loads[i] = copysign(pow(size, c->degree), s->out[i]);
+        const surrogate_curve load = surrogate_signed_power(s->out[i], c->degree, c->widths[i]);
+        loads[i] = load.value;
         for (j = 0; j < 6 && i < 6; j++)
-            jacobian[i][j] = steep * s->gradient[6 * i + j];
+            jacobian[i][j] = load.slope * s->gradient[6 * i + j];
     }
     for (i = 9; i < 12; i++)
         loads[i] = s->out[i] + c->lever * s->point[i - 9];

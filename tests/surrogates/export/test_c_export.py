@@ -9,7 +9,7 @@ import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
 
 import surrogates
-from surrogates.compiled import find_on_line
+from surrogates.compiled import evaluate_hessians, find_on_line
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
@@ -20,10 +20,15 @@ from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 _EXTRA = """
-void knee_hessian(const double *x, double *out) { knee_hessian_of(&knee_it, x, out); }
-int knee_find(double y, double *x, double *below)
+void knee_hessians(const double *x, double *out)
 {
-    return knee_find_on_line(&knee_it, y, -1.0, 1.0, x, below);
+    knee_hessians_of(&knee_it, 6, x, out);
+}
+int knee_find(double y, double *x)
+{
+    knee_line line;
+    knee_prepare_line(&knee_it, x, &line);
+    return knee_solve_line(&line, y, -1.0, 1.0, x + knee_it.inputs - 1);
 }
 void knee_point(const double *q, const double *c, double *p, double *s)
 {
@@ -35,8 +40,8 @@ void knee_all(const double *x, double *y, double *dy)
 }
 """
 _DECLARED = [
-    ("second", "void knee_hessian(const double *x, double *out)"),
-    ("root", "int knee_find(double y, double *x, double *below)"),
+    ("second", "void knee_hessians(const double *x, double *out)"),
+    ("root", "int knee_find(double y, double *x)"),
     ("place", "void knee_point(const double *q, const double *c, double *p, double *s)"),
     ("all", "void knee_all(const double *x, double *y, double *dy)"),
 ]
@@ -77,27 +82,25 @@ def whole(tmp_path_factory):
 
 def test_second_derivatives(whole):
     regressor, library = whole
-    x, hessian = made.inside(regressor, 1)[0], np.empty((4, 4))
-    library.knee_hessian(pointer(x), pointer(hessian))
-    assert made.off(hessian, regressor.hessian(x)) < 1e-12
+    x, (hessians, wanted) = made.inside(regressor, 1)[0], np.empty((2, 6, 4, 4))
+    library.knee_hessians(pointer(x), pointer(hessians))
+    evaluate_hessians(x, regressor.arguments, wanted, np.empty(regressor.workspace_size))
+    for found, own in zip(hessians, wanted, strict=True):
+        assert made.off(found, own) < 1e-12
 
 
 def test_root_on_the_line(whole):
     regressor, library = whole
-    library.knee_find.argtypes = [ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
+    library.knee_find.argtypes = [ctypes.c_double, ctypes.c_void_p]
     work = np.empty(regressor.workspace_size)
     outcomes = set()
     for x in made.inside(regressor, 30):
         for target in (regressor.predict([x])[0, 0], -30.0, 30.0):
             wanted = find_on_line(target, x, regressor.arguments, work)
             here = x.copy()
-            below = np.zeros(1)
-            found = library.knee_find(target, here.ctypes.data, below.ctypes.data)
+            found = library.knee_find(target, here.ctypes.data)
             assert bool(found) == wanted[0]
             assert here[-1] == pytest.approx(wanted[1], rel=1e-9, abs=1e-9)
-            if not found:
-                touch = regressor.predict([[*x[:-1], -1.0]])[0, 0]
-                assert below[0] == pytest.approx(target - touch, rel=1e-9, abs=1e-9)
             outcomes.add((wanted[0], wanted[1] > 1.0))
     assert outcomes == {(False, False), (True, False), (True, True)}
 
@@ -247,7 +250,14 @@ def every_knee():
     return knees
 
 
+def smoothed(knee, medial=0.005, lateral=0.05):
+    """A knee with a smoothing width for each compartment, whatever its correlations."""
+    parts = replace(knee.medial, smoothing=medial), replace(knee.lateral, smoothing=lateral)
+    return KneeSurrogate(*parts)
+
+
 KNEES = every_knee()
+KNEES |= {f"smooth_{prefix}": smoothed(knee) for prefix, knee in KNEES.items()}
 
 
 @pytest.fixture(scope="module")
