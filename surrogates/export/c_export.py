@@ -29,8 +29,8 @@ from surrogates.formulations.pair import PairSurrogate
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template, in the order of their dependencies.
 PARTS = (
-    "regressor", "line", "hessian", "condyle", "smoothing", "compartment", "turned", "loads",
-    "energy",
+    "regressor", "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
+    "turned", "second", "energy",
 )  # fmt: skip
 #: Number of points that the template evaluates together.
 LANES = 8
@@ -109,31 +109,52 @@ def export_knee(knee: KneeSurrogate | PairSurrogate, prefix: str = "knee") -> CF
     regressors = [
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
-    used = features(regressors) | {
-        FORMULATION_FEATURES[c.code] for c in compartments.values()
-    }  # fmt: skip
+    used = features(regressors) | {FORMULATION_FEATURES[c.code] for c in compartments.values()}
+    if "energy" not in used:
+        used.add("second")
     source = [preamble(prefix, regressors), code(prefix, _parts(used), used)]
     for name, compartment in compartments.items():
         source += _compartment_tables(prefix, name, compartment, used)
-    count = len(compartments)
+    functions = [_loads_function(prefix, list(compartments))]
+    if "second" in used:
+        functions.append(_hessian_function(prefix, list(compartments)))
+    source += [f"{declaration}\n{body}" for declaration, body in functions]
+    comment = rendered(
+        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used),
+        others=() if knee.compartments == COMPARTMENTS else knee.compartments,
+    ).rstrip()  # fmt: skip
+    declarations = [declaration for declaration, _ in functions]
+    comments = [comment, rendered("hessian_comment.txt").rstrip()]
+    return CFiles(header(prefix, zip(comments, declarations)), "\n".join(source))
+
+
+def _loads_function(prefix: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return declaration and body of ``<prefix>_loads`` of compartments by their names in C."""
+    count = len(names)
     declaration = (
         f"int {prefix}_loads(const double pose[6], double loads[{count}][12],\n"
         f"{' ' * len(f'int {prefix}_loads(')}double jacobian[{count}][6][6], "
         f"double variables[{count}][6])"
     )
-    lines = [declaration, "{"]
-    for i, name in enumerate(compartments):
+    lines = ["{"]
+    for i, name in enumerate(names):
         filled = f"pose, loads[{i}], jacobian[{i}], variables[{i}]"
         lines.append(
             f"    const int {name} = {prefix}_compartment_loads(&{prefix}_{name}, {filled});"
         )
-    inside = " && ".join(compartments)
-    source.append("\n".join([*lines, f"    return !({inside});", "}", ""]))
-    comment = rendered(
-        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used),
-        others=() if knee.compartments == COMPARTMENTS else knee.compartments,
-    ).rstrip()  # fmt: skip
-    return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
+    return declaration, "\n".join([*lines, f"    return !({' && '.join(names)});", "}", ""])
+
+
+def _hessian_function(prefix: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return declaration and body of ``<prefix>_hessian`` of compartments by their names in C."""
+    declaration = (
+        f"void {prefix}_hessian(const double pose[6], double hessian[{len(names)}][6][6][6])"
+    )
+    calls = [
+        f"    {prefix}_compartment_hessian(&{prefix}_{name}, pose, hessian[{i}]);"
+        for i, name in enumerate(names)
+    ]
+    return declaration, "\n".join(["{", *calls, "}", ""])
 
 
 def _stem(name: str) -> str:
@@ -216,8 +237,10 @@ def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
 def _parts(used: Collection[str]) -> list[str]:
     needs = {
         "line": {"inverted", "energy"},
-        "hessian": {"energy"},
-        "turned": {"energy"},
+        "hessian": {"second", "energy"},
+        "series": {"second"},
+        "turned": {"second", "energy"},
+        "second": {"second"},
         "energy": {"energy"},
     }
     return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
@@ -291,7 +314,10 @@ def _compartment_tables(
     fields += [number(surrogate.smoothing), number(surrogate.fall)]
     fields.append(f"{{{', '.join(map(number, surrogate.domain.bounds))}}}")
     fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
-    fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")
+    formulation = FORMULATION_FEATURES[surrogate.code]
+    fields.append(f"{prefix}_{formulation}")
+    if "second" in used:
+        fields.append(f"{prefix}_bend_{formulation}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
 

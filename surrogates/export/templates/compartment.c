@@ -29,6 +29,9 @@ struct surrogate_compartment {
     double limits[4]; /* of F_x / F_y, F_z / F_y and the peak pressure, and where lifted for certain */
     const surrogate_regressor *reference, *parts[3], *domain;
     int (*fill)(const surrogate_compartment *, surrogate_state *, double *, double (*)[6]);
+    /* if second */
+    int (*bend)(const surrogate_compartment *, surrogate_state *, surrogate_second *);
+    /* end */
 };
 
 static int surrogate_piece(const surrogate_path *path, double flexion)

@@ -176,11 +176,11 @@ static int surrogate_inverted(const surrogate_compartment *c, surrogate_state *s
 
 /* end */
 /* if root stiffness power */
-/* Evaluate all parts at a depth or height, held within reach of the samples, and
+/* Evaluate the first `count` outputs at a depth or height, held within reach of the samples, and
    turn its slope into that of the depth. Returns the last input; fills by how much the depth is
    beyond. */
 static surrogate_curve surrogate_at_depth(const surrogate_compartment *c, surrogate_state *s,
-                                          double level, double *slope, double *beyond)
+                                          int count, double level, double *slope, double *beyond)
 {
     const double depth = (level - c->depth_middle) / c->depth_half;
     const surrogate_curve last = surrogate_clip(depth, 1.2, c->smoothing);
@@ -188,7 +188,7 @@ static surrogate_curve surrogate_at_depth(const surrogate_compartment *c, surrog
     s->inputs[5] = last.value;
     for (j = 0; j < 6; j++)
         slope[j] /= c->depth_half;
-    surrogate_evaluate_all(c, 12, s);
+    surrogate_evaluate_all(c, count, s);
     *beyond = depth - last.value;
     return last;
 }
@@ -221,7 +221,7 @@ static int surrogate_root(const surrogate_compartment *c, surrogate_state *s, do
     int j;
     for (j = 0; j < 6; j++)
         slope[j] = s->slopes[5][j];
-    last = surrogate_at_depth(c, s, s->height, slope, &beyond);
+    last = surrogate_at_depth(c, s, 12, s->height, slope, &beyond);
     fall = s->gradient[5] < -0.1 ? s->gradient[5] : -0.1;
     if (c->smoothing > 0.0)
         fall = -c->fall;
@@ -247,7 +247,7 @@ static int surrogate_stiffness(const surrogate_compartment *c, surrogate_state *
         for (k = 0; k < 5; k++)
             slope[j] += along[k] * s->slopes[k][j];
     }
-    last = surrogate_at_depth(c, s, level, slope, &beyond);
+    last = surrogate_at_depth(c, s, 12, level, slope, &beyond);
     stiffness = exp(s->out[0]) / c->depth_half;
     surrogate_chain(s, slope, last.slope);
     for (j = 0; j < 6; j++)
@@ -261,21 +261,20 @@ static int surrogate_stiffness(const surrogate_compartment *c, surrogate_state *
 /* sign(v) |v|^degree, smooth within about `width` of 0. */
 static surrogate_curve surrogate_signed_power(double v, double degree, double width)
 {
-    const double size = fabs(v), square = v * v + width * width, least = width * width;
+    const double size = fabs(v), least = width * width, square = v * v + least;
     surrogate_curve power = {0.0, 1.0, 0.0};
-    double scale;
     power.value = v;
-    if (degree == 1.0)
-        return power;
-    if (width == 0.0) {
-        scale = pow(size, degree - 1.0);
-        power.value = v * scale;
-        power.slope = degree * scale;
-        return power;
+    if (degree != 1.0 && width == 0.0) {
+        const double steep = pow(size, degree - 1.0);
+        power.value = v * steep;
+        power.slope = degree * steep;
+        power.bend = copysign(degree * (degree - 1.0) * pow(size, degree - 2.0), v);
+    } else if (degree != 1.0) {
+        const double scale = pow(square, 0.5 * (degree - 5.0));
+        power.value = v * square * square * scale;
+        power.slope = (degree * v * v + least) * square * scale;
+        power.bend = (degree - 1.0) * v * scale * (degree * v * v + 3.0 * least);
     }
-    scale = pow(square, 0.5 * (degree - 3.0));
-    power.value = v * square * scale;
-    power.slope = (degree * v * v + least) * scale;
     return power;
 }
 
@@ -288,7 +287,7 @@ static int surrogate_power(const surrogate_compartment *c, surrogate_state *s, d
     int i, j;
     for (j = 0; j < 6; j++)
         slope[j] = s->slopes[5][j];
-    last = surrogate_at_depth(c, s, s->height, slope, &beyond);
+    last = surrogate_at_depth(c, s, 12, s->height, slope, &beyond);
     surrogate_chain(s, slope, last.slope);
     for (i = 0; i < 9; i++) {
         const surrogate_curve load = surrogate_signed_power(s->out[i], c->degree, c->widths[i]);

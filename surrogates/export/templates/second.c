@@ -1,0 +1,276 @@
+/* Fill the second derivatives of the first six outputs of all parts by their inputs. */
+static void surrogate_bend_all(const surrogate_compartment *c, const surrogate_state *s,
+                               surrogate_second *h)
+{
+    int i, at = 0;
+    for (i = 0; i < 3 && c->parts[i] && at < 6; i++) {
+        const int rest = 6 - at, own = c->parts[i]->outputs, outputs = own < rest ? own : rest;
+        surrogate_hessians_of(c->parts[i], outputs, s->inputs, h->bends[at]);
+        at += outputs;
+    }
+}
+
+/* Fill the series of a function of u and a last input from its value, slope and second derivatives
+   by these `count` inputs, 5 or 6. */
+static void surrogate_compose(const surrogate_state *s, const surrogate_second *h, int count,
+                              double value, const double *slope, const double *bend,
+                              surrogate_series *out)
+{
+    double row[6];
+    int a, b, i, j;
+    out->value = value;
+    for (i = 0; i < 6; i++) {
+        const double by_last = count == 6 ? slope[5] : 0.0;
+        out->slope[i] = by_last * h->last.slope[i];
+        for (j = 0; j < 6; j++)
+            out->bend[i][j] = by_last * h->last.bend[i][j];
+    }
+    for (a = 0; a < 5; a++)
+        for (i = 0; i < 3; i++)
+            for (j = 0; j < 3; j++)
+                out->bend[i][j] += slope[a] * h->turns[a][i][j];
+    for (a = 0; a < count; a++) {
+        const double *by = a < 5 ? s->slopes[a] : h->last.slope;
+        for (j = 0; j < 6; j++)
+            row[j] = count == 6 ? bend[a * count + 5] * h->last.slope[j] : 0.0;
+        for (b = 0; b < 5; b++)
+            for (j = 0; j < 6; j++)
+                row[j] += bend[a * count + b] * s->slopes[b][j];
+        for (i = 0; i < 6; i++)
+            for (j = 0; j < 6; j++)
+                out->bend[i][j] += by[i] * row[j];
+        for (i = 0; i < 6 && a < 5; i++)
+            out->slope[i] += slope[a] * by[i];
+    }
+}
+
+/* Fill the series of the outputs from `first` on to the sixth. */
+static void surrogate_compose_all(const surrogate_state *s, surrogate_second *h, int first)
+{
+    int i;
+    for (i = first; i < 6; i++)
+        surrogate_compose(s, h, 6, s->out[i], s->gradient + 6 * i, h->bends[i], h->parts + i);
+}
+
+/* if inverted root stiffness */
+/* Fill the series of the wrench from that of the root of the axial load and the ratios over it;
+   returns 0 out of contact. */
+static int surrogate_bend_wrench(const surrogate_compartment *c, const surrogate_state *s,
+                                 const surrogate_series *root, surrogate_second *h)
+{
+    const surrogate_curve part = surrogate_positive_part(root->value, c->smoothing);
+    surrogate_series point[3], product, *wrench = h->wrench, *axial = h->wrench + 1;
+    surrogate_curve power;
+    double steep, change;
+    int i, j, k;
+    if (!(part.value > 0.0))
+        return 0;
+    steep = c->largest * c->degree * pow(part.value, c->degree - 1.0);
+    change = (c->degree - 1.0) * steep / part.value;
+    power.value = c->largest * pow(part.value, c->degree);
+    power.slope = steep * part.slope;
+    power.bend = change * part.slope * part.slope + steep * part.bend;
+    surrogate_apply(power, root, axial);
+    surrogate_multiply(axial, h->parts + 1, wrench);
+    surrogate_multiply(axial, h->parts + 2, wrench + 2);
+    for (k = 0; k < 3; k++) {
+        point[k].value = s->point[k];
+        for (i = 0; i < 6; i++) {
+            point[k].slope[i] = s->point_slopes[6 * k + i];
+            for (j = 0; j < 6; j++)
+                point[k].bend[i][j] = i < 3 && j < 3 ? h->turns[6 + k][i][j] : 0.0;
+        }
+    }
+    /* M = M about the point + point x F */
+    for (i = 0; i < 3; i++) {
+        const int a = (i + 1) % 3, b = (i + 2) % 3;
+        surrogate_multiply(axial, h->parts + 3 + i, wrench + 3 + i);
+        surrogate_multiply(point + a, wrench + b, &product);
+        surrogate_add_series(c->lever, &product, wrench + 3 + i);
+        surrogate_multiply(point + b, wrench + a, &product);
+        surrogate_add_series(-c->lever, &product, wrench + 3 + i);
+    }
+    return 1;
+}
+
+/* end */
+/* if inverted */
+static int surrogate_bend_inverted(const surrogate_compartment *c, surrogate_state *s,
+                                   surrogate_second *h)
+{
+    surrogate_place place;
+    surrogate_series root;
+    int i, j;
+    if (!surrogate_at_height(c, s, 6, &place, root.slope))
+        return 0;
+    surrogate_bend_all(c, s, h);
+    surrogate_curvature(c, s, &place, root.slope, h->turns, h->bends[0], root.bend);
+    surrogate_apply(place.last, &root, &h->last);
+    surrogate_compose_all(s, h, 1);
+    root.value = 0.5 * (place.s + 1.0);
+    for (i = 0; i < 6; i++) {
+        root.slope[i] *= 0.5;
+        for (j = 0; j < 6; j++)
+            root.bend[i][j] *= 0.5;
+    }
+    return surrogate_bend_wrench(c, s, &root, h);
+}
+
+/* end */
+/* if root stiffness power */
+/* Fill the series of the height. */
+static void surrogate_bend_height(const surrogate_state *s, const surrogate_second *h,
+                                  surrogate_series *level)
+{
+    int i, j;
+    level->value = s->height;
+    for (i = 0; i < 6; i++) {
+        level->slope[i] = s->slopes[5][i];
+        for (j = 0; j < 6; j++)
+            level->bend[i][j] = i < 3 && j < 3 ? h->turns[5][i][j] : 0.0;
+    }
+}
+
+/* Fill the series of the outputs, of which the last input is over this level; fill the series of the
+   scaled level. */
+static void surrogate_bend_at_depth(const surrogate_compartment *c, surrogate_state *s,
+                                    const surrogate_series *level, surrogate_second *h,
+                                    surrogate_series *depth)
+{
+    surrogate_curve scaled = {0.0, 0.0, 0.0};
+    double slope[6] = {0.0}, beyond;
+    scaled.value = (level->value - c->depth_middle) / c->depth_half;
+    scaled.slope = 1.0 / c->depth_half;
+    surrogate_apply(scaled, level, depth);
+    surrogate_apply(surrogate_at_depth(c, s, 6, level->value, slope, &beyond), depth, &h->last);
+    surrogate_bend_all(c, s, h);
+    surrogate_compose_all(s, h, 0);
+}
+
+/* end */
+/* if root */
+static int surrogate_bend_root(const surrogate_compartment *c, surrogate_state *s,
+                               surrogate_second *h)
+{
+    surrogate_series level, depth, root;
+    double fall;
+    surrogate_bend_height(s, h, &level);
+    surrogate_bend_at_depth(c, s, &level, h, &depth);
+    fall = s->gradient[5] < -0.1 ? s->gradient[5] : -0.1;
+    if (c->smoothing > 0.0)
+        fall = -c->fall;
+    root = h->parts[0];
+    surrogate_add_series(fall, &depth, &root);
+    surrogate_add_series(-fall, &h->last, &root);
+    return surrogate_bend_wrench(c, s, &root, h);
+}
+
+/* end */
+/* if stiffness */
+static int surrogate_bend_stiffness(const surrogate_compartment *c, surrogate_state *s,
+                                    surrogate_second *h)
+{
+    surrogate_series level, height, depth, stiffness, root;
+    double value, slope[5], bend[25];
+    surrogate_curve power;
+    surrogate_evaluate_regressor(c->reference, 1, s->inputs, &value, slope);
+    surrogate_hessians_of(c->reference, 1, s->inputs, bend);
+    surrogate_compose(s, h, 5, value, slope, bend, &level);
+    surrogate_bend_height(s, h, &height);
+    surrogate_add_series(-1.0, &height, &level);
+    surrogate_bend_at_depth(c, s, &level, h, &depth);
+    power.value = power.slope = power.bend = exp(s->out[0]) / c->depth_half;
+    surrogate_apply(power, h->parts, &stiffness);
+    surrogate_multiply(&stiffness, &level, &root);
+    root.value += c->reference_root;
+    return surrogate_bend_wrench(c, s, &root, h);
+}
+
+/* end */
+/* if power */
+static int surrogate_bend_power(const surrogate_compartment *c, surrogate_state *s,
+                                surrogate_second *h)
+{
+    surrogate_series level, depth;
+    int i;
+    surrogate_bend_height(s, h, &level);
+    surrogate_bend_at_depth(c, s, &level, h, &depth);
+    for (i = 0; i < 6; i++)
+        surrogate_apply(surrogate_signed_power(s->out[i], c->degree, c->widths[i]), h->parts + i,
+                        h->wrench + i);
+    return 1;
+}
+
+/* end */
+/* Fill the second derivatives of the held pose by the pose: those of each coordinate by flexion, by
+   flexion and itself, and by itself. */
+static void surrogate_bend_held(const surrogate_compartment *c, const double *pose,
+                                const surrogate_state *s, const double *x, double bends[6][3])
+{
+    const surrogate_curve first = surrogate_clip(x[0], 1.0, c->smoothing);
+    const double turning = first.bend / c->box_half[0];
+    double value[5], slope[5], along[5];
+    int k, row = 0;
+    surrogate_path_at(&c->box, pose[0], value, slope);
+    surrogate_path_at(&c->box, s->held[0], value, along);
+    bends[0][0] = turning;
+    bends[0][1] = bends[0][2] = 0.0;
+    for (k = 0; k < 5; k++) {
+        double own = 1.0, bent = 0.0, *bend = bends[k + 1];
+        if (k != 3) {
+            const surrogate_curve clip = surrogate_clip(x[++row], 1.0, c->smoothing);
+            own = clip.slope;
+            bent = clip.bend / c->box_half[row];
+        }
+        bend[0] = surrogate_path_bend(&c->box, s->held[0], k) * first.slope * first.slope
+                  + along[k] * turning + bent * slope[k] * slope[k]
+                  - own * surrogate_path_bend(&c->box, pose[0], k);
+        bend[1] = -bent * slope[k];
+        bend[2] = bent;
+    }
+}
+
+/* Turn second derivatives by the held pose into those by the pose. */
+static void surrogate_release(const surrogate_state *s, const double *slope, double bends[6][3],
+                              double (*hessian)[6])
+{
+    double rows[6][6];
+    int i, j, k;
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            for (rows[i][j] = 0.0, k = 0; k < 6; k++)
+                rows[i][j] += hessian[i][k] * s->turn[k][j];
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            for (hessian[i][j] = 0.0, k = 0; k < 6; k++)
+                hessian[i][j] += s->turn[k][i] * rows[k][j];
+    for (k = 0; k < 6; k++) {
+        hessian[0][0] += slope[k] * bends[k][0];
+        hessian[0][k] += slope[k] * bends[k][1];
+        hessian[k][0] += slope[k] * bends[k][1];
+        hessian[k][k] += slope[k] * bends[k][2];
+    }
+}
+
+/* Fill the second derivatives of the wrench by the pose; zero out of contact. */
+static void surrogate_compartment_hessian(const surrogate_compartment *c, const double *pose,
+                                          double (*hessian)[6][6])
+{
+    double x[6], bends[6][3];
+    surrogate_state s;
+    surrogate_second h;
+    int inside, touching, i, j, k;
+    inside = surrogate_hold(c, pose, &s, x);
+    surrogate_condyle_variables(c, &s);
+    surrogate_fill_turns(c, s.held, h.turns);
+    touching = c->bend(c, &s, &h);
+    for (i = 0; i < 6; i++)
+        for (j = 0; j < 6; j++)
+            for (k = 0; k < 6; k++)
+                hessian[i][j][k] = touching ? h.wrench[i].bend[j][k] : 0.0;
+    if (inside || !touching)
+        return;
+    surrogate_bend_held(c, pose, &s, x, bends);
+    for (i = 0; i < 6; i++)
+        surrogate_release(&s, h.wrench[i].slope, bends, hessian[i]);
+}
