@@ -86,11 +86,14 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
 
-def export_knee(knee: KneeSurrogate | PairSurrogate, prefix: str = "knee") -> CFiles:
+def export_knee(
+    knee: KneeSurrogate | PairSurrogate, prefix: str = "knee", casadi: bool = False
+) -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. Unless a
+    formulation is "energy", ``<prefix>_hessian(pose, hessian)`` fills `KneeSurrogate.hessian`.
 
     Parameters
     ----------
@@ -98,6 +101,8 @@ def export_knee(knee: KneeSurrogate | PairSurrogate, prefix: str = "knee") -> CF
         The knee, or another contact pair, to export.
     prefix : str
         First part of every name in the header; also the name of the files.
+    casadi : bool
+        Whether to add ``<prefix>_wrench``, which `casadi.external` loads with its derivatives.
 
     Raises
     ------
@@ -119,8 +124,15 @@ def export_knee(knee: KneeSurrogate | PairSurrogate, prefix: str = "knee") -> CF
     if "second" in used:
         functions.append(_hessian_function(prefix, list(compartments)))
     source += [f"{declaration}\n{body}" for declaration, body in functions]
+    second = "second" in used
+    if casadi:
+        source.append(
+            rendered("casadi.c", prefix=prefix, count=len(compartments), second=second)
+        )  # fmt: skip
     comment = rendered(
         "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used),
+        smooth=all(c.smoothing > 0.0 for c in compartments.values()), second=second,
+        casadi=casadi, prefix=prefix,
         others=() if knee.compartments == COMPARTMENTS else knee.compartments,
     ).rstrip()  # fmt: skip
     declarations = [declaration for declaration, _ in functions]
