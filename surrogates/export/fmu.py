@@ -25,7 +25,8 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
-from surrogates.export.c_export import array, check_prefix, code, export_knee
+from surrogates.export.c_export import export_knee
+from surrogates.export.c_source import array, check_prefix, code
 from surrogates.export.fmu_description import (
     VERSIONS,
     Content,

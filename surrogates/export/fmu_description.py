@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from surrogates.export.c_export import rendered
+from surrogates.export.c_source import rendered
 
 #: Versions of the standard that can be exported.
 VERSIONS = ("2.0", "3.0")

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_library import COMPILER, needs_compiler
+from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import (
@@ -22,10 +23,9 @@ from foundation.pose import (
 )
 from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
-from surrogates.export.c_export import code
+from surrogates.export.c_source import code
 from surrogates.export.fmu_description import VARIABLES
 from surrogates.formulations.registry import FORMULATIONS
-from tests.surrogates.export.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402

@@ -1,0 +1,186 @@
+"""Text of exported C: parts of the template, tables of regressors, headers.
+
+In the template (`surrogates/export/templates`) every name begins with ``surrogate``, which the
+export replaces by its prefix. Code for some surrogates only stands between ``/* if feature ... */``
+and ``/* end */``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from surrogates.families.regressor import Regressor
+
+_TEMPLATES = Path(__file__).with_name("templates")
+#: Parts of the template, in the order of their dependencies.
+PARTS = (
+    "regressor", "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
+    "turned", "second", "energy",
+)  # fmt: skip
+#: Number of points that the template evaluates together.
+LANES = 8
+_SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
+#: Upper bound of the stack of a call without the arrays that grow with the surrogate [bytes].
+_FRAMES = 6000
+
+
+class CFiles(NamedTuple):
+    """Text of a header and of the source that includes it."""
+
+    header: str
+    source: str
+
+    def write(self, folder: Path | str, name: str) -> tuple[Path, Path]:
+        """Write ``<name>.h`` and ``<name>.c`` into a folder; return their paths.
+
+        The source includes the header as ``<prefix>.h``.
+        """
+        paths = Path(folder) / f"{name}.h", Path(folder) / f"{name}.c"
+        for path, text in zip(paths, self, strict=True):
+            path.write_text(text, encoding="ascii", newline="\n")
+        return paths
+
+
+def check_prefix(prefix: str) -> None:
+    """Raise an InputError unless the prefix can begin the names of a C library."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
+        raise InputError(
+            f"prefix: expected letters, digits and underscores, a letter first, found {prefix!r}"
+        )
+
+
+def features(regressors: Iterable[Regressor]) -> set[str]:
+    """Return the features of the template that regressors need: "points", "networks"."""
+    every = list(regressors)
+    points = {"points"} if any(len(r.points) for r in every) else set()
+    return points | ({"networks"} if any(len(r.inner) for r in every) else set())
+
+
+def header(prefix: str, functions: Iterable[tuple[str, str]]) -> str:
+    """Return the text of a header of functions, each a comment and a declaration."""
+    return rendered("header.h", guard=f"{prefix.upper()}_H", functions=functions)
+
+
+def rendered(name: str, **values: Any) -> str:
+    """Return the text of the Jinja template `name`, filled with values."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return environment.get_template(f"{name}.jinja").render(values)
+
+
+def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
+    """Return the beginning of a source: its includes, and the sizes of scratch arrays."""
+    sizes = [f"    {prefix.upper()}_{name} = {size}" for name, size in _sizes(regressors).items()]
+    lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "", "enum {"]
+    return "\n".join([*lines, ",\n".join(sizes), "};", ""])
+
+
+def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
+    sizes = {
+        "OUTPUTS": max(r.outputs for r in regressors),
+        "DEGREES": max(int(r.exponents.max()) for r in regressors) + 1,
+        "POINTS": max(-(-len(r.points) // LANES) * LANES for r in regressors),
+        "NETS": max(len(r.inner) for r in regressors),
+        "UNITS": max(r.inner.shape[2] for r in regressors),
+        "BENT": min(6, max(r.outputs for r in regressors)),
+    }
+    # An array of C has at least one element.
+    return {name: max(size, 1) for name, size in sizes.items()}
+
+
+def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
+    """Return an upper bound of the stack of a call [kB], with doubles of 8 bytes."""
+    size = _sizes(regressors)
+    numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"]
+    if "networks" in used:
+        numbers += (size["NETS"] + 11) * size["UNITS"]
+    if "points" in used:
+        numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
+    return -(-(_FRAMES + 8 * numbers) // 1000)
+
+
+def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
+    """Return parts of the template (`PARTS`) with the used features, under another prefix."""
+    texts = [(_TEMPLATES / f"{part}.c").read_text(encoding="ascii") for part in parts]
+
+    def chosen(section: re.Match[str]) -> str:
+        return section[2] if set(section[1].split()) & set(used) else ""
+
+    text = _SECTION.sub(chosen, "\n".join(texts))
+    upper = re.sub(r"\bSURROGATE(?=_)", prefix.upper(), text)
+    return re.sub(r"\bsurrogate(?=_)", prefix, upper)
+
+
+def parts_of(used: Collection[str]) -> list[str]:
+    """Return the parts of the template (`PARTS`) that a knee with the used features needs."""
+    needs = {
+        "line": {"inverted", "energy"},
+        "hessian": {"second", "energy"},
+        "series": {"second"},
+        "turned": {"second", "energy"},
+        "second": {"second"},
+        "energy": {"energy"},
+    }
+    return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
+
+
+def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:
+    """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants."""
+    r, stem = regressor, f"{prefix}_{name}"
+    terms, n, (nets, _, h) = len(r.exponents), len(r.points), r.inner.shape
+    texts: list[str] = []
+    fields = [str(r.inputs), str(r.outputs), str(terms), number(r.wave)]
+
+    def put(counts: Iterable[int], arrays: dict[str, FloatArray | NDArray[np.int64]]) -> None:
+        fields.extend(str(count) for count in counts)
+        for key, values in arrays.items():
+            fields.append(f"{stem}_{key}" if values.size else "0")
+            texts.extend([array(f"{stem}_{key}", values)] if values.size else [])
+
+    put((), {"x_offset": r.x_offset, "x_scale": r.x_scale, "y_offset": r.y_offset})
+    put((), {"y_scale": r.y_scale, "exponents": r.exponents})
+    put((), {"weights": np.delete(r.weights, slice(terms, terms + n), axis=1).T})
+    if "points" in used:
+        places = r.points.copy()
+        places[:, 0] += r.points @ r.shear
+        put((-(-n // LANES),), {"places": _in_groups(places / r.lengths)})
+        put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
+        put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
+    if "networks" in used:
+        put((nets, h), {"inner": r.inner, "inner_bias": r.inner_bias})
+        put((), {"hidden": r.hidden.transpose(0, 2, 1), "hidden_bias": r.hidden_bias})
+    listed = ",\n    ".join(fields)
+    return "\n".join([*texts, f"static const {prefix}_regressor {stem} = {{\n    {listed}\n}};\n"])
+
+
+def _in_groups(rows: FloatArray) -> FloatArray:
+    """Return rows (n, m) of points as (groups, m, LANES), padded with zeros."""
+    n, m = rows.shape
+    filled = np.zeros((-(-n // LANES) * LANES, m))
+    filled[:n] = rows
+    return filled.reshape(-1, LANES, m).transpose(0, 2, 1)
+
+
+def array(name: str, values: FloatArray | NDArray[np.int64]) -> str:
+    """Return the C definition of an array (N, ...) [any unit] of double or int, N >= 1."""
+    kind = "int" if values.dtype.kind == "i" else "double"
+    listed = [str(int(v)) if kind == "int" else number(float(v)) for v in values.ravel()]
+    rows = [", ".join(listed[i : i + 4]) for i in range(0, len(listed), 4)]
+    body = ",\n    ".join(rows)
+    return f"static const {kind} {name}[{len(listed)}] = {{\n    {body}\n}};\n"
+
+
+def number(value: float) -> str:
+    """Return the shortest C constant that equals a number exactly."""
+    return repr(float(value))

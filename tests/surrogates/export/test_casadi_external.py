@@ -1,0 +1,192 @@
+"""The exported C as an external function of CasADi, with first and second derivatives."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_library import COMPILER, STRICT, needs_compiler
+from made_knees import KNEES, middle_of, poses_about, smoothed
+
+from surrogates.export.c_export import export_knee
+from surrogates.formulations.pair import PairSurrogate
+
+casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
+
+pytestmark = needs_compiler
+#: A knee, and a pair with three compartments.
+SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
+PAIR = PairSurrogate({"front": SMOOTH.medial, "int": SMOOTH.lateral, "back": SMOOTH.medial})
+CONTACTS = {"knee": SMOOTH, "pair": PAIR}
+WEIGHTS = np.random.default_rng(7).normal(size=18)
+
+
+def loaded(folder, contact, prefix="knee", without=()):
+    """CasADi's function; `without` lists names that the compiler hides from CasADi."""
+    source = export_knee(contact, prefix, casadi=True).write(folder, prefix)[1]
+    library = Path(folder) / f"lib{prefix}.so"
+    hidden = [f"-D{name}=hidden_{name}" for name in without]
+    command = [COMPILER, *STRICT, *hidden, "-shared", "-fPIC", "-o", library, source, "-lm"]
+    subprocess.run(command, check=True)
+    return casadi.external(f"{prefix}_wrench", str(library))
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("casadi")
+    return {prefix: loaded(folder, contact, prefix) for prefix, contact in CONTACTS.items()}
+
+
+def differentiated(function):
+    """Wrench, Jacobian, second derivatives, Hessian of a weighted sum: a function of the pose."""
+    pose = casadi.MX.sym("pose", 6)
+    wrench = function(pose)
+    jacobian = casadi.jacobian(wrench, pose)
+    total = casadi.dot(WEIGHTS[: wrench.numel()], casadi.vec(wrench))
+    outputs = [wrench, jacobian, casadi.jacobian(jacobian, pose), casadi.hessian(total, pose)[0]]
+    return casadi.Function("all", [pose], outputs)
+
+
+def check(prefix, functions, count):
+    contact, function = CONTACTS[prefix], differentiated(functions[prefix])
+    parts = len(contact.compartments)
+    poses = np.concatenate([poses_about(part, count) for part in contact.parts])
+    loads, jacobian, _ = contact.evaluate_batch(poses)
+    bends = contact.hessian_batch(poses)
+    total = np.tensordot(bends, WEIGHTS[: 6 * parts].reshape(parts, 6), ([1, 2], [0, 1]))
+    wanted = loads[..., :6], jacobian, bends, total
+    found = [np.empty(values.shape) for values in wanted]
+    for i, pose in enumerate(poses):
+        wrench, slopes, seconds, hessian = (np.array(value) for value in function(pose))
+        found[0][i] = wrench.T
+        found[1][i] = slopes.reshape(parts, 6, 6)
+        found[2][i] = seconds.reshape(6, parts, 6, 6).transpose(1, 2, 0, 3)
+        found[3][i] = hessian
+    for a, b in zip(found, wanted, strict=True):
+        peak = np.abs(b).max(axis=0)
+        assert (np.abs(a - b) / np.where(peak > 0.0, peak, 1.0)).max() < 1e-10
+    assert (np.abs(bends).max(axis=(2, 3, 4)) > 0.0).mean() > 0.3
+
+
+@pytest.mark.parametrize("prefix", CONTACTS)
+def test_derivatives_are_those_of_python(prefix, functions):
+    check(prefix, functions, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", CONTACTS)
+def test_derivatives_at_a_thousand_poses_are_those_of_python(prefix, functions):
+    check(prefix, functions, 1000 // len(CONTACTS[prefix].parts))
+
+
+def test_names_and_shapes(functions):
+    function = functions["pair"]
+    assert function.name_in() == ["pose"]
+    assert function.name_out() == ["wrench"]
+    assert function.size_out(0) == (6, 3)
+    jacobian = function.jacobian()
+    assert jacobian.name_in() == ["pose", "out_wrench"]
+    assert jacobian.name_out() == ["jac_wrench_pose"]
+    assert jacobian.size_out(0) == (18, 6)
+    assert jacobian.jacobian().size_out(0) == (108, 6)
+
+
+def test_equilibrium_with_exact_second_derivatives(functions):
+    """IPOPT finds the pose at which the contact carries a load, in few steps."""
+    knee, function = SMOOTH, functions["knee"]
+    start = middle_of(knee)[0]
+    load = np.array([0.0, -1.2 * knee.evaluate_batch(start[None])[0][0, :, 1].sum(), 0.0])
+    size = np.array([0.1, 0.05, 0.05, 1e-3, 1e-4, 1e-3])
+    step = casadi.MX.sym("step", 6)
+    force = casadi.sum2(function(start + size * step))[:3]
+    # least distance from the start at which the superior force carries the load
+    problem = {"x": step, "f": casadi.sumsqr(step), "g": force[1] + load[1]}
+    options = {"ipopt": {"print_level": 0, "tol": 1e-10}, "print_time": False}
+    solver = casadi.nlpsol("solver", "ipopt", problem, options)
+    found = solver(x0=np.zeros(6), lbg=0.0, ubg=0.0)
+    assert solver.stats()["success"]
+    assert solver.stats()["n_call_nlp_hess_l"] > 0
+    assert solver.stats()["iter_count"] < 20
+    pose = start + size * np.array(found["x"])[:, 0]
+    loads, jacobian, _ = knee.evaluate_batch(pose[None])
+    assert loads[0, :, 1].sum() == pytest.approx(-load[1], rel=1e-8)
+    # the gradient of the distance is a multiple of that of the force
+    slope, along = jacobian[0].sum(axis=0)[1] * size, np.array(found["x"])[:, 0]
+    across = along - slope * (slope @ along) / (slope @ slope)
+    assert np.abs(across).max() < 1e-7 * np.abs(along).max()
+
+
+def first_and_second(function):
+    pose = casadi.MX.sym("pose", 6)
+    first = casadi.Function("first", [pose], [casadi.jacobian(function(pose), pose)])
+    return first, lambda: casadi.hessian(casadi.sumsqr(function(pose)), pose)
+
+
+def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
+    """Neither zeros nor finite differences take the place of a function that is missing."""
+    alone = loaded(tmp_path, SMOOTH, "alone", ["jac_alone_wrench", "jac_jac_alone_wrench"])
+    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for alone_wrench"):
+        first_and_second(alone)
+    once = loaded(tmp_path, SMOOTH, "once", ["jac_jac_once_wrench"])
+    first, second = first_and_second(once)
+    pose = middle_of(SMOOTH)
+    wanted = SMOOTH.evaluate_batch(pose)[1].reshape(12, 6)
+    np.testing.assert_allclose(np.array(first(pose[0])), wanted, rtol=1e-9, atol=1e-6)
+    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for jac_once_wrench"):
+        second()
+
+
+def test_the_formulation_of_an_energy_has_first_derivatives_alone(tmp_path):
+    knee = KNEES["smooth_energy_polynomial_poly_fourier"]
+    function = loaded(tmp_path, knee)
+    header = (tmp_path / "knee.h").read_text()
+    assert "derivatives alone." in header
+    first, second = first_and_second(function)
+    pose = middle_of(knee)
+    wanted = knee.evaluate_batch(pose)[1].reshape(12, 6)
+    np.testing.assert_allclose(np.array(first(pose[0])), wanted, rtol=1e-8, atol=1e-6)
+    with pytest.raises(RuntimeError, match="Derivatives cannot be calculated for jac_knee_wrench"):
+        second()
+
+
+def test_third_derivatives_are_refused(functions):
+    pose = casadi.MX.sym("pose", 6)
+    second = casadi.hessian(casadi.sumsqr(functions["knee"](pose)), pose)[0]
+    with pytest.raises(RuntimeError, match="cannot be calculated for jac_jac_knee_wrench"):
+        casadi.jacobian(second, pose)
+
+
+def test_poses_that_are_not_finite_are_refused(functions):
+    pose = middle_of(SMOOTH)[0]
+    assert np.isfinite(np.array(functions["knee"](pose))).all()
+    with pytest.raises(RuntimeError, match="knee_wrench"):
+        functions["knee"](np.where(np.arange(6) == 3, np.nan, pose))
+
+
+def test_threads_share_the_function(functions):
+    knee, function = SMOOTH, differentiated(functions["knee"])
+    poses = poses_about(knee.medial, 100)
+    wanted = [np.array(function(pose)[3]) for pose in poses]
+    copies = [differentiated(functions["knee"]) for _ in range(4)]
+
+    def work(copy):
+        return [np.array(copy(pose)[3]) for pose in poses]
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(work, copies):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_headers_and_sources_tell_of_casadi():
+    plain = replace(KNEES["inverted_polynomial_poly_fourier"])
+    files = export_knee(plain, "mine", casadi=True)
+    header = " ".join(files.header.split())
+    assert 'casadi.external("mine_wrench", ...)' in header
+    assert "with first and second derivatives." in header
+    assert "not smoothed: second derivatives jump" in header
+    assert "casadi" not in export_knee(plain, "mine").header + export_knee(plain, "mine").source
+    assert "not smoothed" not in export_knee(smoothed(plain), "mine", casadi=True).header
