@@ -193,6 +193,7 @@ def export(
     prefix: Annotated[str, Parameter(metavar="NAME")] = "knee",
     fmu: Literal["2.0", "3.0"] | None = None,
     sources_only: bool = False,
+    casadi: bool = False,
 ) -> Answer:
     """Write the surrogate of a run as C source or as an FMU.
 
@@ -208,6 +209,8 @@ def export(
         Write NAME.fmu for co-simulation and model exchange by this version of FMI.
     sources_only : bool
         Leave the compiled library out of the FMU; a C compiler is not needed then.
+    casadi : bool
+        Add NAME_wrench to the C source, which casadi.external loads with its derivatives.
 
     Examples
     --------
@@ -216,11 +219,13 @@ def export(
     """
     from pipeline.exchange.exports import export_c, write_fmu
 
+    if fmu and casadi:
+        raise InputError("--casadi: expected C source, found --fmu; leave out one of them")
     if fmu:
         return files_answer([write_fmu(source, fmu, out, prefix, not sources_only)])
     if sources_only:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
-    return files_answer(export_c(source, out, prefix))
+    return files_answer(export_c(source, out, prefix, casadi))
 
 
 @command(USE)

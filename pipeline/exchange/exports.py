@@ -14,7 +14,9 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 
 
-def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tuple[Path, Path]:
+def export_c(
+    source: Path, out: Path | None = None, prefix: str = "knee", casadi: bool = False
+) -> tuple[Path, Path]:
     """Write a surrogate as C (`surrogates.export.c_export`); return the paths of header and source.
 
     Parameters
@@ -25,6 +27,8 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
         Folder of the files; by default the folder of the surrogate.
     prefix : str
         Name of the files, and beginning of all names in the files.
+    casadi : bool
+        Whether to add the function that `casadi.external` loads.
 
     Raises
     ------
@@ -34,7 +38,7 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
         If the prefix is not a C identifier, or the formulation is of the whole knee.
     """
     file, knee = _compartment_surrogate(source)
-    files = export_knee(knee, prefix)
+    files = export_knee(knee, prefix, casadi)
     folder = out or file.parent
     folder.mkdir(parents=True, exist_ok=True)
     return files.write(folder, prefix)

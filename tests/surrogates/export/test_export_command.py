@@ -45,12 +45,20 @@ def test_files_stand_beside_the_surrogate_or_where_they_are_asked_for(
     assert {path.name: path.read_bytes() for path in out.iterdir()} == wanted
 
 
+def test_the_interface_of_casadi_is_added_on_request(file):
+    assert main(["export", str(file), "--casadi"]) == 0
+    written = file.with_suffix(".c").read_text(encoding="ascii")
+    assert written == export_knee(surrogates.load(file), casadi=True).source
+    assert written != export_knee(surrogates.load(file)).source
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--prefix", "my knee"], "prefix: expected letters"),
         (["--fmu", "3.0", "--prefix", "my-knee"], "prefix: expected letters"),
         (["--sources-only"], "--sources-only: expected --fmu"),
+        (["--casadi", "--fmu", "3.0"], "--casadi: expected C source, found --fmu"),
     ],
 )
 def test_bad_options_are_named(file, options, message, capsys):

@@ -119,6 +119,16 @@ static void surrogate_generalised_slope(const double *pose, const double *wrench
     forces[1] += along[2] * surrogate_dot(swung, moment);
 }
 
+/* Return whether a compartment is in contact: out of contact the centre of pressure is NaN or, with
+   smoothing, all else is zero. */
+static int surrogate_touches(const double *loads)
+{
+    int k, touching = 0;
+    for (k = 0; k < 9; k++)
+        touching = touching || loads[k] != 0.0;
+    return touching && !isnan(loads[9]);
+}
+
 /* Bring outputs, jacobian and flags up to the pose. */
 static void surrogate_bring_up(surrogate_instance *m)
 {
@@ -128,10 +138,9 @@ static void surrogate_bring_up(surrogate_instance *m)
         return;
     m->flags[0] = surrogate_loads(m->now.pose, loads, m->jacobian, variables);
     for (c = 0; c < SURROGATE_PARTS; c++) {
-        m->flags[1 + c] = !isnan(loads[c][9]);
+        m->flags[1 + c] = surrogate_touches(loads[c]);
         for (k = 0; k < 12; k++)
-            m->outputs[SURROGATE_COMPARTMENTS + 12 * c + k] =
-                k < 9 || m->flags[1 + c] ? loads[c][k] : 0.0;
+            m->outputs[SURROGATE_COMPARTMENTS + 12 * c + k] = isnan(loads[c][k]) ? 0.0 : loads[c][k];
     }
     for (k = 0; k < 6; k++)
         for (m->outputs[k] = loads[0][k], c = 1; c < SURROGATE_PARTS; c++)
@@ -236,7 +245,7 @@ static void surrogate_quantity_slopes(const surrogate_instance *m, const double 
         for (k = 6; k < 12; k++) {
             const double rise = (after ? loads[1][c][k] : here[k])
                                 - (before ? loads[0][c][k] : here[k]);
-            const int used = m->flags[1 + c] ? before + after : 0;
+            const int used = m->flags[1 + c] || (before && after) ? before + after : 0;
             slopes[12 * c + k] = used ? rise * longest / used : 0.0;
         }
     }
