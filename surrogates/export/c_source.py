@@ -89,10 +89,11 @@ def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
 def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
     sizes = {
         "OUTPUTS": max(r.outputs for r in regressors),
+        "TERMS": max(len(r.exponents) for r in regressors),
         "DEGREES": max(int(r.exponents.max()) for r in regressors) + 1,
         "POINTS": max(-(-len(r.points) // LANES) * LANES for r in regressors),
         "NETS": max(len(r.inner) for r in regressors),
-        "UNITS": max(r.inner.shape[2] for r in regressors),
+        "UNITS": max(-(-r.inner.shape[2] // LANES) * LANES for r in regressors),
         "BENT": min(6, max(r.outputs for r in regressors)),
     }
     # An array of C has at least one element.
@@ -102,9 +103,9 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
 def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
     """Return an upper bound of the stack of a call [kB], with doubles of 8 bytes."""
     size = _sizes(regressors)
-    numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"]
+    numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"] + 8 * size["TERMS"]
     if "networks" in used:
-        numbers += (size["NETS"] + 11) * size["UNITS"]
+        numbers += (size["NETS"] + 22) * size["UNITS"]
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
     return -(-(_FRAMES + 8 * numbers) // 1000)
@@ -149,7 +150,7 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
             texts.extend([array(f"{stem}_{key}", values)] if values.size else [])
 
     put((), {"x_offset": r.x_offset, "x_scale": r.x_scale, "y_offset": r.y_offset})
-    put((), {"y_scale": r.y_scale, "exponents": r.exponents})
+    put((), {"y_scale": r.y_scale, "factors": r.terms})
     put((), {"weights": np.delete(r.weights, slice(terms, terms + n), axis=1).T})
     if "points" in used:
         places = r.points.copy()
@@ -158,10 +159,17 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
         put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
     if "networks" in used:
-        put((nets, h), {"inner": r.inner, "inner_bias": r.inner_bias})
-        put((), {"hidden": r.hidden.transpose(0, 2, 1), "hidden_bias": r.hidden_bias})
+        put((nets, h, -(-h // LANES) * LANES), {"inner": _filled(r.inner)})
+        put((), {"inner_bias": _filled(r.inner_bias), "hidden": _filled(r.hidden)})
+        put((), {"hidden_bias": _filled(r.hidden_bias)})
     listed = ",\n    ".join(fields)
     return "\n".join([*texts, f"static const {prefix}_regressor {stem} = {{\n    {listed}\n}};\n"])
+
+
+def _filled(weights: FloatArray) -> FloatArray:
+    """Return weights (..., h), the last axis filled up to whole `LANES` with zeros."""
+    more = -weights.shape[-1] % LANES
+    return np.pad(weights, [(0, 0)] * (weights.ndim - 1) + [(0, more)])
 
 
 def _in_groups(rows: FloatArray) -> FloatArray:

@@ -22,19 +22,21 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
 {
     const int d = r->inputs;
     double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
+    const double *factors[SURROGATE_VALUE];
     int used[SURROGATE_VALUE], t, a, b, i, count;
     for (a = 0; a < d; a++)
         surrogate_fill_basis(z[a], a == 0 ? r->wave : 0.0, table[a]);
     for (t = 0; t < r->terms; t++) {
-        const int *degrees = r->exponents + t * d;
-        for (count = i = 0; i < d; i++)
-            if (degrees[i])
-                used[count++] = i;
+        const int *own = r->factors + 3 * t;
+        for (count = 0; own[2]; own = r->factors + 3 * own[0]) { /* the highest input first */
+            used[count] = own[1];
+            factors[count++] = table[own[1]][own[2]];
+        }
         for (a = 0; a < count; a++)
-            for (b = 0; b <= a; b++) {
+            for (b = a; b < count; b++) {
                 double product = 1.0;
                 for (i = 0; i < count; i++)
-                    product *= table[used[i]][degrees[used[i]]][(i == a) + (i == b)];
+                    product *= factors[i][(i == a) + (i == b)];
                 surrogate_add_weighted(outputs, product, r->weights + t * r->outputs,
                                        sums + surrogate_pair(used[a], used[b]) * outputs);
             }
@@ -158,41 +160,59 @@ static void surrogate_add_row(int d, int outputs, const double *row, const doubl
                                    sums + surrogate_pair(a, b) * outputs);
 }
 
-/* Second derivatives of a network: through the outer tanh, and back to the inner ones. */
+/* Add the second derivatives of the outer units' tanh; fill what the slopes of each outer unit's
+   argument are weighted with in each output. */
+static void surrogate_bend_outer(const surrogate_regressor *r, int outputs, const double *weights,
+                                 double (*outer)[SURROGATE_UNITS],
+                                 double (*back)[SURROGATE_UNITS], double *sums)
+{
+    double row[SURROGATE_ROW], factors[SURROGATE_BENT];
+    int u, j, k;
+    for (u = 0; u < r->units; u++, weights += r->outputs) {
+        const double t = outer[SURROGATE_VALUE][u], slope = 1.0 - t * t;
+        for (k = 0; k < outputs; k++)
+            back[k][u] = weights[k] * slope;
+        if (!(slope > 0.0))
+            continue;
+        /* tanh'' = -2 t (1 - t^2), and the rows are slopes: (1 - t^2) times the argument's */
+        for (k = 0; k < outputs; k++)
+            factors[k] = -2.0 * t / slope * weights[k];
+        for (j = 0; j < r->inputs; j++)
+            row[j] = outer[j][u];
+        surrogate_add_row(r->inputs, outputs, row, factors, sums);
+    }
+}
+
+/* Second derivatives of networks: through the outer tanh, and back to the inner ones. */
 static void surrogate_bend_networks(const surrogate_regressor *r, int outputs, const double *z,
                                     double *sums)
 {
-    const int d = r->inputs, h = r->units;
-    double rows[SURROGATE_UNITS][SURROGATE_ROW], row[SURROGATE_ROW], factors[SURROGATE_BENT];
-    double back[SURROGATE_UNITS][SURROGATE_BENT];
+    const int d = r->inputs, h = r->units, stride = r->stride;
+    double inner[SURROGATE_ROW][SURROGATE_UNITS], outer[SURROGATE_ROW][SURROGATE_UNITS];
+    double back[SURROGATE_BENT][SURROGATE_UNITS], row[SURROGATE_ROW], factors[SURROGATE_BENT];
     const double *weights = r->weights + r->terms * r->outputs;
-    int net, unit, u, a, k;
-    for (net = 0; net < r->nets; net++) {
-        surrogate_inner(r, net, z, rows);
-        for (u = 0; u < h; u++)
-            for (k = 0; k < outputs; k++)
-                back[u][k] = 0.0;
-        for (unit = 0; unit < h; unit++, weights += r->outputs) {
-            const double *hidden = r->hidden + (net * h + unit) * h;
-            double t, slope;
-            surrogate_outer(r, net, unit, rows, row);
-            t = row[SURROGATE_VALUE];
-            slope = 1.0 - t * t;
-            if (!(slope > 0.0))
-                continue;
-            /* tanh'' = -2 t (1 - t^2), and the rows are slopes: (1 - t^2) times the argument's */
-            for (k = 0; k < outputs; k++)
-                factors[k] = -2.0 * t / slope * weights[k];
-            surrogate_add_row(d, outputs, row, factors, sums);
-            for (u = 0; u < h; u++)
-                surrogate_add_weighted(outputs, slope * hidden[u], weights, back[u]);
-        }
+    int net, u, j, k, v;
+    for (k = 0; k < outputs; k++)
+        for (u = h; u < stride; u++)
+            back[k][u] = 0.0;
+    for (net = 0; net < r->nets; net++, weights += h * r->outputs) {
+        surrogate_inner(r, net, z, inner);
+        surrogate_outer(r, net, inner, outer);
+        surrogate_bend_outer(r, outputs, weights, outer, back, sums);
         for (u = 0; u < h; u++) {
-            const double t = rows[u][SURROGATE_VALUE], bend = -2.0 * t * (1.0 - t * t);
-            for (a = 0; a < d; a++)
-                row[a] = r->inner[(net * d + a) * h + u];
-            for (k = 0; k < outputs; k++)
-                factors[k] = bend * back[u][k];
+            const double t = inner[SURROGATE_VALUE][u], bend = -2.0 * t * (1.0 - t * t);
+            const double *hidden = r->hidden + (net * h + u) * stride;
+            for (j = 0; j < d; j++)
+                row[j] = r->inner[(net * d + j) * stride + u];
+            for (k = 0; k < outputs; k++) {
+                double lanes[SURROGATE_LANES] = {0.0}, total = 0.0;
+                for (v = 0; v < stride; v += SURROGATE_LANES)
+                    for (j = 0; j < SURROGATE_LANES; j++)
+                        lanes[j] += hidden[v + j] * back[k][v + j];
+                for (j = 0; j < SURROGATE_LANES; j++)
+                    total += lanes[j];
+                factors[k] = bend * total;
+            }
             surrogate_add_row(d, outputs, row, factors, sums);
         }
     }

@@ -15,19 +15,17 @@ static void surrogate_fix_terms(const double *z, surrogate_line *line)
 {
     const surrogate_regressor *r = line->regressor;
     const int last = r->inputs - 1;
-    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
+    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3], values[SURROGATE_TERMS];
     int t, i;
     for (i = 0; i < last; i++)
         surrogate_fill_basis(z[i], i == 0 ? r->wave : 0.0, table[i]);
     for (i = 0; i < SURROGATE_DEGREES; i++)
         line->coefficients[i] = 0.0;
+    values[0] = 1.0;
     for (t = 0; t < r->terms; t++) {
-        const int *degrees = r->exponents + t * r->inputs;
-        double product = r->weights[t * r->outputs];
-        for (i = 0; i < last; i++)
-            if (degrees[i])
-                product *= table[i][degrees[i]][0];
-        line->coefficients[degrees[last]] += product;
+        const int *own = r->factors + 3 * t, fixed = own[1] < last || !own[2];
+        values[t] = values[own[0]] * (own[2] && fixed ? table[own[1]][own[2]][0] : 1.0);
+        line->coefficients[fixed ? 0 : own[2]] += values[t] * r->weights[t * r->outputs];
     }
 }
 
@@ -87,52 +85,45 @@ static void surrogate_points_on_line(const surrogate_line *line, double z, doubl
 static void surrogate_fix_networks(const double *z, surrogate_line *line)
 {
     const surrogate_regressor *r = line->regressor;
-    const int d = r->inputs, h = r->units;
+    const int d = r->inputs, stride = r->stride;
     int net, u, j;
-    for (net = 0; net < r->nets; net++)
-        for (u = 0; u < h; u++) {
-            double a = r->inner_bias[net * h + u];
-            for (j = 0; j < d - 1; j++)
-                a += r->inner[(net * d + j) * h + u] * z[j];
-            line->fixed[net * h + u] = a;
-        }
-}
-
-/* Return the sum of products; eight sums side by side do not wait for one another. */
-static double surrogate_dot(int count, const double *restrict a, const double *restrict b)
-{
-    double lanes[SURROGATE_LANES] = {0.0}, sum = 0.0;
-    int u, i;
-    for (u = 0; u + SURROGATE_LANES <= count; u += SURROGATE_LANES)
-        for (i = 0; i < SURROGATE_LANES; i++)
-            lanes[i] += a[u + i] * b[u + i];
-    for (; u < count; u++)
-        sum += a[u] * b[u];
-    for (i = 0; i < SURROGATE_LANES; i++)
-        sum += lanes[i];
-    return sum;
+    for (net = 0; net < r->nets; net++) {
+        const double *inner = r->inner + net * d * stride;
+        double *fixed = line->fixed + net * SURROGATE_UNITS;
+        for (u = 0; u < stride; u++)
+            fixed[u] = r->inner_bias[net * stride + u];
+        for (j = 0; j < d - 1; j++)
+            for (u = 0; u < stride; u++)
+                fixed[u] += inner[j * stride + u] * z[j];
+    }
 }
 
 static void surrogate_networks_on_line(const surrogate_line *line, double z, double *value,
                                        double *slope)
 {
     const surrogate_regressor *r = line->regressor;
-    const int d = r->inputs, h = r->units;
+    const int d = r->inputs, h = r->units, stride = r->stride;
     const double *weights = r->weights + r->terms * r->outputs;
-    double values[SURROGATE_UNITS], slopes[SURROGATE_UNITS];
-    int net, unit, u;
+    double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS];
+    int net, u;
     for (net = 0; net < r->nets; net++) {
-        const double *by_last = r->inner + (net * d + d - 1) * h;
-        for (u = 0; u < h; u++) {
-            values[u] = tanh(line->fixed[net * h + u] + by_last[u] * z);
-            slopes[u] = by_last[u] * (1.0 - values[u] * values[u]);
-        }
-        for (unit = 0; unit < h; unit++, weights += r->outputs) {
-            const double *hidden = r->hidden + (net * h + unit) * h;
-            const double bias = r->hidden_bias[net * h + unit];
-            const double t = tanh(bias + surrogate_dot(h, hidden, values));
+        const double *by_last = r->inner + (net * d + d - 1) * stride;
+        const double *hidden = r->hidden + net * h * stride, *bias = r->hidden_bias + net * stride;
+        for (u = 0; u < stride; u++)
+            inner[0][u] = line->fixed[net * SURROGATE_UNITS + u] + by_last[u] * z;
+        surrogate_tanh(stride, inner[0]);
+        for (u = 0; u < stride; u++)
+            inner[1][u] = by_last[u] * (1.0 - inner[0][u] * inner[0][u]);
+        for (u = 0; u < stride; u += SURROGATE_LANES)
+            surrogate_combine(h, stride, hidden + u, inner[0], inner[1], outer[0] + u,
+                              outer[1] + u);
+        for (u = 0; u < stride; u++)
+            outer[0][u] += bias[u];
+        surrogate_tanh(stride, outer[0]);
+        for (u = 0; u < h; u++, weights += r->outputs) {
+            const double t = outer[0][u];
             *value += weights[0] * t;
-            *slope += weights[0] * (1.0 - t * t) * surrogate_dot(h, hidden, slopes);
+            *slope += weights[0] * (1.0 - t * t) * outer[1][u];
         }
     }
 }

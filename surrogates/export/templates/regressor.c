@@ -6,7 +6,7 @@ typedef struct {
     int inputs, outputs, terms;
     double wave;
     const double *x_offset, *x_scale, *y_offset, *y_scale;
-    const int *exponents;      /* terms x inputs */
+    const int *factors;        /* terms x 3: an earlier term, times which input's which degree */
     const double *weights;     /* terms and units x outputs */
     /* if points */
     int groups;                /* of eight points, the last filled up with weights of zero */
@@ -17,11 +17,11 @@ typedef struct {
     const double *shear;       /* inputs: what each adds to the first, in correlations alone */
     /* end */
     /* if networks */
-    int nets, units;
-    const double *inner;       /* nets x inputs x units */
-    const double *inner_bias;  /* nets x units */
-    const double *hidden;      /* nets x outer units x inner units */
-    const double *hidden_bias; /* nets x units */
+    int nets, units, stride;   /* the stride is that of units, filled up to eights with zeros */
+    const double *inner;       /* nets x inputs x stride */
+    const double *inner_bias;  /* nets x stride */
+    const double *hidden;      /* nets x inner units x stride of outer units */
+    const double *hidden_bias; /* nets x stride */
     /* end */
 } surrogate_regressor;
 
@@ -71,22 +71,21 @@ static void surrogate_add(int outputs, const double *restrict row, const double 
 static void surrogate_add_terms(const surrogate_regressor *r, int outputs, const double *z,
                                 double *sums)
 {
-    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3], row[SURROGATE_ROW];
-    int t, j, i;
+    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3], rows[SURROGATE_TERMS][SURROGATE_ROW];
+    int t, j;
     for (j = 0; j < r->inputs; j++)
         surrogate_fill_basis(z[j], j == 0 ? r->wave : 0.0, table[j]);
+    for (j = 0; j < SURROGATE_ROW; j++)
+        rows[0][j] = j == SURROGATE_VALUE ? 1.0 : 0.0;
     for (t = 0; t < r->terms; t++) {
-        const int *degrees = r->exponents + t * r->inputs;
+        const int *own = r->factors + 3 * t;
+        const double *parent = rows[own[0]], *factor = table[own[1]][own[2]];
+        const double slope = parent[SURROGATE_VALUE] * factor[1];
         for (j = 0; j < SURROGATE_ROW; j++)
-            row[j] = j == SURROGATE_VALUE ? 1.0 : 0.0;
-        for (i = 0; i < r->inputs; i++)
-            if (degrees[i]) {
-                const double *factor = table[i][degrees[i]], value = row[SURROGATE_VALUE];
-                for (j = 0; j < SURROGATE_ROW; j++)
-                    row[j] *= factor[0];
-                row[i] = value * factor[1];
-            }
-        surrogate_add(outputs, row, r->weights + t * r->outputs, sums);
+            rows[t][j] = parent[j] * factor[0];
+        if (own[2])
+            rows[t][own[1]] = slope; /* an input that the parent lacks */
+        surrogate_add(outputs, rows[t], r->weights + t * r->outputs, sums);
     }
 }
 
@@ -118,6 +117,8 @@ static void surrogate_correlate(int kind, double here, const double *restrict pl
     }
 }
 
+/* end */
+/* if points networks */
 /* Multiply eight values by exp(-exponent), exponents >= 0: exp(-v) = 2^k exp(r), |r| < log(2) / 2,
    by Taylor's series. A sum with 1.5 * 2^52 rounds to an integer and has it in its last bits. */
 static void surrogate_decay(const double *restrict exponents, double *restrict values)
@@ -135,11 +136,14 @@ static void surrogate_decay(const double *restrict exponents, double *restrict v
         const double v = held[i];
         const double shifted = shift - v * 1.44269504088896340736, k = shifted - shift;
         const double r = -((v + k * 6.93147180369123816490e-01) + k * 1.90821492927058770002e-10);
-        double p = (1.0 / 6227020800.0 * r + 1.0 / 479001600.0) * r + 1.0 / 39916800.0;
-        p = ((p * r + 1.0 / 3628800.0) * r + 1.0 / 362880.0) * r + 1.0 / 40320.0;
-        p = ((p * r + 1.0 / 5040.0) * r + 1.0 / 720.0) * r + 1.0 / 120.0;
-        p = ((p * r + 1.0 / 24.0) * r + 1.0 / 6.0) * r + 0.5;
-        series[i] = (p * r + 1.0) * r + 1.0;
+        /* in pairs, which do not wait for one another */
+        const double r2 = r * r, r4 = r2 * r2;
+        const double p0 = (1.0 / 6.0 * r + 0.5) * r2 + (r + 1.0);
+        const double p4 = (1.0 / 5040.0 * r + 1.0 / 720.0) * r2 + (1.0 / 120.0 * r + 1.0 / 24.0);
+        const double p8 = (1.0 / 39916800.0 * r + 1.0 / 3628800.0) * r2
+                          + (1.0 / 362880.0 * r + 1.0 / 40320.0);
+        const double p12 = 1.0 / 6227020800.0 * r + 1.0 / 479001600.0;
+        series[i] = (p12 * r4 + p8) * (r4 * r4) + (p4 * r4 + p0);
         scale.number[i] = shifted + 128.0;
     }
     /* 2^(k + 128) 2^-128, since 2^k itself may be too small for a double */
@@ -149,6 +153,8 @@ static void surrogate_decay(const double *restrict exponents, double *restrict v
         values[i] *= series[i] * scale.number[i] * 2.938735877055718769922e-39;
 }
 
+/* end */
+/* if points */
 /* Fill where an input lies among the places of the points. */
 static void surrogate_shear_inputs(const surrogate_regressor *r, const double *z, double *here)
 {
@@ -222,62 +228,98 @@ static void surrogate_add_points(const surrogate_regressor *r, int outputs, cons
 
 /* end */
 /* if networks */
-/* Put an argument and its gradient through tanh. */
-static void surrogate_bend(double *row)
+/* Put numbers, in eights, through tanh: (1 - e) / (1 + e), e = exp(-2 |v|). */
+static void surrogate_tanh(int count, double *restrict numbers)
 {
-    const double t = tanh(row[SURROGATE_VALUE]);
-    int j;
-    for (j = 0; j < SURROGATE_VALUE; j++)
-        row[j] *= 1.0 - t * t;
-    row[SURROGATE_VALUE] = t;
-}
-
-/* Fill the inner units of a network with their gradients, and one outer unit. */
-static void surrogate_inner(const surrogate_regressor *r, int net, const double *z,
-                            double (*rows)[SURROGATE_ROW])
-{
-    const int d = r->inputs, h = r->units;
-    int u, j;
-    for (u = 0; u < h; u++) {
-        for (j = 0; j < SURROGATE_ROW; j++)
-            rows[u][j] = 0.0;
-        rows[u][SURROGATE_VALUE] = r->inner_bias[net * h + u];
-        for (j = 0; j < d; j++) {
-            rows[u][j] = r->inner[(net * d + j) * h + u];
-            rows[u][SURROGATE_VALUE] += rows[u][j] * z[j];
+    int u, i;
+    for (u = 0; u < count; u += SURROGATE_LANES) {
+        double twice[SURROGATE_LANES], e[SURROGATE_LANES];
+        for (i = 0; i < SURROGATE_LANES; i++) {
+            twice[i] = 2.0 * fabs(numbers[u + i]);
+            e[i] = 1.0;
         }
-        surrogate_bend(rows[u]);
+        surrogate_decay(twice, e);
+        for (i = 0; i < SURROGATE_LANES; i++)
+            numbers[u + i] = copysign((1.0 - e[i]) / (1.0 + e[i]), numbers[u + i]);
     }
 }
 
-static void surrogate_outer(const surrogate_regressor *r, int net, int unit,
-                            double (*rows)[SURROGATE_ROW], double *row)
+/* Fill the inner units of a network: tanh, and the slopes by z (inputs rows before SURROGATE_VALUE). */
+static void surrogate_inner(const surrogate_regressor *r, int net, const double *z,
+                            double (*columns)[SURROGATE_UNITS])
 {
-    const int h = r->units;
-    const double *hidden = r->hidden + (net * h + unit) * h;
-    double sums[SURROGATE_ROW] = {0.0};
+    const int d = r->inputs, stride = r->stride;
+    const double *inner = r->inner + net * d * stride, *bias = r->inner_bias + net * stride;
+    double *values = columns[SURROGATE_VALUE];
     int u, j;
-    for (u = 0; u < h; u++)
-        for (j = 0; j < SURROGATE_ROW; j++)
-            sums[j] += hidden[u] * rows[u][j];
-    sums[SURROGATE_VALUE] += r->hidden_bias[net * h + unit];
-    for (j = 0; j < SURROGATE_ROW; j++)
-        row[j] = sums[j];
-    surrogate_bend(row);
+    for (u = 0; u < stride; u++)
+        values[u] = bias[u];
+    for (j = 0; j < d; j++)
+        for (u = 0; u < stride; u++)
+            values[u] += inner[j * stride + u] * z[j];
+    surrogate_tanh(stride, values);
+    for (j = 0; j < d; j++)
+        for (u = 0; u < stride; u++)
+            columns[j][u] = (1.0 - values[u] * values[u]) * inner[j * stride + u];
+    for (; j < SURROGATE_VALUE; j++)
+        for (u = 0; u < stride; u++)
+            columns[j][u] = 0.0;
+}
+
+/* Fill two weighted sums of inner units for each of eight outer units. */
+static void surrogate_combine(int count, int stride, const double *restrict hidden,
+                              const double *restrict first, const double *restrict second,
+                              double *restrict first_sums, double *restrict second_sums)
+{
+    double a[SURROGATE_LANES] = {0.0}, b[SURROGATE_LANES] = {0.0};
+    int u, i;
+    for (u = 0; u < count; u++, hidden += stride) {
+        const double one = first[u], other = second[u];
+        for (i = 0; i < SURROGATE_LANES; i++)
+            a[i] += hidden[i] * one;
+        for (i = 0; i < SURROGATE_LANES; i++)
+            b[i] += hidden[i] * other;
+    }
+    for (i = 0; i < SURROGATE_LANES; i++) {
+        first_sums[i] = a[i];
+        second_sums[i] = b[i];
+    }
+}
+
+/* Fill the outer units, as the inner ones. */
+static void surrogate_outer(const surrogate_regressor *r, int net,
+                            double (*inner)[SURROGATE_UNITS], double (*columns)[SURROGATE_UNITS])
+{
+    const int h = r->units, stride = r->stride;
+    const double *hidden = r->hidden + net * h * stride, *bias = r->hidden_bias + net * stride;
+    double *values = columns[SURROGATE_VALUE];
+    int u, j;
+    for (u = 0; u < stride; u += SURROGATE_LANES)
+        for (j = 0; j < SURROGATE_ROW; j += 2)
+            surrogate_combine(h, stride, hidden + u, inner[j], inner[j + 1], columns[j] + u,
+                              columns[j + 1] + u);
+    for (u = 0; u < stride; u++)
+        values[u] += bias[u];
+    surrogate_tanh(stride, values);
+    for (j = 0; j < r->inputs; j++)
+        for (u = 0; u < stride; u++)
+            columns[j][u] *= 1.0 - values[u] * values[u];
 }
 
 static void surrogate_add_networks(const surrogate_regressor *r, int outputs, const double *z,
                                    double *sums)
 {
-    double rows[SURROGATE_UNITS][SURROGATE_ROW], row[SURROGATE_ROW];
+    double inner[SURROGATE_ROW][SURROGATE_UNITS], outer[SURROGATE_ROW][SURROGATE_UNITS];
     const double *weights = r->weights + r->terms * r->outputs;
-    int net, unit;
+    int net, unit, j;
     for (net = 0; net < r->nets; net++) {
-        surrogate_inner(r, net, z, rows);
-        for (unit = 0; unit < r->units; unit++) {
-            surrogate_outer(r, net, unit, rows, row);
+        surrogate_inner(r, net, z, inner);
+        surrogate_outer(r, net, inner, outer);
+        for (unit = 0; unit < r->units; unit++, weights += r->outputs) {
+            double row[SURROGATE_ROW];
+            for (j = 0; j < SURROGATE_ROW; j++)
+                row[j] = outer[j][unit];
             surrogate_add(outputs, row, weights, sums);
-            weights += r->outputs;
         }
     }
 }
