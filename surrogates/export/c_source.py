@@ -105,7 +105,7 @@ def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
     size = _sizes(regressors)
     numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"] + 8 * size["TERMS"]
     if "networks" in used:
-        numbers += (size["NETS"] + 22) * size["UNITS"]
+        numbers += (size["NETS"] + 30) * size["UNITS"]
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
     return -(-(_FRAMES + 8 * numbers) // 1000)
@@ -141,7 +141,8 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
     r, stem = regressor, f"{prefix}_{name}"
     terms, n, (nets, _, h) = len(r.exponents), len(r.points), r.inner.shape
     texts: list[str] = []
-    fields = [str(r.inputs), str(r.outputs), str(terms), number(r.wave)]
+    weights = np.delete(r.weights, slice(terms, terms + n), axis=1)
+    fields = [str(r.inputs), str(r.outputs), str(terms), str(weights.shape[1]), number(r.wave)]
 
     def put(counts: Iterable[int], arrays: dict[str, FloatArray | NDArray[np.int64]]) -> None:
         fields.extend(str(count) for count in counts)
@@ -151,7 +152,7 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
 
     put((), {"x_offset": r.x_offset, "x_scale": r.x_scale, "y_offset": r.y_offset})
     put((), {"y_scale": r.y_scale, "factors": r.terms})
-    put((), {"weights": np.delete(r.weights, slice(terms, terms + n), axis=1).T})
+    put((), {"weights": weights})
     if "points" in used:
         places = r.points.copy()
         places[:, 0] += r.points @ r.shear

@@ -7,6 +7,15 @@ static int surrogate_pair(int a, int b)
     return a * (a + 1) / 2 + b;
 }
 
+/* Fill the weights of a feature in the outputs. */
+static void surrogate_weights_of(const surrogate_regressor *r, int outputs, int feature,
+                                 double *weights)
+{
+    int k;
+    for (k = 0; k < outputs; k++)
+        weights[k] = r->weights[k * r->features + feature];
+}
+
 /* Add a number times the weights of the outputs. */
 static void surrogate_add_weighted(int outputs, double value, const double *restrict weights,
                                    double *restrict sums)
@@ -22,6 +31,7 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
 {
     const int d = r->inputs;
     double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
+    double weights[SURROGATE_BENT];
     const double *factors[SURROGATE_VALUE];
     int used[SURROGATE_VALUE], t, a, b, i, count;
     for (a = 0; a < d; a++)
@@ -32,12 +42,13 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
             used[count] = own[1];
             factors[count++] = table[own[1]][own[2]];
         }
+        surrogate_weights_of(r, outputs, t, weights);
         for (a = 0; a < count; a++)
             for (b = a; b < count; b++) {
                 double product = 1.0;
                 for (i = 0; i < count; i++)
                     product *= factors[i][(i == a) + (i == b)];
-                surrogate_add_weighted(outputs, product, r->weights + t * r->outputs,
+                surrogate_add_weighted(outputs, product, weights,
                                        sums + surrogate_pair(used[a], used[b]) * outputs);
             }
     }
@@ -162,24 +173,25 @@ static void surrogate_add_row(int d, int outputs, const double *row, const doubl
 
 /* Add the second derivatives of the outer units' tanh; fill what the slopes of each outer unit's
    argument are weighted with in each output. */
-static void surrogate_bend_outer(const surrogate_regressor *r, int outputs, const double *weights,
+static void surrogate_bend_outer(const surrogate_regressor *r, int outputs, int net,
                                  double (*outer)[SURROGATE_UNITS],
                                  double (*back)[SURROGATE_UNITS], double *sums)
 {
-    double row[SURROGATE_ROW], factors[SURROGATE_BENT];
+    double row[SURROGATE_ROW], weights[SURROGATE_BENT];
     int u, j, k;
-    for (u = 0; u < r->units; u++, weights += r->outputs) {
+    for (u = 0; u < r->units; u++) {
         const double t = outer[SURROGATE_VALUE][u], slope = 1.0 - t * t;
+        surrogate_weights_of(r, outputs, r->terms + net * r->units + u, weights);
         for (k = 0; k < outputs; k++)
             back[k][u] = weights[k] * slope;
         if (!(slope > 0.0))
             continue;
         /* tanh'' = -2 t (1 - t^2), and the rows are slopes: (1 - t^2) times the argument's */
         for (k = 0; k < outputs; k++)
-            factors[k] = -2.0 * t / slope * weights[k];
+            weights[k] *= -2.0 * t / slope;
         for (j = 0; j < r->inputs; j++)
             row[j] = outer[j][u];
-        surrogate_add_row(r->inputs, outputs, row, factors, sums);
+        surrogate_add_row(r->inputs, outputs, row, weights, sums);
     }
 }
 
@@ -190,15 +202,14 @@ static void surrogate_bend_networks(const surrogate_regressor *r, int outputs, c
     const int d = r->inputs, h = r->units, stride = r->stride;
     double inner[SURROGATE_ROW][SURROGATE_UNITS], outer[SURROGATE_ROW][SURROGATE_UNITS];
     double back[SURROGATE_BENT][SURROGATE_UNITS], row[SURROGATE_ROW], factors[SURROGATE_BENT];
-    const double *weights = r->weights + r->terms * r->outputs;
     int net, u, j, k, v;
     for (k = 0; k < outputs; k++)
         for (u = h; u < stride; u++)
             back[k][u] = 0.0;
-    for (net = 0; net < r->nets; net++, weights += h * r->outputs) {
+    for (net = 0; net < r->nets; net++) {
         surrogate_inner(r, net, z, inner);
         surrogate_outer(r, net, inner, outer);
-        surrogate_bend_outer(r, outputs, weights, outer, back, sums);
+        surrogate_bend_outer(r, outputs, net, outer, back, sums);
         for (u = 0; u < h; u++) {
             const double t = inner[SURROGATE_VALUE][u], bend = -2.0 * t * (1.0 - t * t);
             const double *hidden = r->hidden + (net * h + u) * stride;

@@ -25,7 +25,7 @@ static void surrogate_fix_terms(const double *z, surrogate_line *line)
     for (t = 0; t < r->terms; t++) {
         const int *own = r->factors + 3 * t, fixed = own[1] < last || !own[2];
         values[t] = values[own[0]] * (own[2] && fixed ? table[own[1]][own[2]][0] : 1.0);
-        line->coefficients[fixed ? 0 : own[2]] += values[t] * r->weights[t * r->outputs];
+        line->coefficients[fixed ? 0 : own[2]] += values[t] * r->weights[t];
     }
 }
 
@@ -103,9 +103,11 @@ static void surrogate_networks_on_line(const surrogate_line *line, double z, dou
 {
     const surrogate_regressor *r = line->regressor;
     const int d = r->inputs, h = r->units, stride = r->stride;
-    const double *weights = r->weights + r->terms * r->outputs;
-    double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS];
-    int net, u;
+    const int half = h / 2, rest = h - half;
+    const double *weights = r->weights + r->terms;
+    double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS], sums[4][SURROGATE_LANES];
+    const double *const halves[4] = {inner[0], inner[1], inner[0] + rest, inner[1] + rest};
+    int net, u, i;
     for (net = 0; net < r->nets; net++) {
         const double *by_last = r->inner + (net * d + d - 1) * stride;
         const double *hidden = r->hidden + net * h * stride, *bias = r->hidden_bias + net * stride;
@@ -114,16 +116,19 @@ static void surrogate_networks_on_line(const surrogate_line *line, double z, dou
         surrogate_tanh(stride, inner[0]);
         for (u = 0; u < stride; u++)
             inner[1][u] = by_last[u] * (1.0 - inner[0][u] * inner[0][u]);
-        for (u = 0; u < stride; u += SURROGATE_LANES)
-            surrogate_combine(h, stride, hidden + u, inner[0], inner[1], outer[0] + u,
-                              outer[1] + u);
-        for (u = 0; u < stride; u++)
-            outer[0][u] += bias[u];
+        for (u = 0; u < stride; u += SURROGATE_LANES) {
+            surrogate_combine(half, stride, hidden + u, hidden + rest * stride + u, halves, sums);
+            for (i = 0; i < SURROGATE_LANES; i++) {
+                const double middle = half < rest ? hidden[half * stride + u + i] : 0.0;
+                outer[0][u + i] = bias[u + i] + sums[0][i] + sums[2][i] + middle * inner[0][half];
+                outer[1][u + i] = sums[1][i] + sums[3][i] + middle * inner[1][half];
+            }
+        }
         surrogate_tanh(stride, outer[0]);
-        for (u = 0; u < h; u++, weights += r->outputs) {
+        for (u = 0; u < h; u++, weights++) {
             const double t = outer[0][u];
-            *value += weights[0] * t;
-            *slope += weights[0] * (1.0 - t * t) * outer[1][u];
+            *value += *weights * t;
+            *slope += *weights * (1.0 - t * t) * outer[1][u];
         }
     }
 }

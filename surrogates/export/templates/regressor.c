@@ -3,11 +3,11 @@
    Fourier series in the first input if wave > 0), correlations with points, and outer units of
    two-layer tanh networks. */
 typedef struct {
-    int inputs, outputs, terms;
+    int inputs, outputs, terms, features;
     double wave;
     const double *x_offset, *x_scale, *y_offset, *y_scale;
     const int *factors;        /* terms x 3: an earlier term, times which input's which degree */
-    const double *weights;     /* terms and units x outputs */
+    const double *weights;     /* outputs x features: terms, then outer units */
     /* if points */
     int groups;                /* of eight points, the last filled up with weights of zero */
     const double *places;      /* groups x inputs x 8, sheared, in correlation lengths */
@@ -58,14 +58,52 @@ static void surrogate_scale_inputs(const surrogate_regressor *r, int count, cons
         z[j] = (x[j] - r->x_offset[j]) / r->x_scale[j];
 }
 
-/* Add a feature and its gradient to the first `outputs` outputs. */
-static void surrogate_add(int outputs, const double *restrict row, const double *restrict weights,
-                          double *restrict sums)
+/* Fill four weighted sums of `count` rows of eight, two of some and two of other rows; compilers keep
+   the sums in registers. */
+static void surrogate_combine(int count, int stride, const double *restrict rows,
+                              const double *restrict others, const double *const *weights,
+                              double (*restrict sums)[SURROGATE_ROW])
 {
-    int k, j;
-    for (k = 0; k < outputs; k++)
+    const double *restrict first = weights[0], *restrict second = weights[1];
+    const double *restrict third = weights[2], *restrict fourth = weights[3];
+    double a[SURROGATE_ROW] = {0.0}, b[SURROGATE_ROW] = {0.0};
+    double c[SURROGATE_ROW] = {0.0}, d[SURROGATE_ROW] = {0.0};
+    int t, j;
+    for (t = 0; t < count; t++, rows += stride, others += stride) {
         for (j = 0; j < SURROGATE_ROW; j++)
-            sums[k * SURROGATE_ROW + j] += weights[k] * row[j];
+            a[j] += rows[j] * first[t];
+        for (j = 0; j < SURROGATE_ROW; j++)
+            b[j] += rows[j] * second[t];
+        for (j = 0; j < SURROGATE_ROW; j++)
+            c[j] += others[j] * third[t];
+        for (j = 0; j < SURROGATE_ROW; j++)
+            d[j] += others[j] * fourth[t];
+    }
+    for (j = 0; j < SURROGATE_ROW; j++) {
+        sums[0][j] = a[j];
+        sums[1][j] = b[j];
+        sums[2][j] = c[j];
+        sums[3][j] = d[j];
+    }
+}
+
+/* Add features from the place `first` on, with their gradients, to the first `outputs` outputs. */
+static void surrogate_add(const surrogate_regressor *r, int outputs, int first, int count,
+                          double (*rows)[SURROGATE_ROW], double *sums)
+{
+    /* not told, so that compilers work on eight numbers of a row, not on one of eight rows */
+    const volatile int stride = SURROGATE_ROW;
+    double found[4][SURROGATE_ROW];
+    const double *weights[4];
+    int k, i, j;
+    for (k = 0; k < outputs; k += 4) {
+        for (i = 0; i < 4; i++)
+            weights[i] = r->weights + (k + i < outputs ? k + i : k) * r->features + first;
+        surrogate_combine(count, stride, rows[0], rows[0], weights, found);
+        for (i = 0; i < 4 && k + i < outputs; i++)
+            for (j = 0; j < SURROGATE_ROW; j++)
+                sums[(k + i) * SURROGATE_ROW + j] += found[i][j];
+    }
 }
 
 static void surrogate_add_terms(const surrogate_regressor *r, int outputs, const double *z,
@@ -85,8 +123,8 @@ static void surrogate_add_terms(const surrogate_regressor *r, int outputs, const
             rows[t][j] = parent[j] * factor[0];
         if (own[2])
             rows[t][own[1]] = slope; /* an input that the parent lacks */
-        surrogate_add(outputs, rows[t], r->weights + t * r->outputs, sums);
     }
+    surrogate_add(r, outputs, 0, r->terms, rows, sums);
 }
 
 /* if points */
@@ -266,38 +304,24 @@ static void surrogate_inner(const surrogate_regressor *r, int net, const double 
             columns[j][u] = 0.0;
 }
 
-/* Fill two weighted sums of inner units for each of eight outer units. */
-static void surrogate_combine(int count, int stride, const double *restrict hidden,
-                              const double *restrict first, const double *restrict second,
-                              double *restrict first_sums, double *restrict second_sums)
-{
-    double a[SURROGATE_LANES] = {0.0}, b[SURROGATE_LANES] = {0.0};
-    int u, i;
-    for (u = 0; u < count; u++, hidden += stride) {
-        const double one = first[u], other = second[u];
-        for (i = 0; i < SURROGATE_LANES; i++)
-            a[i] += hidden[i] * one;
-        for (i = 0; i < SURROGATE_LANES; i++)
-            b[i] += hidden[i] * other;
-    }
-    for (i = 0; i < SURROGATE_LANES; i++) {
-        first_sums[i] = a[i];
-        second_sums[i] = b[i];
-    }
-}
-
 /* Fill the outer units, as the inner ones. */
 static void surrogate_outer(const surrogate_regressor *r, int net,
                             double (*inner)[SURROGATE_UNITS], double (*columns)[SURROGATE_UNITS])
 {
     const int h = r->units, stride = r->stride;
     const double *hidden = r->hidden + net * h * stride, *bias = r->hidden_bias + net * stride;
-    double *values = columns[SURROGATE_VALUE];
-    int u, j;
-    for (u = 0; u < stride; u += SURROGATE_LANES)
-        for (j = 0; j < SURROGATE_ROW; j += 2)
-            surrogate_combine(h, stride, hidden + u, inner[j], inner[j + 1], columns[j] + u,
-                              columns[j + 1] + u);
+    double *values = columns[SURROGATE_VALUE], sums[SURROGATE_ROW][SURROGATE_LANES];
+    const double *weights[SURROGATE_ROW];
+    int u, j, i;
+    for (j = 0; j < SURROGATE_ROW; j++)
+        weights[j] = inner[j];
+    for (u = 0; u < stride; u += SURROGATE_LANES) {
+        surrogate_combine(h, stride, hidden + u, hidden + u, weights, sums);
+        surrogate_combine(h, stride, hidden + u, hidden + u, weights + 4, sums + 4);
+        for (j = 0; j < SURROGATE_ROW; j++)
+            for (i = 0; i < SURROGATE_LANES; i++)
+                columns[j][u + i] = sums[j][i];
+    }
     for (u = 0; u < stride; u++)
         values[u] += bias[u];
     surrogate_tanh(stride, values);
@@ -310,17 +334,15 @@ static void surrogate_add_networks(const surrogate_regressor *r, int outputs, co
                                    double *sums)
 {
     double inner[SURROGATE_ROW][SURROGATE_UNITS], outer[SURROGATE_ROW][SURROGATE_UNITS];
-    const double *weights = r->weights + r->terms * r->outputs;
-    int net, unit, j;
+    double rows[SURROGATE_UNITS][SURROGATE_ROW];
+    int net, u, j;
     for (net = 0; net < r->nets; net++) {
         surrogate_inner(r, net, z, inner);
         surrogate_outer(r, net, inner, outer);
-        for (unit = 0; unit < r->units; unit++, weights += r->outputs) {
-            double row[SURROGATE_ROW];
-            for (j = 0; j < SURROGATE_ROW; j++)
-                row[j] = outer[j][unit];
-            surrogate_add(outputs, row, weights, sums);
-        }
+        for (j = 0; j < SURROGATE_ROW; j++)
+            for (u = 0; u < r->units; u++)
+                rows[u][j] = outer[j][u];
+        surrogate_add(r, outputs, r->terms + net * r->units, r->units, rows, sums);
     }
 }
 
