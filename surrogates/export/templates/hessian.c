@@ -1,5 +1,5 @@
-/* Second derivatives are kept as sums over features, for a >= b, where surrogate_pair tells, those of
-   all outputs side by side. */
+/* Second derivatives are kept as sums over features, for inputs a >= b in the row that
+   surrogate_pair tells; a row is that of the outputs, at most six. */
 enum { SURROGATE_PAIRS = 28 };
 
 static int surrogate_pair(int a, int b)
@@ -14,24 +14,26 @@ static void surrogate_weights_of(const surrogate_regressor *r, int outputs, int 
     int k;
     for (k = 0; k < outputs; k++)
         weights[k] = r->weights[k * r->features + feature];
+    for (; k < SURROGATE_ROW; k++)
+        weights[k] = 0.0;
 }
 
 /* Add a number times the weights of the outputs. */
-static void surrogate_add_weighted(int outputs, double value, const double *restrict weights,
+static void surrogate_add_weighted(double value, const double *restrict weights,
                                    double *restrict sums)
 {
     int k;
-    for (k = 0; k < outputs; k++)
+    for (k = 0; k < SURROGATE_ROW; k++)
         sums[k] += value * weights[k];
 }
 
 /* Add the second derivatives of the terms by z. */
 static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, const double *z,
-                                 double *sums)
+                                 double (*sums)[SURROGATE_ROW])
 {
     const int d = r->inputs;
     double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
-    double weights[SURROGATE_BENT];
+    double weights[SURROGATE_ROW];
     const double *factors[SURROGATE_VALUE];
     int used[SURROGATE_VALUE], t, a, b, i, count;
     for (a = 0; a < d; a++)
@@ -48,8 +50,7 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
                 double product = 1.0;
                 for (i = 0; i < count; i++)
                     product *= factors[i][(i == a) + (i == b)];
-                surrogate_add_weighted(outputs, product, weights,
-                                       sums + surrogate_pair(used[a], used[b]) * outputs);
+                surrogate_add_weighted(product, weights, sums[surrogate_pair(used[a], used[b])]);
             }
     }
 }
@@ -108,9 +109,9 @@ static void surrogate_add_squares(int pairs, const double *restrict weights,
             lanes[p][i] += weights[i] * squares[p][i];
 }
 
-/* Add second derivatives by sheared places (`lanes`, of one output) as those by z. */
-static void surrogate_unshear(const surrogate_regressor *r, int outputs,
-                              double (*lanes)[SURROGATE_LANES], double *sums)
+/* Add second derivatives by sheared places (`lanes`, of the output k) as those by z. */
+static void surrogate_unshear(const surrogate_regressor *r, int k,
+                              double (*lanes)[SURROGATE_LANES], double (*sums)[SURROGATE_ROW])
 {
     const int d = r->inputs;
     double first[SURROGATE_ROW];
@@ -121,13 +122,13 @@ static void surrogate_unshear(const surrogate_regressor *r, int outputs,
         for (b = 0; b <= a; b++) {
             const double own = surrogate_total(lanes[surrogate_pair(a, b)]) * r->rates[a];
             const double by_a = a ? r->shear[a] : 0.0, by_b = b ? r->shear[b] : 0.0;
-            sums[surrogate_pair(a, b) * outputs] += own * r->rates[b] + by_a * first[b]
-                                                    + by_b * first[a] + by_a * by_b * first[0];
+            sums[surrogate_pair(a, b)][k] += own * r->rates[b] + by_a * first[b] + by_b * first[a]
+                                             + by_a * by_b * first[0];
         }
 }
 
 static void surrogate_bend_points(const surrogate_regressor *r, int outputs, const double *z,
-                                  double *sums)
+                                  double (*sums)[SURROGATE_ROW])
 {
     const int d = r->inputs, pairs = d * (d + 1) / 2;
     double lanes[SURROGATE_BENT * SURROGATE_PAIRS][SURROGATE_LANES];
@@ -155,91 +156,90 @@ static void surrogate_bend_points(const surrogate_regressor *r, int outputs, con
             surrogate_add_squares(pairs, weights + k * SURROGATE_LANES, squares, lanes + k * pairs);
     }
     for (k = 0; k < outputs; k++)
-        surrogate_unshear(r, outputs, lanes + k * pairs, sums + k);
+        surrogate_unshear(r, k, lanes + k * pairs, sums);
 }
 
 /* end */
 /* if networks */
 /* Add the square of a row, times a weight for each output. */
-static void surrogate_add_row(int d, int outputs, const double *row, const double *weights,
-                              double *sums)
+static void surrogate_add_row(int d, const double *row, const double *weights,
+                              double (*sums)[SURROGATE_ROW])
 {
+    const volatile int kept = SURROGATE_ROW; /* as in surrogate_add */
+    const int stride = kept;
+    double *sum = sums[0];
     int a, b;
     for (a = 0; a < d; a++)
-        for (b = 0; b <= a; b++)
-            surrogate_add_weighted(outputs, row[a] * row[b], weights,
-                                   sums + surrogate_pair(a, b) * outputs);
+        for (b = 0; b <= a; b++, sum += stride)
+            surrogate_add_weighted(row[a] * row[b], weights, sum);
 }
 
 /* Add the second derivatives of the outer units' tanh; fill what the slopes of each outer unit's
    argument are weighted with in each output. */
 static void surrogate_bend_outer(const surrogate_regressor *r, int outputs, int net,
                                  double (*outer)[SURROGATE_UNITS],
-                                 double (*back)[SURROGATE_UNITS], double *sums)
+                                 double (*back)[SURROGATE_ROW], double (*sums)[SURROGATE_ROW])
 {
-    double row[SURROGATE_ROW], weights[SURROGATE_BENT];
+    double row[SURROGATE_ROW], weights[SURROGATE_ROW];
     int u, j, k;
     for (u = 0; u < r->units; u++) {
         const double t = outer[SURROGATE_VALUE][u], slope = 1.0 - t * t;
         surrogate_weights_of(r, outputs, r->terms + net * r->units + u, weights);
-        for (k = 0; k < outputs; k++)
-            back[k][u] = weights[k] * slope;
+        for (k = 0; k < SURROGATE_ROW; k++)
+            back[u][k] = weights[k] * slope;
         if (!(slope > 0.0))
             continue;
         /* tanh'' = -2 t (1 - t^2), and the rows are slopes: (1 - t^2) times the argument's */
-        for (k = 0; k < outputs; k++)
+        for (k = 0; k < SURROGATE_ROW; k++)
             weights[k] *= -2.0 * t / slope;
         for (j = 0; j < r->inputs; j++)
             row[j] = outer[j][u];
-        surrogate_add_row(r->inputs, outputs, row, weights, sums);
+        surrogate_add_row(r->inputs, row, weights, sums);
     }
 }
 
 /* Second derivatives of networks: through the outer tanh, and back to the inner ones. */
 static void surrogate_bend_networks(const surrogate_regressor *r, int outputs, const double *z,
-                                    double *sums)
+                                    double (*sums)[SURROGATE_ROW])
 {
-    const int d = r->inputs, h = r->units, stride = r->stride;
+    const volatile int kept = SURROGATE_ROW; /* as in surrogate_add */
+    const int d = r->inputs, h = r->units, stride = r->stride, across = kept;
     double inner[SURROGATE_ROW][SURROGATE_UNITS], outer[SURROGATE_ROW][SURROGATE_UNITS];
-    double back[SURROGATE_BENT][SURROGATE_UNITS], row[SURROGATE_ROW], factors[SURROGATE_BENT];
-    int net, u, j, k, v;
-    for (k = 0; k < outputs; k++)
-        for (u = h; u < stride; u++)
-            back[k][u] = 0.0;
+    double back[SURROGATE_UNITS][SURROGATE_ROW], factors[4][SURROGATE_ROW], row[SURROGATE_ROW];
+    const double *hidden[4];
+    int net, u, i, j, k;
     for (net = 0; net < r->nets; net++) {
         surrogate_inner(r, net, z, inner);
         surrogate_outer(r, net, inner, outer);
         surrogate_bend_outer(r, outputs, net, outer, back, sums);
-        for (u = 0; u < h; u++) {
-            const double t = inner[SURROGATE_VALUE][u], bend = -2.0 * t * (1.0 - t * t);
-            const double *hidden = r->hidden + (net * h + u) * stride;
-            for (j = 0; j < d; j++)
-                row[j] = r->inner[(net * d + j) * stride + u];
-            for (k = 0; k < outputs; k++) {
-                double lanes[SURROGATE_LANES] = {0.0}, total = 0.0;
-                for (v = 0; v < stride; v += SURROGATE_LANES)
-                    for (j = 0; j < SURROGATE_LANES; j++)
-                        lanes[j] += hidden[v + j] * back[k][v + j];
-                for (j = 0; j < SURROGATE_LANES; j++)
-                    total += lanes[j];
-                factors[k] = bend * total;
+        for (u = 0; u < h; u += 4) {
+            for (i = 0; i < 4; i++)
+                hidden[i] = r->hidden + (net * h + (u + i < h ? u + i : u)) * stride;
+            surrogate_combine(h, across, back[0], back[0], hidden, factors);
+            for (i = 0; i < 4 && u + i < h; i++) {
+                const double t = inner[SURROGATE_VALUE][u + i];
+                for (j = 0; j < d; j++)
+                    row[j] = r->inner[(net * d + j) * stride + u + i];
+                for (k = 0; k < SURROGATE_ROW; k++)
+                    factors[i][k] *= -2.0 * t * (1.0 - t * t);
+                surrogate_add_row(d, row, factors[i], sums);
             }
-            surrogate_add_row(d, outputs, row, factors, sums);
         }
     }
 }
 
 /* end */
-/* Fill the second derivatives (outputs x inputs x inputs) of the first outputs at x. */
+/* Fill the second derivatives (outputs x inputs x inputs) of the first outputs, at most six, at x. */
 static void surrogate_hessians_of(const surrogate_regressor *r, int outputs, const double *x,
                                   double *hessians)
 {
     const int d = r->inputs;
-    double z[SURROGATE_ROW] = {0.0}, sums[SURROGATE_BENT * SURROGATE_PAIRS];
+    double z[SURROGATE_ROW] = {0.0}, sums[SURROGATE_PAIRS][SURROGATE_ROW];
     int a, b, k;
     surrogate_scale_inputs(r, d, x, z);
-    for (a = 0; a < outputs * SURROGATE_PAIRS; a++)
-        sums[a] = 0.0;
+    for (a = 0; a < SURROGATE_PAIRS; a++)
+        for (k = 0; k < SURROGATE_ROW; k++)
+            sums[a][k] = 0.0;
     surrogate_bend_terms(r, outputs, z, sums);
     /* if points */
     if (r->groups)
@@ -252,7 +252,7 @@ static void surrogate_hessians_of(const surrogate_regressor *r, int outputs, con
         for (a = 0; a < d; a++)
             for (b = 0; b < d; b++) {
                 const int pair = a > b ? surrogate_pair(a, b) : surrogate_pair(b, a);
-                hessians[(k * d + a) * d + b] = sums[pair * outputs + k] * r->y_scale[k]
+                hessians[(k * d + a) * d + b] = sums[pair][k] * r->y_scale[k]
                                                 / (r->x_scale[a] * r->x_scale[b]);
             }
 }

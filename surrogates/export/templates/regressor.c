@@ -91,8 +91,9 @@ static void surrogate_combine(int count, int stride, const double *restrict rows
 static void surrogate_add(const surrogate_regressor *r, int outputs, int first, int count,
                           double (*rows)[SURROGATE_ROW], double *sums)
 {
-    /* not told, so that compilers work on eight numbers of a row, not on one of eight rows */
-    const volatile int stride = SURROGATE_ROW;
+    /* kept from compilers, which otherwise work on one number of eight rows, not on one row */
+    const volatile int kept = SURROGATE_ROW;
+    const int stride = kept;
     double found[4][SURROGATE_ROW];
     const double *weights[4];
     int k, i, j;

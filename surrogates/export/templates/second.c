@@ -20,10 +20,9 @@ static void surrogate_compose(const surrogate_state *s, const surrogate_second *
     int a, b, i, j;
     out->value = value;
     for (i = 0; i < 6; i++) {
-        const double by_last = count == 6 ? slope[5] : 0.0;
-        out->slope[i] = by_last * h->last.slope[i];
+        out->slope[i] = count == 6 ? slope[5] * h->last.slope[i] : 0.0;
         for (j = 0; j < 6; j++)
-            out->bend[i][j] = by_last * h->last.bend[i][j];
+            out->bend[i][j] = count == 6 ? slope[5] * h->last.bend[i][j] : 0.0;
     }
     for (a = 0; a < 5; a++)
         for (i = 0; i < 3; i++)
