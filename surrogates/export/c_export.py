@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.export.c_source import (
+    REGRESSOR_PARTS,
     CFiles,
     array,
     check_prefix,
@@ -57,7 +58,7 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     used = features([regressor])
     source = [
         preamble(prefix, [regressor]),
-        code(prefix, ["regressor"], used),
+        code(prefix, REGRESSOR_PARTS, used),
         tables(prefix, "it", regressor, used),
         body,
     ]

@@ -21,16 +21,19 @@ from foundation.errors import InputError
 from surrogates.families.regressor import Regressor
 
 _TEMPLATES = Path(__file__).with_name("templates")
-#: Parts of the template, in the order of their dependencies.
+#: Parts of the template for a regressor, and all parts, in the order of their dependencies.
+REGRESSOR_PARTS = ("regressor", "points", "networks", "evaluation")
 PARTS = (
-    "regressor", "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
+    *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
     "turned", "second", "energy",
 )  # fmt: skip
 #: Number of points that the template evaluates together.
 LANES = 8
 _SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
 #: Upper bound of the stack of a call without the arrays that grow with the surrogate [bytes].
-_FRAMES = 6000
+_FRAMES = 16000
+#: Pairs of inputs for which the template keeps second derivatives.
+_PAIRS = 28
 
 
 class CFiles(NamedTuple):
@@ -108,7 +111,9 @@ def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
         numbers += (size["NETS"] + 30) * size["UNITS"]
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
-    return -(-(_FRAMES + 8 * numbers) // 1000)
+        numbers += LANES * _PAIRS * size["BENT"] if {"second", "energy"} & set(used) else 0
+    # compilers keep the arrays of functions that one function calls side by side
+    return -(-(_FRAMES + 2 * 8 * numbers) // 1000)
 
 
 def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:

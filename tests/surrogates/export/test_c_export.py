@@ -67,7 +67,7 @@ def whole(tmp_path_factory):
     assert wanted == {"points", "networks"}
     source = [
         c_source.preamble("knee", [regressor]),
-        c_source.code("knee", ("regressor", "line", "hessian", "condyle"), wanted),
+        c_source.code("knee", (*c_source.REGRESSOR_PARTS, "line", "hessian", "condyle"), wanted),
         c_source.tables("knee", "it", regressor, wanted),
         _EXTRA,
     ]
