@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_library import COMPILER, needs_compiler
+from random_knees import FAMILY_PAIRS, poses_about
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import (
@@ -25,7 +26,7 @@ from surrogates.export import fmu
 from surrogates.export.c_export import code
 from surrogates.export.fmu_description import VARIABLES
 from surrogates.formulations.registry import FORMULATIONS
-from tests.surrogates.export.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
+from tests.surrogates.export.test_c_export import KNEES, middle_of
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402
