@@ -225,14 +225,9 @@ class CompartmentSurrogate:
         Raises
         ------
         InputError
-            If the shape is wrong, a number is not finite or the formulation is "energy".
+            If the shape is wrong or a number is not finite.
         """
         points = check_array("poses", poses, (None, 6))
-        if self.code == ENERGY:
-            raise InputError(
-                "formulation: expected one that gives second derivatives, found 'energy', whose "
-                "loads are themselves slopes; take them from casadi() or jax()"
-            )
         filled = np.empty((len(points), 6, 6, 6))
         work = new_work(int(compiled.hessian_workspace(self.arguments)))
         compiled.hessians_of_compartment(points, self.arguments, filled, work)
