@@ -6,6 +6,7 @@ import manufactured
 import numpy as np
 import pytest
 from compartment_twin import carrying
+from in_python import in_python
 from numpy.testing import assert_allclose, assert_array_equal
 from random_knees import HALF_HEIGHT, compartment, poses_about
 
@@ -24,18 +25,15 @@ WIDTH = 0.05
 SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
 
 
+PLAIN = in_python(smoothing)
+
+
 def smooth_positive_part(r, width):
-    return smoothing.positive_part.py_func(r, width)
+    return PLAIN.positive_part(r, width)
 
 
 def smooth_clip(x, width):
-    return smoothing.clipped.py_func(x, 1.0, width)
-
-
-@pytest.fixture(autouse=True)
-def _in_python(monkeypatch):
-    """The two functions call their step in Python, where a compiled part has no way in."""
-    monkeypatch.setattr(smoothing, "_step", getattr(smoothing._step, "py_func", smoothing._step))
+    return PLAIN.clipped(x, 1.0, width)
 
 
 def smoothable(formulation, family, width=WIDTH, seed=0):
