@@ -150,7 +150,7 @@ class CompartmentSurrogate:
 
     @cached_property
     def power_widths(self) -> FloatArray:
-        """Widths (9,) of the smoothing of the loads of `POWER` about zero [units of roots]."""
+        """Widths (9,) of the smoothing of the loads of `POWER` about zero [any unit]."""
         if self.code != POWER:
             return np.zeros(9)
         scales = np.concatenate([part.y_scale for part in self.regressors[1:]])
