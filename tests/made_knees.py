@@ -18,7 +18,7 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 #: Sizes of the outputs: height or root; ratios; area, pressures, centre of pressure.
 _RATIOS = np.array([0.1, 0.1, 5e-3, 2e-3, 4e-3])
 _QUANTITIES = np.array([1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3])
-_HALF_HEIGHT, _LARGEST = 3e-4, 1500.0
+HALF_HEIGHT, LARGEST = 3e-4, 1500.0
 FAMILY_PAIRS = (("kriging", "network"), ("polynomial", "poly_fourier"))
 
 
@@ -48,14 +48,14 @@ def groups(formulation):
     """Sizes, offsets and steepness of the groups of outputs that a formulation learns."""
     beside = [(_RATIOS, 0.5 * _RATIOS, 0.0), (_QUANTITIES, 2.0 * _QUANTITIES, 0.0)]
     if formulation in ("inverted", "energy"):
-        height = ([0.1 * _HALF_HEIGHT], [0.0], 10.0)
+        height = ([0.1 * HALF_HEIGHT], [0.0], 10.0)
         return [height, *beside] if formulation == "inverted" else [height, beside[1]]
     if formulation == "root":
         return [([0.05], [0.5], 12.0), *beside]
     if formulation.endswith("stiffness"):
         return [([0.1], [0.1], 0.0), *beside]
     p = 0.5 if formulation == "power" else 1.0
-    loads = np.array([200.0, _LARGEST, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6]) ** p
+    loads = np.array([200.0, LARGEST, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6]) ** p
     loads = np.append(loads, _QUANTITIES[3:])
     return [(0.4 * loads, loads, 0.5)]
 
@@ -67,7 +67,7 @@ def compartment(formulation, family, seed=0):
     knots = np.linspace(-0.1, 1.1, 5)
     places = rng.normal(size=(5, 5)) * [0.01, 0.03, 2e-3, 1e-3, 1e-3]
     space = SampleSpace(
-        ReferencePath.through(knots, places), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, _LARGEST]
+        ReferencePath.through(knots, places), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, LARGEST]
     )
     learnt = groups(formulation)
     if family == "network":
@@ -80,7 +80,7 @@ def compartment(formulation, family, seed=0):
     coordinates = CondyleCoordinates(
         centre, ReferencePath.through(knots, points), [0.5, 0.0, 0.0, 0.0, 0.0], half, not plain
     )
-    height = [_HALF_HEIGHT * 0.1], [0.0]
+    height = [HALF_HEIGHT * 0.1], [0.0]
     parts = [random_regressor(family, 5, *height, seed) if stiff else no_outputs(5)]
     parts += [random_regressor(family, 6, *g[:2], seed + i, g[2]) for i, g in enumerate(learnt)]
     parts += [no_outputs(6)] * (4 - len(parts))
@@ -89,10 +89,10 @@ def compartment(formulation, family, seed=0):
         formulation,
         space,
         coordinates,
-        0.25 if formulation == "energy" else _LARGEST,
+        0.25 if formulation == "energy" else LARGEST,
         degree,
         0.3 if formulation == "load_stiffness" else 0.0,
-        np.array([_HALF_HEIGHT if stiff else 0.0, _HALF_HEIGHT]),
+        np.array([HALF_HEIGHT if stiff else 0.0, HALF_HEIGHT]),
         tuple(parts),
     )
 
@@ -108,7 +108,7 @@ def poses_about(surrogate, count=200, seed=0):
     poses[:, [1, 2, 3, 5]] += raw[:, 1:]
     poses[:, 4] = 0.0
     over = surrogate.coordinates.variables(surrogate.space.held(poses))[1]
-    poses[:, 4] = _HALF_HEIGHT * rng.uniform(-3.0, 2.4, count) - over
+    poses[:, 4] = HALF_HEIGHT * rng.uniform(-3.0, 2.4, count) - over
     return poses
 
 
@@ -146,10 +146,6 @@ def smoothed(knee, medial=0.005, lateral=0.05):
 
 KNEES = every_knee()
 KNEES |= {f"smooth_{prefix}": smoothed(knee) for prefix, knee in KNEES.items()}
-#: Those with second derivatives.
-TWICE = [
-    prefix for prefix, knee in KNEES.items() if "energy" not in {p.formulation for p in knee.parts}
-]
 
 
 def middle_of(knee):

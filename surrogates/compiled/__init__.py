@@ -42,6 +42,7 @@ from surrogates.compiled.posterior import (  # noqa: E402
     standard_error,
     standard_errors,
 )
+from surrogates.compiled.third_derivatives import evaluate_third  # noqa: E402
 
 __all__ = [
     "Arguments",
@@ -52,6 +53,7 @@ __all__ = [
     "evaluate_all",
     "evaluate_hessian",
     "evaluate_hessians",
+    "evaluate_third",
     "evaluate_value",
     "evaluate_values",
     "find_on_line",

@@ -105,7 +105,7 @@ def _bend_terms(j, outputs, layout, numbers, work):
 
 
 @part
-def _add_squares(work, rows, count, weights, sums, step):
+def add_squares(work, rows, count, weights, sums, step):
     """Add the outer products of `count` rows with themselves, times weights side by side."""
     s0, s1, s2 = load(work, sums), load(work, sums + step), load(work, sums + 2 * step)
     s3, s4 = load(work, sums + 3 * step), load(work, sums + 4 * step)
@@ -154,7 +154,7 @@ def _bend_correlations(outputs, layout, numbers, work):
                 work[weights + (i >> 3), i & 7] = weight
                 diagonal = fma(load(work, surplus + i), weight, diagonal)
             sums = layout[slot.BENDS] + o
-            _add_squares(work, rows, count, weights, sums, step)
+            add_squares(work, rows, count, weights, sums, step)
             store(work, weights, diagonal)
             for j in range(d):
                 work[sums + j * step, j] += work[weights, j]
@@ -201,7 +201,7 @@ def _bend_network(net, outputs, layout, numbers, work):
             )  # fmt: skip
             work[slopes + (v >> 3), v & 7] = weight * slope
             work[bends + (v >> 3), v & 7] = -2.0 * t * weight / slope if slope > 0.0 else 0.0
-        _add_squares(work, outer, count, bends, sums, step)
+        add_squares(work, outer, count, bends, sums, step)
         # Back through the hidden weights: the factor of each inner unit's argument
         for u in range(count):
             back = spread(0.0)
@@ -209,4 +209,4 @@ def _bend_network(net, outputs, layout, numbers, work):
                 back = fma(load(numbers, hidden + b * count + u), load(work, slopes + b), back)
             t = peek(work, LANES * units + u) * peek(work, LANES * (units + blocks) + u)
             work[bends + (u >> 3), u & 7] = -2.0 * t * total(back)
-        _add_squares(work, rows, count, bends, sums, step)
+        add_squares(work, rows, count, bends, sums, step)

@@ -71,13 +71,13 @@ def turned(centre, held, orders, out):
     x, y = c * x - s * y, s * x + c * y
     if orders[0] > 0:
         z = 0.0
-    sign = -1.0 if orders[1] == 1 else 1.0
+    sign = -1.0 if orders[1] % 2.0 == 1.0 else 1.0
     angle = -held[1] + quarter * orders[1]
     c, s = sign * math.cos(angle), sign * math.sin(angle)
     y, z = c * y - s * z, s * y + c * z
     if orders[1] > 0:
         x = 0.0
-    sign = -1.0 if orders[2] == 1 else 1.0
+    sign = -1.0 if orders[2] % 2.0 == 1.0 else 1.0
     angle = -held[2] + quarter * orders[2]
     c, s = sign * math.cos(angle), sign * math.sin(angle)
     x, z = c * x + s * z, -s * x + c * z

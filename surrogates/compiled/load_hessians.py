@@ -21,18 +21,20 @@ from surrogates.compiled.compartments import (
     evaluate_parts,
     find_root,
 )
-from surrogates.compiled.curvature import evaluate_hessians
+from surrogates.compiled.curvature import evaluate_hessian, evaluate_hessians
 from surrogates.compiled.energy import turned
+from surrogates.compiled.energy_hessians import ENERGY_SCRATCH, energy_wrench
 from surrogates.compiled.evaluation import evaluate
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.series import BEND, SERIES, add, apply, chain, multiply, put
 from surrogates.compiled.smoothing import clipped, last_input, positive_part
+from surrogates.compiled.third_derivatives import evaluate_third
 
 #: Rows of the scratch's series: u and the last input; the point; six outputs; the wrench; others.
 _INPUTS, _POINT, _PARTS, _WRENCH, _ROOT, _AXIAL, _OTHER = 0, 6, 9, 15, 21, 22, 23
 _ROWS = 25
 #: Numbers of scratch before the regressors'.
-_SMALL = 6 + 6 + 8 + 36 + 36 + 18 + 12 + 72 + 12 * 36 + 25 + 48
+_SMALL = 633 + 8 + ENERGY_SCRATCH
 HESSIAN_SCRATCH = 8 * ((_ROWS * SERIES + _SMALL) // 8 + 1)
 
 
@@ -139,6 +141,48 @@ def _invert(height, constants, first, second, third, x, out, gradient, bends, se
     for i in range(SERIES):
         root[i] *= 0.5
     root[0] += 0.5
+    return True
+
+
+@part
+def _by_energy(held, height, coordinates, constants, first, x, gradient, bends, series, row, rest,
+               work):  # fmt: skip
+    """Fill the series of the wrench where an energy is learnt; return whether in contact."""
+    inputs, root, width = series[:6], series[_ROOT], constants[6]
+    found, s = find_root(height, constants, x, first, work)
+    if not found:
+        return False
+    x[5], along, turning, third_turn = last_input(s, width)
+    value, slope = rest[0:1], gradient.reshape(72)[:6].reshape(1, 6)
+    bend, third = bends[0], bends.reshape(432)[36:252].reshape(6, 6, 6)
+    evaluate(x, first, value, slope, work)
+    evaluate_hessian(x, first, bend, work)
+    evaluate_third(x, first, third, work)
+    learnt, curve = slope[0, 5], bend[5, 5]
+    fall = learnt
+    if width > 0.0:
+        fall = along * learnt - (1.0 - along) * constants[7]
+    if not fall < 0.0:
+        fall = chord_slope(x, s, height, value[0], first, work)
+    rise = learnt + constants[7]
+    for a in range(6):
+        for b in range(6):
+            third[a, b, 5] *= along
+            third[a, 5, b] *= along
+            third[5, a, b] *= along
+    for a in range(5):
+        bent = bend[a, 5] * turning
+        third[a, 5, 5] += bent
+        third[5, a, 5] += bent
+        third[5, 5, a] += bent
+        bend[5, a] *= along
+        bend[a, 5] *= along
+    third[5, 5, 5] += 3.0 * curve * along * turning + rise * third_turn
+    bend[5, 5] = curve * along * along + rise * turning
+    _series_of_s(s, slope[0], bend, fall, inputs, root, row)
+    inputs[5] = root
+    energy_wrench(held, coordinates, constants, slope[0], bend, third, fall, inputs,
+                  series[_WRENCH : _WRENCH + 6], rest[8:])  # fmt: skip
     return True
 
 
@@ -270,8 +314,8 @@ def compartment_hessian(pose, space, coordinates, constants, reference, first, s
     """Fill the second derivatives (6, 6, 6) of the wrench of one compartment at a pose (6,).
 
     The first axis is the component of the wrench; other arguments are those of
-    `compartments.compartment_loads`. Zero out of contact, and NaN for the formulation `ENERGY`. As
-    in the Jacobian, without smoothing the change of a tangent beyond the samples is left out.
+    `compartments.compartment_loads`. Zero out of contact. As in the Jacobian, without smoothing the
+    change of a tangent beyond the samples is left out.
     """
     series = work[: _ROWS * SERIES].reshape(_ROWS, SERIES)
     small = work[_ROWS * SERIES : HESSIAN_SCRATCH]
@@ -283,13 +327,15 @@ def compartment_hessian(pose, space, coordinates, constants, reference, first, s
     scratch = work[HESSIAN_SCRATCH:]
     hessian[:, :, :] = 0.0
     code, degree = constants[0], constants[2]
-    if code == ENERGY:
-        hessian[:, :, :] = math.nan
-        return
     inside = hold(pose, space, constants[6], x, held, turn, scratch)
     height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
     _fill_variables(held, coordinates, slopes, inputs, height, point, point_slopes, series, rest)
-    if code == INVERTED:
+    if code == ENERGY:
+        found = _by_energy(held, height, coordinates, constants, first, inputs, gradient, bends,
+                           series, row, rest, scratch)  # fmt: skip
+        if not found:
+            return
+    elif code == INVERTED:
         found = _invert(height, constants, first, second, third, inputs, out, gradient, bends,
                         series, row, scratch)  # fmt: skip
         if not found:
@@ -301,7 +347,7 @@ def compartment_hessian(pose, space, coordinates, constants, reference, first, s
     if code == POWER:
         for i in range(6):
             _signed_power(series[_PARTS + i], degree, constants[8 + i], wrench[i])
-    else:
+    elif code != ENERGY:
         _axial(constants, series[_ROOT], series[_AXIAL])
         _fill_wrench(coordinates[5], series)
     if not inside:

@@ -71,8 +71,8 @@ def export_knee(
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. Unless a
-    formulation is "energy", ``<prefix>_hessian(pose, hessian)`` fills `KneeSurrogate.hessian`.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
+    ``<prefix>_hessian(pose, hessian)`` fills `KneeSurrogate.hessian`.
 
     Parameters
     ----------
@@ -94,23 +94,21 @@ def export_knee(
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
     used = features(regressors) | {FORMULATION_FEATURES[c.code] for c in compartments.values()}
-    second = "energy" not in used
-    used |= {"second"} if second else set()
+    used |= {"second"}
     source = [preamble(prefix, regressors), code(prefix, parts_of(used), used)]
     for name, compartment in compartments.items():
         source += _compartment_tables(prefix, name, compartment, used)
     comment = rendered(
         "knee_comment.txt", made_of=_made_of(knee), stack=stack(regressors, used), prefix=prefix,
-        smooth=all(c.smoothing > 0.0 for c in compartments.values()), second=second, casadi=casadi,
+        smooth=all(c.smoothing > 0.0 for c in compartments.values()), casadi=casadi,
         others=() if knee.compartments == COMPARTMENTS else knee.compartments,
     ).rstrip()  # fmt: skip
-    functions = [(comment, *_loads_function(prefix, list(compartments)))]
-    if second:
-        functions.append(_hessian_function(prefix, list(compartments)))
+    names = list(compartments)
+    functions = [(comment, *_loads_function(prefix, names)), _hessian_function(prefix, names)]
     source += [f"{declaration}\n{body}" for _, declaration, body in functions]
     if casadi:
         count = len(compartments)
-        source.append(rendered("casadi.c", prefix=prefix, count=count, second=second))
+        source.append(rendered("casadi.c", prefix=prefix, count=count))
     return CFiles(header(prefix, [function[:2] for function in functions]), "\n".join(source))
 
 
@@ -182,8 +180,7 @@ def _compartment_tables(
     fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
     formulation = FORMULATION_FEATURES[surrogate.code]
     fields.append(f"{prefix}_{formulation}")
-    if "second" in used:
-        fields.append(f"{prefix}_bend_{formulation}")
+    fields.append(f"{prefix}_bend_{formulation}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
 

@@ -25,7 +25,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 REGRESSOR_PARTS = ("regressor", "points", "networks", "evaluation")
 PARTS = (
     *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
-    "turned", "second", "energy",
+    "turned", "second", "third", "energy_second", "energy",
 )  # fmt: skip
 #: Number of points that the template evaluates together.
 LANES = 8
@@ -136,6 +136,8 @@ def parts_of(used: Collection[str]) -> list[str]:
         "series": {"second"},
         "turned": {"second", "energy"},
         "second": {"second"},
+        "third": {"energy"},
+        "energy_second": {"energy"},
         "energy": {"energy"},
     }
     return [part for part in PARTS if needs.get(part, set(used)) & set(used)]

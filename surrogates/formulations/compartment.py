@@ -150,7 +150,7 @@ class CompartmentSurrogate:
 
     @cached_property
     def power_widths(self) -> FloatArray:
-        """Widths of the smoothing of the loads of `POWER` about zero, in the learnt roots (9,)."""
+        """Widths (9,) of the smoothing of the loads of `POWER` about zero [any unit]."""
         if self.code != POWER:
             return np.zeros(9)
         scales = np.concatenate([part.y_scale for part in self.regressors[1:]])
@@ -225,14 +225,9 @@ class CompartmentSurrogate:
         Raises
         ------
         InputError
-            If the shape is wrong, a number is not finite or the formulation is "energy".
+            If the shape is wrong or a number is not finite.
         """
         points = check_array("poses", poses, (None, 6))
-        if self.code == ENERGY:
-            raise InputError(
-                "formulation: expected one that gives second derivatives, found 'energy', whose "
-                "loads are themselves slopes; take them from casadi() or jax()"
-            )
         filled = np.empty((len(points), 6, 6, 6))
         work = new_work(int(compiled.hessian_workspace(self.arguments)))
         compiled.hessians_of_compartment(points, self.arguments, filled, work)

@@ -267,8 +267,6 @@ class CompartmentwiseContact(TrainedContact):
 
         Raises
         ------
-        InputError
-            If a formulation is "energy".
         OutsideDomainError
             If the pose is outside the trained domain and `outside` is "error".
         """

@@ -1,3 +1,4 @@
+/* if inverted root stiffness power */
 /* Fill the second derivatives of the first six outputs of all parts by their inputs. */
 static void surrogate_bend_all(const surrogate_compartment *c, const surrogate_state *s,
                                surrogate_second *h)
@@ -51,6 +52,7 @@ static void surrogate_compose_all(const surrogate_state *s, surrogate_second *h,
         surrogate_compose(s, h, 6, s->out[i], s->gradient + 6 * i, h->bends[i], h->parts + i);
 }
 
+/* end */
 /* if inverted root stiffness */
 /* Fill the series of the wrench from that of the root of the axial load and the ratios over it;
    returns 0 out of contact. */

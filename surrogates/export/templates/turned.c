@@ -1,24 +1,23 @@
-/* Fill a second derivative of R c, by two of flexion, adduction and rotation: each turns its
+/* Fill a derivative of R c, by flexion, adduction and rotation so many times: each turns its
    factor of R by a right angle and takes the rest along the axis away. */
-static void surrogate_turned(const double *centre, const double *held, int first, int second,
+static void surrogate_turned(const double *centre, const double *held, const int *orders,
                              double *out)
 {
     const double quarter = 1.57079632679489661923;
-    const int flexed = (first == 0) + (second == 0), tilted = (first == 1) + (second == 1);
-    const int rotated = (first == 2) + (second == 2);
+    const int flexed = orders[0], tilted = orders[1], rotated = orders[2];
     double x = centre[0], y = centre[1], z = flexed ? 0.0 : centre[2], was, c, s, sign;
     c = cos(held[0] + quarter * flexed);
     s = sin(held[0] + quarter * flexed);
     was = x;
     x = tilted ? 0.0 : c * was - s * y;
     y = s * was + c * y;
-    sign = tilted == 1 ? -1.0 : 1.0;
+    sign = tilted % 2 ? -1.0 : 1.0;
     c = sign * cos(-held[1] + quarter * tilted);
     s = sign * sin(-held[1] + quarter * tilted);
     was = y;
     y = c * was - s * z;
     z = s * was + c * z;
-    sign = rotated == 1 ? -1.0 : 1.0;
+    sign = rotated % 2 ? -1.0 : 1.0;
     c = sign * cos(-held[2] + quarter * rotated);
     s = sign * sin(-held[2] + quarter * rotated);
     out[0] = c * x + s * z;
@@ -44,7 +43,10 @@ static void surrogate_fill_turns(const surrogate_compartment *c, const double *h
     int a, b, k;
     for (a = 0; a < 3; a++)
         for (b = 0; b <= a; b++) {
-            surrogate_turned(c->condyle, held, a, b, bend);
+            int orders[3] = {0, 0, 0};
+            orders[a]++;
+            orders[b]++;
+            surrogate_turned(c->condyle, held, orders, bend);
             for (k = 0; k < 3; k++)
                 turns[k][a][b] = turns[k][b][a] = 0.0;
             for (k = 0; k < 3; k++)

@@ -1,0 +1,332 @@
+"""Smoothed surrogates: what the smoothing changes, and first and second derivatives."""
+
+from dataclasses import replace
+
+import manufactured
+import numpy as np
+import pytest
+from compartment_twin import carrying
+from in_python import in_python
+from numpy.testing import assert_allclose, assert_array_equal
+from made_knees import HALF_HEIGHT, compartment, poses_about
+
+import surrogates
+from foundation.errors import InputError
+from foundation.pose import Pose
+from surrogates.compiled import smoothing
+from surrogates.compiled.knee import knee_wrench
+from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
+from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError
+from surrogates.formulations.registry import FORMULATIONS
+
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
+WIDTH = 0.05
+#: A small change of each coordinate: a radian turns a condyle by its distance from the axis.
+SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
+
+
+PLAIN = in_python(smoothing)
+
+
+def smooth_positive_part(r, width):
+    return PLAIN.positive_part(r, width)
+
+
+def smooth_clip(x, width):
+    return PLAIN.clipped(x, 1.0, width)
+
+
+def smoothable(formulation, family, width=WIDTH, seed=0):
+    """A smoothed compartment; its correlations are those of the case, but Matern 3/2."""
+    model = compartment(formulation, family, seed)
+    kinds = {1: 0, 2: 0} if formulation == "energy" else {2: 1}
+    parts = [
+        replace(r, kinds=np.array([kinds.get(k, k) for k in r.kinds.tolist()]))
+        for r in model.regressors
+    ]
+    return replace(model, regressors=tuple(parts)).smoothed(width)
+
+
+def trained(model, count, seed=0, low=-1.1, high=1.0, within=0.9):
+    """Poses in the box at last inputs (height, depth or root) from `low` to `high`."""
+    rng = np.random.default_rng(seed)
+    centre, half = model.space.centre_and_half
+    raw = centre[:5] + half[:5] * rng.uniform(-within, within, (count, 5))
+    poses = model.space.path.poses(raw[:, 0])
+    poses[:, [1, 2, 3, 5]] += raw[:, 1:]
+    last = rng.uniform(low, high, count)
+    u, over, _ = model.coordinates.variables(poses)
+    level = model.depth[0] + model.depth[1] * last
+    if model.formulation in ("inverted", "energy"):
+        level = model.regressors[1].predict(np.column_stack([u, last]))[:, 0]
+    elif model.formulation.endswith("stiffness"):
+        level = model.regressors[0].predict(u)[:, 0] - level
+    poses[:, 4] += level - over
+    return poses
+
+
+# ---- the two functions
+
+
+@pytest.mark.parametrize("function", [smooth_positive_part, smooth_clip])
+def test_derivatives_of_the_rounded_functions(function):
+    width, h = 0.3, 1e-5
+    for x in np.linspace(-1.8, 1.8, 721):
+        values = np.array(function(x, width))
+        if min(abs(abs(x) - edge) for edge in (width, 1.0, 1.0 + 2 * width)) > 2 * h:
+            rise = np.array(function(x + h, width)) - np.array(function(x - h, width))
+            assert_allclose(rise[:3] / (2 * h), values[1:], atol=2e-8)
+        # C3: values of both sides meet at every edge
+        near = np.array(function(x + 1e-9, width))
+        assert_allclose(near, values, atol=3e-6)
+
+
+def test_rounded_functions_keep_to_the_sharp_ones():
+    for x in np.linspace(-2.0, 2.0, 801):
+        value = smooth_positive_part(x, 0.3)[0]
+        assert max(x, 0.0) <= value <= max(x, 0.0) + 0.15625 * 0.3 + 1e-15
+        assert (value == max(x, 0.0)) == (abs(x) >= 0.3 or value == 0.0)
+        held = smooth_clip(x, 0.3)[0]
+        assert abs(held) <= min(abs(x), 1.3) + 1e-15
+        assert (held == x) == (abs(x) <= 1.0)
+        assert smooth_positive_part(x, 0.0)[0] == max(x, 0.0)
+        assert smooth_clip(x, 0.0)[0] == min(max(x, -1.0), 1.0)
+    assert smooth_positive_part(0.0, 0.3)[0] == pytest.approx(0.15625 * 0.3)
+
+
+# ---- what smoothing changes
+
+
+@pytest.mark.parametrize("formulation", ["inverted", "energy", "root", "touch_stiffness"])
+def test_nothing_changes_inside_at_higher_loads(formulation):
+    sharp = smoothable(formulation, "polynomial", 0.0)
+    smooth = sharp.smoothed(WIDTH)
+    high = trained(sharp, 100, low=0.2 if formulation != "root" else -1.0, high=0.9)
+    if formulation == "root":
+        high = high[sharp.evaluate_batch(high)[0][:, 1] > 0.02 * sharp.largest]
+    assert len(high) > 30
+    for old, new in zip(sharp.evaluate_batch(high), smooth.evaluate_batch(high), strict=True):
+        # the search for the height begins elsewhere, and ends within rounding
+        rounding = 1e-9 if formulation in ("inverted", "energy") else 0.0
+        assert_allclose(new, old, rtol=rounding, atol=1e-9 * rounding)
+    low = trained(sharp, 100, high=1.0 if formulation == "root" else -0.9)
+    assert not np.array_equal(sharp.evaluate_batch(low)[1], smooth.evaluate_batch(low)[1])
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_recommended_width_changes_no_load_by_more_than_a_thousandth(formulation):
+    sharp = smoothable(formulation, "kriging", 0.0)
+    poses = trained(sharp, 4000, 3)
+    loads = sharp.evaluate_batch(poses)[0][:, :9]
+    change = sharp.smoothed().evaluate_batch(poses)[0][:, :9] - loads
+    share = np.abs(change).max(axis=0) / np.abs(loads).max(axis=0)
+    assert share.max() <= 1e-3
+    assert (share.max() > 0.0) == (formulation not in ("direct", "load_stiffness"))
+
+
+def test_the_change_of_the_axial_load_falls_with_the_square_of_the_width():
+    sharp = smoothable("inverted", "polynomial", 0.0)
+    start = trained(sharp, 1)[0]
+    poses = np.array(
+        [carrying(sharp, start, sharp.largest * r**2) for r in np.linspace(0, 0.2, 81)]
+    )
+    loads = sharp.evaluate_batch(poses)[0][:, 1]
+    changes = [
+        np.abs(sharp.smoothed(w).evaluate_batch(poses)[0][:, 1] - loads).max()
+        for w in (0.1, 0.05, 0.025)
+    ]
+    assert_allclose(np.divide(changes[:-1], changes[1:]), 4.0, rtol=0.1)
+
+
+def test_no_width_is_the_surrogate_itself():
+    model = smoothable("inverted", "kriging", 0.0)
+    poses = poses_about(model)
+    for old, new in zip(
+        model.evaluate_batch(poses), model.smoothed(0.1).smoothed(0.0).evaluate_batch(poses),
+        strict=True,
+    ):  # fmt: skip
+        assert_array_equal(new, old)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_centre_of_pressure_is_finite_out_of_contact(formulation):
+    model = smoothable(formulation, "polynomial")
+    loads = model.evaluate_batch(poses_about(model))[0]
+    assert np.isfinite(loads).all()
+    if formulation not in manufactured.PLAIN:
+        assert (loads[:, :9] == 0.0).all(axis=1).any()
+
+
+# ---- derivatives
+
+
+def central(function, poses, steps):
+    """Differences of fourth order of a function of poses (N, 6) along each coordinate, last."""
+    columns = []
+    for k, step in enumerate(steps):
+        d = step * np.eye(6)[k]
+        f = [function(poses + m * d) for m in (-2, -1, 1, 2)]
+        columns.append((f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def off(found, expected, loads, order):
+    """Largest difference of derivatives over the peak loads, for changes by `SIZES`."""
+    peak = np.abs(loads[:, :6]).max(axis=0).reshape(-1, *[1] * order)
+    scale = SIZES if order == 1 else SIZES[:, None] * SIZES
+    return np.abs((found - expected) * scale / peak).max()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("width", [0.005, 0.05])
+def test_jacobian_is_the_derivative_of_the_loads(formulation, family, width):
+    model = smoothable(formulation, family, width)
+    poses = poses_about(model, 60)
+    loads, jacobian, _ = model.evaluate_batch(poses)
+    wanted = central(lambda p: model.evaluate_batch(p)[0][:, :6], poses, 1e-4 * SIZES)
+    tolerance = 1e-6 if width < 0.01 else 1e-8
+    assert off(jacobian, wanted, loads, 1) < tolerance
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_hessian_is_the_derivative_of_the_jacobian(formulation, family):
+    model = smoothable(formulation, family)
+    check_hessians(model, poses_about(model, 60))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_hessians_at_a_thousand_poses(formulation, family, seed):
+    model = smoothable(formulation, family, seed=seed)
+    check_hessians(model, poses_about(model, 1000, seed))
+
+
+def check_hessians(model, poses):
+    loads = model.evaluate_batch(poses)[0]
+    found = model.hessians(poses)
+    wanted = central(lambda p: model.evaluate_batch(p)[1], poses, 2e-5 * SIZES)
+    assert off(found, wanted, loads, 2) < 3e-7
+    assert_allclose(found, np.swapaxes(found, 2, 3), rtol=1e-9, atol=1e-9 * np.abs(found).max())
+    assert (np.abs(found).max(axis=(1, 2, 3)) > 0.0).sum() > 0.3 * len(poses)
+
+
+@pytest.mark.parametrize("formulation", ["inverted", "energy", "root", "load_stiffness", "power"])
+def test_hessian_without_smoothing_inside_the_box(formulation):
+    model = smoothable(formulation, "polynomial", 0.0)
+    poses = trained(model, 100, low=-0.9, high=0.95)
+    loads = model.evaluate_batch(poses)[0]
+    inside = loads[:, 1] > 5e-3 * loads[:, 1].max()
+    assert inside.sum() > 25
+    wanted = central(lambda p: model.evaluate_batch(p)[1], poses[inside], 2e-5 * SIZES)
+    assert off(model.hessians(poses[inside]), wanted, loads[inside], 2) < 3e-7
+
+
+# ---- continuity
+
+
+def lines(model, count, seed):
+    """Poses at first contact and directions (N, 6) through it, mostly along the height."""
+    rng = np.random.default_rng(seed)
+    poses = trained(model, count, seed, 0.0, 0.1)
+    touch = np.array([carrying(model, pose, 1e-6 * model.largest) for pose in poses])
+    directions = 0.02 * rng.uniform(-1.0, 1.0, (count, 6)) * SIZES / SIZES[4]
+    directions[:, 4] = np.where(rng.random(count) < 0.5, 1.0, -1.0)
+    return touch, directions
+
+
+def largest_jump(model, touch, direction, step):
+    """Largest change of the second derivatives from one step [m] of a line to the next."""
+    along = np.arange(-4e-6, 4e-6, step)[:, None]
+    bends = model.hessians(touch + along * direction)[:, 1]
+    bends = np.einsum("i,nij,j->n", direction, bends, direction)
+    return np.abs(np.diff(bends)).max(), np.abs(bends).max()
+
+
+@pytest.mark.parametrize("formulation", ["inverted", "root", "touch_stiffness"])
+def test_second_derivatives_pass_first_contact_without_a_jump(formulation):
+    check_lines(formulation, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", ["inverted", "root", "touch_stiffness"])
+def test_a_hundred_lines_pass_first_contact_without_a_jump(formulation):
+    check_lines(formulation, 100)
+
+
+def check_lines(formulation, count):
+    """The change from step to step falls with the step; a jump, of F ~ root^2, would stay."""
+    model = replace(smoothable(formulation, "polynomial", 0.0), degree=2.0)
+    smooth = model.smoothed()
+    touch, directions = lines(model, count, 7)
+    assert len(touch) == count
+    for pose, direction in zip(touch, directions, strict=True):
+        jumps = [largest_jump(smooth, pose, direction, step)[0] for step in (1e-9, 1e-8, 1e-7)]
+        assert 8.0 < jumps[1] / jumps[0] < 11.0
+        assert 5.0 < jumps[2] / jumps[1] < 11.0
+        # without smoothing the jump stays
+        sharp = [largest_jump(model, pose, direction, step)[0] for step in (1e-9, 1e-8)]
+        assert 0.9 < sharp[1] / sharp[0] < 1.1
+        assert jumps[0] < 0.01 * sharp[0]
+
+
+# ---- whole knees, files and refusals
+
+
+def test_knee_sums_up_its_compartments_and_keeps_its_kind(tmp_path):
+    parts = [smoothable("inverted", family, 0.0) for family in ("kriging", "network")]
+    knee = KneeSurrogate(*parts, header={"name": "made"})
+    smooth = knee.smoothed()
+    assert isinstance(smooth, KneeSurrogate)
+    assert smooth.header == knee.header
+    pose = Pose.from_array(poses_about(parts[0], 40)[20])
+    assert_array_equal(smooth.hessian(pose)[1], smooth.lateral.hessians([pose.array])[0])
+    assert {part.smoothing for part in smooth.parts} == {RECOMMENDED_SMOOTHING}
+    surrogates.save(smooth, tmp_path / "smooth.npz")
+    read = surrogates.load(tmp_path / "smooth.npz")
+    assert_array_equal(read.hessian(pose), smooth.hessian(pose))
+    assert read.medial.smoothing == RECOMMENDED_SMOOTHING
+
+
+def test_wrench_without_jacobian_is_smooth_too():
+    knee = KneeSurrogate(*(smoothable("inverted", family) for family in ("polynomial", "network")))
+    for pose in poses_about(knee.medial, 100):
+        loads, x = np.zeros((2, 12)), np.zeros((2, 7))
+        knee_wrench(pose, *knee.arguments, loads, x, np.empty(knee.workspace))
+        assert_allclose(loads[:, :6], knee.fill(pose[None])[0][0, :, :6], rtol=1e-12, atol=1e-9)
+
+
+def test_leaving_the_domain_with_errors_stops_a_hessian():
+    model = smoothable("inverted", "polynomial")
+    knee = KneeSurrogate(model, model, outside="error")
+    far = Pose.from_array(model.space.path.poses([0.5])[0] + [3.0, 0, 0, 0, 0, 0])
+    with pytest.raises(OutsideDomainError, match="flexion"):
+        knee.hessian(far)
+
+
+@pytest.mark.parametrize("width", [-0.1, 0.3, np.nan])
+def test_width_out_of_range(width):
+    with pytest.raises(InputError, match=r"^smoothing width: expected"):
+        compartment("inverted", "polynomial").smoothed(width)
+
+
+@pytest.mark.parametrize(("formulation", "kind"), [("inverted", 2), ("energy", 1)])
+def test_rough_correlations_are_refused(formulation, kind):
+    model = smoothable(formulation, "kriging", 0.0)
+    kinds = np.array([0, 0, kind, 0, 0, 0])
+    parts = (model.regressors[0], replace(model.regressors[1], kinds=kinds), *model.regressors[2:])
+    with pytest.raises(InputError, match=r"smoothing: .* found 'matern.2'; train with"):
+        replace(model, regressors=parts).smoothed()
+
+
+def test_heights_below_the_path_by_the_fall():
+    """Beyond the largest load the height falls at a constant rate: F grows as the depth squared."""
+    model = smoothable("inverted", "polynomial")
+    pose = trained(model, 1, low=1.0)[0] - HALF_HEIGHT * np.eye(6)[4]
+    deeper = pose - HALF_HEIGHT * np.eye(6)[4]
+    roots = np.sqrt(model.evaluate_batch([pose, deeper])[0][:, 1] / model.largest)
+    # s = 2 root - 1 falls by one for `fall`
+    assert roots[1] - roots[0] == pytest.approx(0.5 * HALF_HEIGHT / model.fall, rel=1e-9)
