@@ -62,7 +62,7 @@ static void surrogate_third_turns(const surrogate_compartment *c, const double *
                              / (k < 5 ? c->half[k] : 1.0);
 }
 
-/* Replace a tensor by itself along the slopes of u and s in all three places. */
+/* Turn a tensor by u and s into one by the pose, with the slopes of u and s. */
 static void surrogate_contract(const surrogate_state *s, const double *slope,
                                double (*tensor)[6][6])
 {
