@@ -15,11 +15,11 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def compile_c(folder, **files):
+def compile_c(folder, *options, **files):
     """A library of several exports, each under the prefix it was made for."""
     sources = [text.write(folder, prefix)[1] for prefix, text in files.items()]
     library = folder / "library.so"
-    command = [COMPILER, *STRICT, "-shared", "-fPIC", "-o", library, *sources, "-lm"]
+    command = [COMPILER, *STRICT, *options, "-shared", "-fPIC", "-o", library, *sources, "-lm"]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(library))
 

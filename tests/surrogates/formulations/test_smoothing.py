@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from compartment_twin import carrying
 from in_python import in_python
-from numpy.testing import assert_allclose, assert_array_equal
 from made_knees import HALF_HEIGHT, compartment, poses_about
+from numpy.testing import assert_allclose, assert_array_equal
 
 import surrogates
 from foundation.errors import InputError
