@@ -150,7 +150,7 @@ class CompartmentSurrogate:
 
     @cached_property
     def power_widths(self) -> FloatArray:
-        """Widths of the smoothing of the loads of `POWER` about zero, in the learnt roots (9,)."""
+        """Widths (9,) [any unit] of the smoothing of the learnt loads, or roots, of `POWER`."""
         if self.code != POWER:
             return np.zeros(9)
         scales = np.concatenate([part.y_scale for part in self.regressors[1:]])
