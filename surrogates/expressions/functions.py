@@ -69,18 +69,26 @@ class Functions(Protocol):
         """Return the value of x, without derivatives."""
         ...
 
+    def detached(self, x: Expression) -> Expression:
+        """Return x for use in `iterated`, whose result must be `fixed`."""
+        ...
+
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
+    ) -> Expression:
+        """Return what becomes of a number x when a function is applied `count` times."""
+        ...
+
     def gradient(
         self, function: Callable[..., Expression], at: Expression, *beside: Expression
     ) -> Expression:
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         ...
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor.
-
-        `table[j][e]` is the polynomial of degree e of input j, `regressor.exponents` (T, d) are the
-        degrees.
-        """
+    def products(
+        self, table: Sequence[Expression], exponents: NDArray[np.int64]
+    ) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
         ...
 
 

@@ -28,6 +28,8 @@ STEPS = 5
 _SAMPLES, _SEED = 2000, 0
 #: Largest root at which a step may end; the next step is exact there, as the height is a line.
 _FAR = 1e6
+#: Least fall with s that a step divides by, over the mean fall.
+_LEAST_SLOPE = -1e-3
 
 
 class Root(NamedTuple):
@@ -102,14 +104,14 @@ def height_root(
 ) -> Root:
     """Return the root s of height(u, s) = y of a condyle at u (5,) [1] and y [m]."""
     w = data.width
-    line = height.line(condyle.u)
+    line, approach = height.line(condyle.u), height.line(f.detached(condyle.u))
     low = -1.0 - 2.0 * w
     touch = line.at(low)[0]
     first = line.at(-1.0)[0] if w > 0.0 else touch
     touches = condyle.height < touch
     target = f.where(touches, condyle.height, touch)
     if w > 0.0:
-        s = _refined(f, data, line, start.at(f, condyle.u, target), target, low)
+        s = _refined(f, data, line, approach, start.at(f, condyle.u, target), target, low)
         _, along, _ = clip_above(f, s, w)
         fall = line.at(clip_above(f, s, w)[0])[1]
         fall = along * fall - (1.0 - along) * data.fall
@@ -117,7 +119,7 @@ def height_root(
     end, slope = line.at(1.0)
     inside = condyle.height > end
     s = _refined(
-        f, data, line, start.at(f, condyle.u, target), f.where(inside, target, end), low, 1.0
+        f, data, line, approach, start.at(f, condyle.u, target), f.where(inside, target, end), low, 1.0
     )
     chord = 0.5 * (end - touch)
     # Beyond the largest load on the tangent, whose change with the pose is left out.
@@ -131,18 +133,23 @@ def _refined(
     f: Functions,
     data: CompartmentData,
     line: Line,
+    approach: Line,
     start: Expression,
     target: Expression,
     low: float,
     high: float = _FAR,
 ) -> Expression:
-    s = f.minimum(f.maximum(start, low), 1.0)
-    for _ in range(STEPS):
-        value, slope = _level(f, data, line, s)
-        nearer = s - (value - target) / f.minimum(slope, -1e-3 * data.fall)
-        s = f.fixed(f.minimum(f.maximum(nearer, low), high))
+    goal = f.detached(target)
+
+    def nearer(s: Expression) -> Expression:
+        value, slope = _level(f, data, approach, s)
+        step = (value - goal) / f.minimum(slope, _LEAST_SLOPE * data.fall)
+        return f.minimum(f.maximum(s - step, low), high)
+
+    s = f.minimum(f.maximum(f.detached(start), low), 1.0)
+    s = f.fixed(f.iterated(nearer, s, STEPS))
     value, slope, bend = _level(f, data, line, s, bend=True)
-    slope = f.minimum(slope, -1e-3 * data.fall)
+    slope = f.minimum(slope, _LEAST_SLOPE * data.fall)
     miss = (value - target) / slope
     return s - miss - 0.5 * miss * miss * bend / slope
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -111,28 +112,38 @@ class CasadiFunctions:
         slope = ca.gradient(function(*symbols), symbols[0])
         return ca.Function("gradient", symbols, [slope]).call([at, *beside], True, False)[0]
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor."""
-        found: dict[tuple[int, ...], Expression] = {}
-        for row in regressor.exponents:
-            self._product(tuple(whole_numbers(row)), table, found)
-        return self.casadi.vertcat(*(found[tuple(whole_numbers(r))] for r in regressor.exponents))
+    def detached(self, x: Expression) -> Expression:
+        """Return x for use in `iterated`, whose result must be `fixed`."""
+        return x
 
-    def _product(
-        self,
-        degrees: tuple[int, ...],
-        table: Sequence[Sequence[Expression]],
-        found: dict[tuple[int, ...], Expression],
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
     ) -> Expression:
-        """Return one product, which is a product of fewer inputs times one more polynomial."""
-        if degrees not in found:
-            used = np.flatnonzero(degrees)
-            if not used.size:
-                found[degrees] = 1.0
-            else:
-                last = int(used[-1])
-                parent = (*degrees[:last], 0, *degrees[last + 1 :])
-                before = self._product(parent, table, found)
-                entry = table[last][degrees[last]]
-                found[degrees] = entry if used.size == 1 else before * entry
-        return found[degrees]
+        """Return what becomes of a number x when a function is applied `count` times."""
+        for _ in range(count):
+            x = function(x)
+        return x
+
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d).
+
+        Each is a product of fewer inputs times one more entry.
+        """
+        found: dict[tuple[int, ...], Expression] = {}
+        rows = [tuple(whole_numbers(row)) for row in exponents]
+        return self.casadi.vertcat(*(_product(row, table, found) for row in rows))
+
+
+def _product(
+    degrees: tuple[int, ...], table: Sequence[Expression], found: dict[tuple[int, ...], Expression]
+) -> Expression:
+    if degrees not in found:
+        used = np.flatnonzero(degrees)
+        if not used.size:
+            return 1.0
+        last = int(used[-1])
+        entry = table[degrees[last]][last]
+        if used.size > 1:
+            entry = _product((*degrees[:last], *[0] * (len(degrees) - last)), table, found) * entry
+        found[degrees] = entry
+    return found[degrees]

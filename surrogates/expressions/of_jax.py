@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -60,15 +61,26 @@ class JaxFunctions:
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         return self.jax.grad(function)(at, *beside)
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor."""
-        found = None
-        for entries, degrees in zip(table, np.transpose(regressor.exponents), strict=True):
-            if not degrees.any():
-                continue
-            column = self.numpy.stack([e + self.numpy.zeros((), self.kind) for e in entries])
-            picked = column[degrees]
-            found = picked if found is None else found * picked
-        if found is None:
-            return self.numpy.ones(len(regressor.exponents), self.kind)
+    def detached(self, x: Expression) -> Expression:
+        """Return x without derivatives, for use in `iterated`."""
+        return self.jax.lax.stop_gradient(x)
+
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
+    ) -> Expression:
+        """Return what becomes of a number x when a function is applied `count` times."""
+        return self.jax.lax.fori_loop(0, count, lambda _, s: function(s), x)
+
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
+        inputs = exponents.shape[1]
+        flat = self.numpy.concatenate(table)
+        places = exponents * inputs + np.arange(inputs)
+        used = [j for j in range(inputs) if exponents[:, j].any()]
+        if not used:
+            return self.numpy.ones(len(exponents), self.kind)
+        picked = flat.at[places[:, used]].get(mode="promise_in_bounds")
+        found = picked[:, 0]
+        for j in range(1, len(used)):
+            found = found * picked[:, j]
         return found
