@@ -7,7 +7,6 @@ from typing import Any
 
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.learners import Learner
 from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_casadi import CasadiFunctions
 
@@ -39,7 +38,7 @@ def casadi_knee(parts: Sequence[CompartmentData], dissipation: float | None = No
     loads, domain = [], []
     for data in parts:
         found = Compartment(f, data).loads(pose)
-        domain.append(criteria(f, data, Learner(f, data.domain.regressor), found))
+        domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
         own = found.loads
         if dissipation is not None:
             own = dissipated(f, data, own, pose, rate, dissipation)

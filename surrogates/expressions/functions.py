@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
+from surrogates.compiled.regressor_data import RegressorData
 
 #: A number, vector or matrix of a namespace: an expression of CasADi or an array of JAX.
 Expression = Any
@@ -69,14 +70,28 @@ class Functions(Protocol):
         """Return the value of x, without derivatives."""
         ...
 
-    def detached(self, x: Expression) -> Expression:
-        """Return x for use in `iterated`, whose result must be `fixed`."""
-        ...
-
     def iterated(
         self, function: Callable[[Expression], Expression], x: Expression, count: int
     ) -> Expression:
         """Return what becomes of a number x when a function is applied `count` times."""
+        ...
+
+    def learner(self, data: RegressorData) -> Any:
+        """Return the expressions of a regressor, a `learners.Learner`."""
+        ...
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the number s that inputs imply, with the derivatives of the implicit function.
+
+        `find(*inputs)` is the number without derivatives, `refine(s, *inputs)` one with first and
+        second derivatives, `slopes(s, *inputs)` are the derivatives by each of the inputs.
+        """
         ...
 
     def gradient(

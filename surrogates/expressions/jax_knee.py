@@ -7,7 +7,6 @@ from typing import Any
 
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.learners import Learner
 from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
@@ -43,7 +42,7 @@ def jax_knee(
         loads, domain = [], []
         for data in parts:
             found = Compartment(f, data).loads(pose)
-            domain.append(criteria(f, data, Learner(f, data.domain.regressor), found))
+            domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
             own = found.loads
             if dissipation is not None:
                 own = dissipated(f, data, own, pose, np.asarray(rate), dissipation)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression, whole_numbers
+from surrogates.expressions.learners import Learner
 
 #: Numbers are split at multiples of these to drop their derivatives without loss of digits.
 _COARSE, _FINE = 2.0**40, 2.0**95
@@ -112,9 +114,19 @@ class CasadiFunctions:
         slope = ca.gradient(function(*symbols), symbols[0])
         return ca.Function("gradient", symbols, [slope]).call([at, *beside], True, False)[0]
 
-    def detached(self, x: Expression) -> Expression:
-        """Return x for use in `iterated`, whose result must be `fixed`."""
-        return x
+    def learner(self, data: RegressorData) -> Learner:
+        """Return the expressions of a regressor."""
+        return Learner(self, data)
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the number s that inputs imply, with the derivatives of the implicit function."""
+        return refine(self.fixed(find(*inputs)), *inputs)
 
     def iterated(
         self, function: Callable[[Expression], Expression], x: Expression, count: int

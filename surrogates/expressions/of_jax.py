@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
+from surrogates.expressions.jax_learner import JaxLearner
 
 
 def jax() -> Any:
@@ -61,9 +63,28 @@ class JaxFunctions:
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         return self.jax.grad(function)(at, *beside)
 
-    def detached(self, x: Expression) -> Expression:
-        """Return x without derivatives, for use in `iterated`."""
-        return self.jax.lax.stop_gradient(x)
+    def learner(self, data: RegressorData) -> JaxLearner:
+        """Return the expressions of a regressor."""
+        return JaxLearner(self, data)
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the number s that inputs imply, with the derivatives of the implicit function."""
+        root = self.jax.custom_jvp(find)
+
+        @root.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            s = root(*primals)
+            found = slopes(s, *primals)
+            changes = (self.numpy.sum(a * b) for a, b in zip(found, tangents, strict=True))
+            return s, sum(changes)
+
+        return root(*inputs)
 
     def iterated(
         self, function: Callable[[Expression], Expression], x: Expression, count: int
