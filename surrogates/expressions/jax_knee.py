@@ -11,6 +11,29 @@ from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
 
+#: Poses of a batch; larger ones leave the cache of a processor.
+BATCH = 128
+
+
+def in_batches(function: Callable[..., Any], size: int = BATCH) -> Callable[..., Any]:
+    """Return a function of JAX over many rows, a batch at a time, in bounded memory.
+
+    Parameters
+    ----------
+    function : callable
+        Pure function of arrays (n,), such as `jax_knee` or its derivative.
+    size : int
+        Rows of a batch.
+
+    Returns
+    -------
+    callable
+        The same function of arrays (N, n).
+    """
+    lax = jax().lax
+    return lambda *rows: lax.map(lambda own: function(*own), rows, batch_size=size)
+
+
 def jax_knee(
     parts: Sequence[CompartmentData], dissipation: float | None = None
 ) -> Callable[..., tuple[Any, Any]]:

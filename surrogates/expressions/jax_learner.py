@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
@@ -32,12 +33,12 @@ class JaxLearner(Learner):
         def _(primals: Any, tangents: Any) -> Any:
             found, jacobian, hessian = self._jet(primals[0], 2)
             (change,) = tangents
-            return (found, jacobian), (jacobian @ change, hessian @ change)
+            return (found, jacobian), (_times(jacobian, change), _times(hessian, change))
 
         @value.defjvp
         def _(primals: Any, tangents: Any) -> Any:
             found, jacobian = first(primals[0])
-            return found, jacobian @ tangents[0]
+            return found, _times(jacobian, tangents[0])
 
         self._value, self._first = value, first
 
@@ -58,13 +59,10 @@ class JaxLearner(Learner):
         return self._first(x)[1][0]
 
     @cached_property
-    def _full(self) -> np.ndarray:
-        """Matrix (d d, pairs) from the derivatives by pairs of inputs to the symmetric matrix."""
-        d, chosen = self.inputs, pairs(self.inputs)
-        full = np.zeros((d, d, len(chosen)))
-        for p, (i, j) in enumerate(chosen):
-            full[i, j, p] = full[j, i, p] = 1.0
-        return full.reshape(d * d, -1)
+    def _places(self) -> NDArray[np.int64]:
+        """Place in `pairs` of each entry (d d,) of a symmetric matrix."""
+        d, places = self.inputs, {pair: p for p, pair in enumerate(pairs(self.inputs))}
+        return np.array([places[min(i, j), max(i, j)] for i in range(d) for j in range(d)])
 
     def _jet(self, x: Expression, order: int) -> tuple[Expression, ...]:
         """Return outputs (k,), Jacobian (k, d) and Hessian (k, d, d) up to an order."""
@@ -101,5 +99,10 @@ class JaxLearner(Learner):
         if len(jet) > 1:
             found.append(sums[1 : d + 1].T)
         if len(jet) > d + 1:
-            found.append((f.constant(self._full) @ sums[d + 1 :]).T.reshape(-1, d, d))
+            found.append(sums[d + 1 :].T[:, self._places].reshape(-1, d, d))
         return found
+
+
+def _times(matrices: Expression, vector: Expression) -> Expression:
+    """Return matrices (..., d) times a vector (d,); a product of batches of matrices is slow."""
+    return (matrices * vector).sum(axis=-1)
