@@ -34,7 +34,7 @@ def casadi_knee(parts: Sequence[CompartmentData], dissipation: float | None = No
     """
     f = CasadiFunctions()
     ca = f.casadi
-    pose, rate = ca.SX.sym("pose", 6), ca.SX.sym("rate", 6)
+    pose, rate = f.kind.sym("pose", 6), f.kind.sym("rate", 6)
     loads, domain = [], []
     for data in parts:
         found = Compartment(f, data).loads(pose)
