@@ -100,9 +100,7 @@ class Functions(Protocol):
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         ...
 
-    def products(
-        self, table: Sequence[Expression], exponents: NDArray[np.int64]
-    ) -> Expression:
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
         """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
         ...
 
@@ -131,9 +129,7 @@ def clip(f: Functions, x: Expression, most: float, width: float) -> Expression:
     return above_clip(f, above_clip(f, x, most, width, -1.0), most, width, 1.0)
 
 
-def above_clip(
-    f: Functions, x: Expression, most: float, width: float, sign: float
-) -> Expression:
+def above_clip(f: Functions, x: Expression, most: float, width: float, sign: float) -> Expression:
     """Return the clip of x on one side, sign (1 or -1) times above `most` [any unit]."""
     t = _beyond(f, sign * x, most, width)
     held = sign * (most + 2.0 * width * (t - step(t)))

@@ -1,7 +1,7 @@
 """Where the learnt height reaches a given height, with exact first and second derivatives.
 
-The root s of h(u, s) = y is sought from a start that a quadratic of u and y gives, by a fixed number
-of Newton steps without derivatives. A last step of third order (Chebyshev's),
+The root s of h(u, s) = y is sought from a start that a quadratic of u and y gives, by a fixed
+number of Newton steps without derivatives. A last step of third order (Chebyshev's),
 
     s = s0 - e / h' - e^2 h'' / (2 h'^3),  e = h(u, s0) - y,
 
@@ -23,11 +23,12 @@ from surrogates.expressions.functions import Expression, Functions, clip_above
 from surrogates.expressions.geometry import Condyle
 from surrogates.expressions.learners import Learner, Line
 
-#: Newton steps before the last one, of polynomials and of other regressors. At 2,000 poses in, at the
-#: edge of and around the box, from out of contact to beyond the largest load, the largest residual
-#: is then 2e-16 of the range of heights for the made families and networks (2e-8 after 2 steps,
-#: 8e-16 after 3), 1e-16 for a polynomial of degree 3 whose inputs lie up to five half widths
-#: outside (4e-9 after 5), and 2e-12, the rounding of its sums, for Kriging with weights of 3e4.
+#: Newton steps before the last one, of polynomials and of other regressors. At 2,000 poses in, at
+#: the edge of and around the box, from out of contact to beyond the largest load, the largest
+#: residual is then 2e-16 of the range of heights for the made families and for networks (2e-8 after
+#: 2 steps, 8e-16 after 3), 1e-16 for a polynomial of degree 3 whose inputs lie far outside (4e-9
+#: after 5), and 2e-12, the rounding of its sums, for Kriging with weights of 3e4. Where the height
+#: rises with s, as polynomials of degree 5 can outside the samples, there may be no root to find.
 POLYNOMIAL_STEPS, STEPS = 8, 4
 _SAMPLES, _SEED = 2000, 0
 #: Largest root at which a step but the last may end: the height is a line there.
@@ -84,7 +85,8 @@ class Start:
         v = np.column_stack([x[:, :5], (height - middle) / half])
         rows, columns = np.triu_indices(6)
         features = np.column_stack([np.ones(len(v)), v, v[:, rows] * v[:, columns]])
-        return cls(np.linalg.lstsq(features, s, rcond=None)[0], middle, half)
+        weights = np.linalg.lstsq(features, s, rcond=None)[0]
+        return cls(np.asarray(weights, dtype=np.float64), middle, half)
 
     def at(self, f: Functions, u: Expression, height: Expression) -> Expression:
         """Return the start at u (5,) [1] and a height [m]."""

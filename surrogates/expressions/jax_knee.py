@@ -10,7 +10,6 @@ from surrogates.expressions.domain import criteria, dissipated
 from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
-
 #: Poses of a batch; larger ones leave the cache of a processor.
 BATCH = 128
 

@@ -93,7 +93,8 @@ class JaxLearner(Learner):
         return tuple(found)
 
     def _weighted(self, jet: list[Expression], weights: np.ndarray) -> list[Expression]:
-        f, d = self.f, self.inputs
+        f: Any = self.f
+        d = self.inputs
         sums = f.jax.numpy.stack(jet) @ f.constant(weights.T)
         found = [sums[0]]
         if len(jet) > 1:

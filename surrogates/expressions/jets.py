@@ -22,8 +22,8 @@ def pairs(inputs: int) -> list[tuple[int, int]]:
 
 def polynomial_jet(learner: Learner, z: Expression, order: int) -> list[Expression]:
     """Return the jet (T,) of the polynomial terms at scaled inputs z (d,) [1]."""
-    f, data = learner.f, learner.data
-    jnp, d, exponents = f.jax.numpy, learner.inputs, data.exponents
+    f: Any = learner.f
+    jnp, d, exponents = f.jax.numpy, learner.inputs, learner.data.exponents
     degrees = int(exponents.max()) + 1
     tables = _tables(learner, z, degrees - 1)[: order + 1]
     chosen = np.zeros((d, degrees, len(exponents)))
@@ -50,7 +50,7 @@ def polynomial_jet(learner: Learner, z: Expression, order: int) -> list[Expressi
 
 def _tables(learner: Learner, z: Expression, degree: int) -> list[list[Expression]]:
     """Return the polynomials (d,) by degree, their first and their second derivatives."""
-    jnp, wave = learner.f.jax.numpy, learner.data.wave
+    f, wave = learner.f, learner.data.wave
     values = legendre_values(z, degree)
     slopes, bends = [0.0 * z], [0.0 * z]
     for e in range(1, degree + 1):
@@ -58,13 +58,10 @@ def _tables(learner: Learner, z: Expression, degree: int) -> list[list[Expressio
             before = found[e - 2] if e > 1 else 0.0
             found.append(before + (2 * e - 1) * by[e - 1])
     if wave > 0.0:
-        series = fourier(learner.f, z[0], degree, wave)
+        series = fourier(f, z[0], degree, wave)
         for e in range(1, degree + 1):
             turns = wave * ((e + 1) // 2)
-            other = series[e + 1] if e % 2 and e < degree else None
-            if e % 2 and other is None:
-                other = jnp.cos(turns * z[0])
-            slope = turns * other if e % 2 else -turns * series[e - 1]
+            slope = turns * f.cos(turns * z[0]) if e % 2 else -turns * series[e - 1]
             values[e] = values[e].at[0].set(series[e])
             slopes[e] = slopes[e].at[0].set(slope)
             bends[e] = bends[e].at[0].set(-turns * turns * series[e])
@@ -90,9 +87,7 @@ def correlation_jet(learner: Learner, z: Expression, order: int) -> list[Express
         first = [value * slope for slope in slopes]
         found += first
         if order > 1:
-            found += [
-                value * bends[i] if i == j else first[i] * slopes[j] for i, j in pairs(d)
-            ]
+            found += [value * bends[i] if i == j else first[i] * slopes[j] for i, j in pairs(d)]
     return found
 
 
@@ -105,7 +100,8 @@ def moves(learner: Learner) -> Expression:
 
 def network_jet(learner: Learner, net: int, z: Expression, order: int) -> list[Expression]:
     """Return the jet (h,) of the outer units of a network at scaled inputs z (d,) [1]."""
-    f, data, d = learner.f, learner.data, learner.inputs
+    f: Any = learner.f
+    data, d = learner.data, learner.inputs
     jnp, inner = f.jax.numpy, f.constant(data.inner[net])
     t = f.tanh(z @ inner + f.constant(data.inner_bias[net]))
     rows = [t[None]]

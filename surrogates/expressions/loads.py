@@ -206,9 +206,7 @@ def plus_slope(f: Functions, r: Expression, width: float) -> Expression:
     return t * t * t * (10.0 - t * (15.0 - 6.0 * t))
 
 
-def signed_power(
-    f: Functions, v: Expression, degree: float, widths: np.ndarray
-) -> Expression:
+def signed_power(f: Functions, v: Expression, degree: float, widths: np.ndarray) -> Expression:
     """Return sign(v) |v|^degree (n,) of v (n,) [any unit], smooth within about widths (n,) of 0."""
     if degree == 1.0:
         return v

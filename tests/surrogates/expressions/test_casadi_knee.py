@@ -95,7 +95,7 @@ def test_derivatives_with_smoothing_are_those_of_differences(formulation, family
     function = smooth(formulation, family)
     poses = made_knees.poses_about(made_knees.compartment(formulation, family), 12)
     evaluate = with_jacobian(function)
-    loads, _, slopes, domain_slopes = evaluate(poses)
+    _, _, slopes, domain_slopes = evaluate(poses)
     for own, place in ((slopes, 0), (domain_slopes, 1)):
         wanted = differences(lambda p, place=place: evaluate(p)[place], poses)
         size = np.abs(wanted).max(axis=(0, 1)) + 1e-300
