@@ -19,7 +19,7 @@ class Functions(Protocol):
     """Elementary functions of expressions; vectors are one-dimensional, functions elementwise."""
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as an expression."""
+        """Return an array (n,) or (n, m) [any unit] as an expression."""
         ...
 
     def sin(self, x: Expression) -> Expression:
@@ -63,7 +63,7 @@ class Functions(Protocol):
         ...
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ...
 
     def fixed(self, x: Expression) -> Expression:
@@ -173,5 +173,5 @@ def cross(f: Functions, a: Expression, b: Expression) -> Expression:
 
 
 def whole_numbers(values: NDArray[Any]) -> list[int]:
-    """Return an array as Python integers, which index expressions."""
+    """Return an array (n,) [1] as Python integers, which index expressions."""
     return [int(v) for v in np.ravel(values)]

@@ -59,7 +59,7 @@ def along_path(f: Functions, path: PathData, flexion: Expression) -> Expression:
 
 
 def path_jumps(path: PathData) -> FloatArray:
-    """Return by how much the cubic's coefficients (4, K - 2, m) change at the inner knots."""
+    """Return by how much the cubic's coefficients (4, K - 2, m) [rad, m] change at inner knots."""
     steps = np.diff(path.breaks)[:-1]
     a, b, c, d = path.pieces[:, :-1]
     h = steps[:, None]

@@ -40,7 +40,7 @@ class CasadiFunctions:
         self.kind = kind or self.casadi.SX
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as constants."""
+        """Return an array (n,) or (n, m) [any unit] as constants."""
         return self.casadi.DM(np.asarray(values, dtype=np.float64))
 
     def sin(self, x: Expression) -> Expression:
@@ -86,7 +86,7 @@ class CasadiFunctions:
         return self.casadi.vertcat(*parts)
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ca = self.casadi
         if self.kind is ca.MX:
             return ca.mtimes(ca.DM(matrix), vector)

@@ -40,7 +40,7 @@ class JaxFunctions:
         self.maximum, self.fixed = self.numpy.maximum, self.jax.lax.stop_gradient
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as constants."""
+        """Return an array (n,) or (n, m) [any unit] as constants."""
         return self.numpy.asarray(values, dtype=self.kind)
 
     def power(self, x: Expression, exponent: float) -> Expression:
@@ -54,7 +54,7 @@ class JaxFunctions:
         return self.numpy.concatenate([self.numpy.atleast_1d(part) for part in parts])
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         return self.constant(matrix) @ vector
 
     def gradient(
