@@ -69,7 +69,11 @@ _FITS = {
 
 def made_knee(family: str, settings: object) -> KneeSurrogate:
     """Return a knee of formulation "inverted" whose regressors are of a family."""
-    rng = np.random.default_rng(0)
+    return KneeSurrogate(*(_compartment(family, settings, seed) for seed in (0, 1)))
+
+
+def _compartment(family: str, settings: object, seed: int) -> CompartmentSurrogate:
+    rng = np.random.default_rng(seed)
     x = rng.uniform(-1.0, 1.0, (200 if family == "kriging" else 1200, 6))
     bends = np.sin(x @ rng.normal(size=(6, 12)))
     outputs = np.column_stack([
@@ -85,11 +89,10 @@ def made_knee(family: str, settings: object) -> KneeSurrogate:
         path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, 1500.0]
     )  # fmt: skip
     coordinates = CondyleCoordinates(np.zeros(3), path, [0.5, 0, 0, 0, 0], [0.5, *space.offsets])
-    part = CompartmentSurrogate(
+    return CompartmentSurrogate(
         "inverted", space, coordinates, 1500.0, 2.0, 0.0, [0.0, 3e-4],
         (no_outputs(5), *parts), smoothing=_WIDTH,
     )  # fmt: skip
-    return KneeSurrogate(part, part)
 
 
 def casadi() -> str:
