@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import Any, Protocol, Self, runtime_checkable
@@ -116,6 +116,22 @@ class TrainedContact:
         flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
         found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
         return found, reduce(np.add, jacobian[0])
+
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Refuse: only surrogates of single compartments have expressions (`InputError`)."""
+        raise self._without_expressions
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Refuse: only surrogates of single compartments have expressions (`InputError`)."""
+        raise self._without_expressions
+
+    @property
+    def _without_expressions(self) -> InputError:
+        return InputError(
+            "knee: expected a surrogate of its own for each compartment, found a formulation of "
+            "the whole knee, which CasADi and JAX cannot evaluate; train with "
+            'formulation = "inverted"'
+        )
 
     def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return arrays (n, C, 12), (n, C, 6, 6) and (n, C, 7) to fill."""
@@ -302,6 +318,54 @@ class CompartmentwiseContact(TrainedContact):
     def domains(self) -> tuple[Domain, ...]:  # type: ignore[override]
         """Trained part of the sample space of each compartment."""
         return tuple(part.domain for part in self.parts)
+
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Return the loads as a function of CasADi, for optimal control.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            Of a contact that dissipates (Hunt & Crossley 1975) [s/m], >= 0; makes the rate of the
+            pose an input.
+
+        Returns
+        -------
+        casadi.Function
+            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
+            (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
+            `surrogates.expressions.domain.CRITERIA`.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or CasADi is not installed.
+        """
+        from surrogates.formulations.expressed import casadi_function
+
+        return casadi_function(self.parts, dissipation)
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            As of `casadi`.
+
+        Returns
+        -------
+        callable
+            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12)
+            [SI] and domain (C, 12) [1], in the floating-point type of the pose.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or JAX is not installed.
+        """
+        from surrogates.formulations.expressed import jax_function
+
+        return jax_function(self.parts, dissipation)
 
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, one of `compartments`."""

@@ -1,0 +1,199 @@
+"""Where the learnt height reaches a given height, with exact first and second derivatives.
+
+The root s of h(u, s) = y is sought from a start that a quadratic of u and y gives, by a fixed
+number of Newton steps without derivatives. A last step of third order (Chebyshev's),
+
+    s = s0 - e / h' - e^2 h'' / (2 h'^3),  e = h(u, s0) - y,
+
+with s0 a constant, has the first and second derivatives of the implicit function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from surrogates.compiled import evaluate_values, new_work, pack, workspace_size
+from surrogates.compiled.regressor_data import RegressorData
+from surrogates.expressions.data import CompartmentData
+from surrogates.expressions.functions import Expression, Functions, clip_above
+from surrogates.expressions.geometry import Condyle
+from surrogates.expressions.learners import Learner, Line
+
+#: Newton steps before the last one, of polynomials and of other regressors. At 2,000 poses in, at
+#: the edge of and around the box, from out of contact to beyond the largest load, the largest
+#: residual is then 2e-16 of the range of heights for the made families and for networks (2e-8 after
+#: 2 steps, 8e-16 after 3), 1e-16 for a polynomial of degree 3 whose inputs lie far outside (4e-9
+#: after 5), and 2e-12, the rounding of its sums, for Kriging with weights of 3e4. Where the height
+#: rises with s, as polynomials of degree 5 can outside the samples, there may be no root to find.
+POLYNOMIAL_STEPS, STEPS = 8, 4
+_SAMPLES, _SEED = 2000, 0
+#: Largest root at which a step but the last may end: the height is a line there.
+_FAR = 3.0
+#: Least fall with s that a step divides by, over the mean fall.
+_LEAST_SLOPE = -1e-3
+
+
+class Root(NamedTuple):
+    """A root of the height.
+
+    Attributes
+    ----------
+    s : ()
+        Root [1], beyond 1 on the line that continues the height.
+    fall : ()
+        Derivative of the height by s there [m].
+    gap : ()
+        Height over the predicted first contact, below 0 in contact [m].
+    touches : ()
+        Whether there is contact.
+    """
+
+    s: Expression
+    fall: Expression
+    gap: Expression
+    touches: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Quadratic of (u, y) from which the root is sought.
+
+    Attributes
+    ----------
+    weights : (28,) float64
+        Of 1, v_i and v_i v_j, i <= j, where v is u and the scaled height [1].
+    middle, half : float
+        Scaling of the height [m].
+    """
+
+    weights: FloatArray
+    middle: float
+    half: float
+
+    @classmethod
+    def of(cls, data: CompartmentData) -> Start:
+        """Return the quadratic that comes closest to the root at random (u, s)."""
+        x = np.random.default_rng(_SEED).uniform(-1.0, 1.0, (_SAMPLES, 6))
+        x[:, 5] *= 1.0 + 2.0 * data.width
+        height = first_output(data.parts[0], np.column_stack([x[:, :5], np.minimum(x[:, 5], 1.0)]))
+        s = x[:, 5]
+        middle, half = float(height.mean()), max(float(np.ptp(height)) / 2.0, 1e-12)
+        v = np.column_stack([x[:, :5], (height - middle) / half])
+        rows, columns = np.triu_indices(6)
+        features = np.column_stack([np.ones(len(v)), v, v[:, rows] * v[:, columns]])
+        weights = np.linalg.lstsq(features, s, rcond=None)[0]
+        return cls(np.asarray(weights, dtype=np.float64), middle, half)
+
+    def at(self, f: Functions, u: Expression, height: Expression) -> Expression:
+        """Return the start at u (5,) [1] and a height [m]."""
+        v = f.join([u, (height - self.middle) * (1.0 / self.half)])
+        quadratic = np.zeros((6, 6))
+        quadratic[np.triu_indices(6)] = self.weights[7:]
+        slopes = f.constant(self.weights[1:7]) + f.matmul(quadratic, v)
+        return float(self.weights[0]) + f.matmul(np.ones((1, 6)), v * slopes)[0]
+
+
+def first_output(data: RegressorData, x: FloatArray) -> FloatArray:
+    """Return the first output (N,) of a regressor at inputs (N, d) [any unit]."""
+    packed = pack(data)
+    found = np.empty((len(x), data.outputs))
+    evaluate_values(x, packed, found, new_work(int(workspace_size(packed))))
+    return found[:, 0]
+
+
+def height_root(
+    f: Functions, data: CompartmentData, height: Learner, condyle: Condyle, start: Start
+) -> Root:
+    """Return the root s of height(u, s) = y of a condyle at u (5,) [1] and y [m]."""
+    u, y, w = condyle.u, condyle.height, data.width
+    line, low = height.line(u), -1.0 - 2.0 * w
+    inversion = Inversion(f, data, height, start)
+    touch = f.fixed(line.at(low)[0])
+    gap = y - height.first_at(line, u, -1.0)
+    touches = y < touch
+    if w > 0.0:
+        s = f.where(touches, inversion.root(u, f.minimum(y, touch)), low)
+        c, along, _ = clip_above(f, s, w)
+        fall = along * height.slope_at(line, u, c) - (1.0 - along) * data.fall
+        return Root(s, fall, gap, touches)
+    end, slope = height.first_at(line, u, 1.0), line.at(1.0)[1]
+    chord = 0.5 * (end - touch)
+    # Beyond the largest load on the tangent, whose change with the pose is left out.
+    beyond = f.fixed(f.where(slope < 0.0, slope, f.where(chord < 0.0, chord, y - end)))
+    inside = y > end
+    s = inversion.root(u, f.maximum(f.minimum(y, touch), f.fixed(end)))
+    s = f.where(touches, f.where(inside, s, 1.0 + (y - end) / beyond), low)
+    fall = f.where(inside, height.slope_at(line, u, f.minimum(s, 1.0)), beyond)
+    return Root(s, fall, gap, touches)
+
+
+@dataclass(frozen=True, eq=False)
+class Inversion:
+    """Inversion of the learnt height, which goes on beyond s = 1 as a line.
+
+    Parameters
+    ----------
+    f, data, height, start
+        As of `height_root`.
+    """
+
+    f: Functions
+    data: CompartmentData
+    height: Learner
+    start: Start
+
+    def root(self, u: Expression, target: Expression) -> Expression:
+        """Return s at u (5,) [1] and a height [m], with exact first and second derivatives."""
+        return self.f.implicit(self._found, self._refined, self._slopes, u, target)
+
+    def _found(self, u: Expression, target: Expression) -> Expression:
+        f, data = self.f, self.data
+        line, low = self.height.line(u), -1.0 - 2.0 * data.width
+        high = _FAR if data.width > 0.0 else 1.0
+
+        def nearer(s: Expression) -> Expression:
+            value, slope = _level(f, data, line, s)
+            step = (value - target) / f.minimum(slope, _LEAST_SLOPE * data.fall)
+            return f.minimum(f.maximum(s - step, low), high)
+
+        s = f.minimum(f.maximum(self.start.at(f, u, target), low), 1.0)
+        found = self.height.data
+        polynomial = not len(found.points) and not len(found.inner)
+        return f.iterated(nearer, s, POLYNOMIAL_STEPS if polynomial else STEPS)
+
+    def _refined(self, s: Expression, u: Expression, target: Expression) -> Expression:
+        f, data = self.f, self.data
+        value, slope, bend = _level(f, data, self.height.line(u), s, bend=True)
+        slope = f.minimum(slope, _LEAST_SLOPE * data.fall)
+        miss = (value - target) / slope
+        near = f.where(miss * miss < 1.0, miss, 0.0)  # else no root is near, or the height a line
+        return s - miss - 0.5 * near * near * bend / slope
+
+    def _slopes(self, s: Expression, u: Expression, target: Expression) -> tuple[Expression, ...]:
+        f, data = self.f, self.data
+        c, along, _ = clip_above(f, s, data.width)
+        if data.width == 0.0:
+            c, along = s, 1.0
+        gradient = self.height.gradient(f.join([u, c]))
+        fall = along * gradient[-1] - (1.0 - along) * data.fall
+        fall = f.minimum(fall, _LEAST_SLOPE * data.fall)
+        return -gradient[:-1] / fall, 1.0 / fall
+
+
+def _level(
+    f: Functions, data: CompartmentData, line: Line, s: Expression, bend: bool = False
+) -> tuple[Expression, ...]:
+    """Return the height at s and its derivatives, with the line that continues it beyond 1."""
+    if data.width == 0.0:
+        return line.at(s, bend)
+    c, along, curve = clip_above(f, s, data.width)
+    found = line.at(c, bend)
+    value = found[0] - data.fall * (s - c)
+    slope = along * found[1] - (1.0 - along) * data.fall
+    if not bend:
+        return value, slope
+    return value, slope, along * along * found[2] + curve * (found[1] + data.fall)

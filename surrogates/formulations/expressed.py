@@ -1,0 +1,51 @@
+"""Trained compartments as expressions of CasADi and functions of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from foundation.checks import check_number
+from surrogates.expressions.casadi_knee import casadi_knee
+from surrogates.expressions.data import (
+    BoxData,
+    CompartmentData,
+    CondyleData,
+    DomainData,
+    PathData,
+)
+from surrogates.expressions.jax_knee import jax_knee
+from surrogates.formulations.compartment import CompartmentSurrogate
+
+
+def expression_data(part: CompartmentSurrogate) -> CompartmentData:
+    """Return the numbers of a compartment's expressions."""
+    knots, pieces, centre, half = part.space.arguments
+    box = BoxData(PathData(knots, pieces), centre, half, float(part.space.load[1]))
+    point, knots, pieces, middle, half, lever = part.coordinates.arguments
+    condyle = CondyleData(point, PathData(knots, pieces), middle, half, lever)
+    domain = DomainData(part.domain.limits, part.domain.lifted, part.domain.regressor)
+    reference, *parts = part.regressors
+    first, second, third = parts
+    return CompartmentData(
+        part.code, part.largest, part.degree, part.reference_root, part.depth,
+        part.smoothing, part.fall, box, condyle, domain, reference, (first, second, third),
+    )  # fmt: skip
+
+
+def casadi_function(parts: Sequence[CompartmentSurrogate], dissipation: float | None) -> Any:
+    """Return `casadi_knee` of trained compartments, with a checked dissipation [s/m] or None."""
+    return casadi_knee([expression_data(part) for part in parts], _checked(dissipation))
+
+
+def jax_function(
+    parts: Sequence[CompartmentSurrogate], dissipation: float | None
+) -> Callable[..., Any]:
+    """Return `jax_knee` of trained compartments, with a checked dissipation [s/m] or None."""
+    return jax_knee([expression_data(part) for part in parts], _checked(dissipation))
+
+
+def _checked(dissipation: float | None) -> float | None:
+    if dissipation is None:
+        return None
+    return check_number("dissipation", dissipation, at_least=0.0, unit="s/m")

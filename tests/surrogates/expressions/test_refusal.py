@@ -1,0 +1,18 @@
+"""Formulations of the whole knee have no expressions."""
+
+import pytest
+
+from foundation.errors import InputError
+from surrogates.formulations.knee import TrainedContact
+
+
+@pytest.mark.parametrize("method", ["casadi", "jax"])
+def test_a_formulation_of_the_whole_knee_is_refused(method):
+    class Whole(TrainedContact):
+        spaces = ()
+
+        def fill_into(self, poses, loads, jacobian, variables):
+            return False
+
+    with pytest.raises(InputError, match="a surrogate of its own for each compartment"):
+        getattr(Whole(), method)()
