@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
 from surrogates.expressions.jets import (
+    closure,
     correlation_jet,
+    derivative_weights,
     moves,
     network_jet,
     pairs,
-    polynomial_jet,
 )
 from surrogates.expressions.learners import Learner, Line
 
@@ -69,7 +70,7 @@ class JaxLearner(Learner):
         f, data, d = self.f, self.data, self.inputs
         z = (x - f.constant(data.x_offset)) * f.constant(1.0 / data.x_scale)
         weights, at = data.weights, self.terms
-        total = self._weighted(polynomial_jet(self, z, order), weights[:, :at])
+        total = self._polynomials(z, order)
         if self.count:
             jet = correlation_jet(self, z, order)
             more = self._weighted(jet, weights[:, at : at + self.count])
@@ -92,14 +93,27 @@ class JaxLearner(Learner):
         assert d == x.shape[0]
         return tuple(found)
 
+    @cached_property
+    def _closed(self) -> NDArray[np.int64]:
+        """Exponents (T', d) of the polynomial terms and of those in their derivatives."""
+        return closure(self.data.exponents, self.data.wave)
+
+    def _polynomials(self, z: Expression, order: int) -> list[Expression]:
+        weights = derivative_weights(self.data, self._closed, order)
+        sums = self._products(z, self._closed) @ self.f.constant(weights)
+        return self._split(sums.reshape(-1, self.outputs))
+
     def _weighted(self, jet: list[Expression], weights: np.ndarray) -> list[Expression]:
         f: Any = self.f
+        return self._split(f.jax.numpy.stack(jet) @ f.constant(weights.T))
+
+    def _split(self, sums: Expression) -> list[Expression]:
+        """Return outputs (k,), Jacobian (k, d) and Hessian (k, d, d) of rows (r, k) of a jet."""
         d = self.inputs
-        sums = f.jax.numpy.stack(jet) @ f.constant(weights.T)
         found = [sums[0]]
-        if len(jet) > 1:
+        if len(sums) > 1:
             found.append(sums[1 : d + 1].T)
-        if len(jet) > d + 1:
+        if len(sums) > d + 1:
             found.append(sums[d + 1 :].T[:, self._places].reshape(-1, d, d))
         return found
 

@@ -6,13 +6,18 @@ for order 2, those by each pair of inputs (i, j), i <= j, in the order of `pairs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from foundation.checks import FloatArray
 from surrogates.compiled.packing import correlation_scales
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
-from surrogates.expressions.learners import Learner, along_one, fourier, legendre_values
+from surrogates.expressions.learners import Learner, along_one
 
 
 def pairs(inputs: int) -> list[tuple[int, int]]:
@@ -20,52 +25,59 @@ def pairs(inputs: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(inputs) for j in range(i, inputs)]
 
 
-def polynomial_jet(learner: Learner, z: Expression, order: int) -> list[Expression]:
-    """Return the jet (T,) of the polynomial terms at scaled inputs z (d,) [1]."""
-    f: Any = learner.f
-    jnp, d, exponents = f.jax.numpy, learner.inputs, learner.data.exponents
-    degrees = int(exponents.max()) + 1
-    tables = _tables(learner, z, degrees - 1)[: order + 1]
-    chosen = np.zeros((d, degrees, len(exponents)))
-    for j in range(d):
-        chosen[j, exponents[:, j], np.arange(len(exponents))] = 1.0
-    # (input, derivative, degree) times (input, degree, term): one entry of a table for each term.
-    entries = jnp.stack([jnp.stack(table) for table in tables]).transpose(2, 0, 1)
-    picked = entries @ f.constant(chosen)
-    value = picked[0, 0]
-    first = {0: picked[0, 1]} if order else {}
-    second = {(0, 0): picked[0, 2]} if order > 1 else {}
-    for j in range(1, d):
-        here = picked[j]
-        second = {pair: bend * here[0] for pair, bend in second.items()}
+def closure(exponents: NDArray[np.int64], wave: float) -> NDArray[np.int64]:
+    """Return the exponents (T', d) of terms of which all derivatives are sums of these terms.
+
+    With all lower degrees in every input and, of a Fourier series, sine and cosine of a frequency.
+    """
+    found: set[tuple[int, ...]] = set()
+    for row in exponents.tolist():
+        if wave > 0.0:
+            row[0] += row[0] % 2
+        found |= set(product(*(range(e + 1) for e in row)))
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def derivative_weights(data: RegressorData, terms: NDArray[np.int64], order: int) -> FloatArray:
+    """Return weights (T', r k) of terms for k outputs and their derivatives up to an order [1].
+
+    In blocks of k columns, in the order of a jet: the derivative of a Legendre polynomial is a sum
+    of Legendre polynomials, P'_e = sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
+    """
+    place = {tuple(row): t for t, row in enumerate(terms.tolist())}
+    weights = np.zeros((len(terms), data.outputs))
+    for row, own in zip(data.exponents.tolist(), data.weights.T, strict=False):
+        weights[place[tuple(row)]] = own
+    blocks, d = [weights], data.inputs
+    if order:
+        first = [_differentiated(weights, terms, place, j, data.wave) for j in range(d)]
+        blocks += first
         if order > 1:
-            second |= {(i, j): slope * here[1] for i, slope in first.items()}
-            second[j, j] = value * here[2]
-        first = {i: slope * here[0] for i, slope in first.items()}
-        if order:
-            first[j] = value * here[1]
-        value = value * here[0]
-    return [value, *first.values(), *(second[pair] for pair in pairs(d) if second)]
+            blocks += [_differentiated(first[i], terms, place, j, data.wave) for i, j in pairs(d)]
+    return np.concatenate(blocks, axis=1)
 
 
-def _tables(learner: Learner, z: Expression, degree: int) -> list[list[Expression]]:
-    """Return the polynomials (d,) by degree, their first and their second derivatives."""
-    f, wave = learner.f, learner.data.wave
-    values = legendre_values(z, degree)
-    slopes, bends = [0.0 * z], [0.0 * z]
-    for e in range(1, degree + 1):
-        for found, by in ((slopes, values), (bends, slopes)):
-            before = found[e - 2] if e > 1 else 0.0
-            found.append(before + (2 * e - 1) * by[e - 1])
-    if wave > 0.0:
-        series = fourier(f, z[0], degree, wave)
-        for e in range(1, degree + 1):
+def _differentiated(
+    weights: FloatArray,
+    terms: NDArray[np.int64],
+    place: Mapping[tuple[int, ...], int],
+    j: int,
+    wave: float,
+) -> FloatArray:
+    """Return the weights (T', k) of the derivative by input j of terms times weights (T', k)."""
+    found = np.zeros_like(weights)
+    for row, own in zip(terms.tolist(), weights, strict=True):
+        e = row[j]
+        if j == 0 and wave > 0.0:
             turns = wave * ((e + 1) // 2)
-            slope = turns * f.cos(turns * z[0]) if e % 2 else -turns * series[e - 1]
-            values[e] = values[e].at[0].set(series[e])
-            slopes[e] = slopes[e].at[0].set(slope)
-            bends[e] = bends[e].at[0].set(-turns * turns * series[e])
-    return [values, slopes, bends]
+            row[0] = e + 1 if e % 2 else e - 1
+            if e:
+                found[place[tuple(row)]] += turns * own if e % 2 else -turns * own
+            continue
+        for m in range(e - 1, -1, -2):
+            row[j] = m
+            found[place[tuple(row)]] += (2 * m + 1) * own
+    return found
 
 
 def correlation_jet(learner: Learner, z: Expression, order: int) -> list[Expression]:
