@@ -59,6 +59,9 @@ class CompartmentSurrogate:
         `PARTS`; parts that a formulation does not need have no outputs.
     domain : Domain
         Trained part of the space.
+    smoothing : float
+        Width w of the smoothing of first contact and of the border of the box, in the root of the
+        load and in scaled variables [1].
 
     Raises
     ------
@@ -75,6 +78,7 @@ class CompartmentSurrogate:
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor, Regressor]
     domain: Domain = field(default_factory=Domain.whole_box)
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)].code
@@ -114,6 +118,17 @@ class CompartmentSurrogate:
             self.space.arguments, self.coordinates.arguments, constants, self.domain.bounds,
             regressors,
         )  # fmt: skip
+
+    @cached_property
+    def fall(self) -> float:
+        """Mean fall over the last input, of the height [m] or the root [1], at the path.
+
+        With smoothing the height or the root goes on with this fall beyond the samples.
+        """
+        if self.code not in (INVERTED, ENERGY, ROOT):
+            return 0.0
+        low, high = self.regressors[1].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
+        return max(0.5 * float(low - high), 0.1 if self.code == ROOT else 1e-9)
 
     @cached_property
     def workspace(self) -> int:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in
+from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
@@ -23,6 +23,9 @@ from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
+
+if TYPE_CHECKING:
+    from surrogates.expressions.data import CompartmentData
 
 #: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
 #: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
@@ -251,6 +254,60 @@ class CompartmentwiseContact(TrainedContact):
         """Trained part of the sample space of each compartment."""
         return tuple(part.domain for part in self.parts)
 
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Return the loads as a function of CasADi, for optimal control.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            Of a contact that dissipates (Hunt & Crossley 1975) [s/m], >= 0; makes the rate of the
+            pose an input.
+
+        Returns
+        -------
+        casadi.Function
+            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
+            (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
+            `surrogates.expressions.domain.CRITERIA`.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or CasADi is not installed.
+        """
+        from surrogates.expressions.casadi_knee import casadi_knee
+
+        return casadi_knee(self._expression_data, _checked_dissipation(dissipation))
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            As of `casadi`.
+
+        Returns
+        -------
+        callable
+            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12)
+            [SI] and domain (C, 12) [1], in the floating-point type of the pose.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or JAX is not installed.
+        """
+        from surrogates.expressions.jax_knee import jax_knee
+
+        return jax_knee(self._expression_data, _checked_dissipation(dissipation))
+
+    @property
+    def _expression_data(self) -> list[CompartmentData]:
+        from surrogates.formulations.expressed import expression_data
+
+        return [expression_data(part) for part in self.parts]
+
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, one of `compartments`."""
         return self.parts[self.compartments.index(check_in("name", name, self.compartments))]
@@ -309,6 +366,12 @@ class KneeSurrogate(CompartmentwiseContact):
         """Return the same surrogate with other trained domains, one for each compartment."""
         medial, lateral = domains_taken(self.parts, domains)
         return replace(self, medial=medial, lateral=lateral)
+
+
+def _checked_dissipation(value: float | None) -> float | None:
+    if value is None:
+        return None
+    return check_number("dissipation", value, at_least=0.0, unit="s/m")
 
 
 def domains_taken(

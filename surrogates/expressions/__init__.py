@@ -1,0 +1,1 @@
+"""Loads of compartments as expressions of CasADi and functions of JAX."""

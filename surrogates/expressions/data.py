@@ -1,0 +1,94 @@
+"""The numbers of a compartment from which its expressions are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foundation.checks import FloatArray
+from surrogates.compiled.regressor_data import RegressorData
+
+
+@dataclass(frozen=True, eq=False)
+class PathData:
+    """A piecewise cubic over flexion.
+
+    Attributes
+    ----------
+    breaks : (K,) float64
+        Knots [rad].
+    pieces : (4, K - 1, m) float64
+        Coefficients in falling powers of the flexion past the piece's first knot [rad, m].
+    """
+
+    breaks: FloatArray
+    pieces: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class BoxData:
+    """Box of poses about a path: centre and half width (6,) of its variables [rad, m, sqrt(N)].
+
+    `top` is the largest axial load [N].
+    """
+
+    path: PathData
+    centre: FloatArray
+    half: FloatArray
+    top: float
+
+
+@dataclass(frozen=True, eq=False)
+class CondyleData:
+    """Coordinates of a condyle's point: `surrogates.sampling.condyle_coordinates`.
+
+    `lever` is 1 if moments and centres of pressure are learnt about the point, else 0.
+    """
+
+    centre: FloatArray
+    path: PathData
+    middle: FloatArray
+    half: FloatArray
+    lever: float
+
+
+@dataclass(frozen=True, eq=False)
+class DomainData:
+    """Limits (3,) [1, 1, Pa], gap of a lifted condyle [m] and regressor of a trained domain."""
+
+    limits: FloatArray
+    lifted: float
+    regressor: RegressorData
+
+
+@dataclass(frozen=True, eq=False)
+class CompartmentData:
+    """All numbers of a compartment's surrogate.
+
+    Attributes
+    ----------
+    code : int
+        Formulation: INVERTED, ENERGY, ... of `surrogates.compiled.compartments`.
+    largest, degree, reference_root : float
+        Largest load [N] or energy [J], degree p [1], root of the reference load [1].
+    depth : (2,) float64
+        Middle and half range of the height or depth that is an input [m].
+    width, fall : float
+        Width of the smoothing [1], and fall beyond the samples, of the height [m] or the root [1].
+    box, condyle, domain
+        Geometry and trained domain.
+    reference, parts
+        Regressors: of the reference height, and the three that share the outputs.
+    """
+
+    code: int
+    largest: float
+    degree: float
+    reference_root: float
+    depth: FloatArray
+    width: float
+    fall: float
+    box: BoxData
+    condyle: CondyleData
+    domain: DomainData
+    reference: RegressorData
+    parts: tuple[RegressorData, RegressorData, RegressorData]

@@ -1,0 +1,60 @@
+"""Criteria of a trained domain, and the dissipation of a moving contact."""
+
+from __future__ import annotations
+
+from surrogates.expressions.data import CompartmentData
+from surrogates.expressions.functions import Expression, Functions, clip, plus
+from surrogates.expressions.geometry import rise_of
+from surrogates.expressions.learners import Learner
+from surrogates.expressions.loads import Found
+
+#: Names of the criteria of a compartment, each at most 1 in the trained domain.
+CRITERIA = (
+    *("flexion", "adduction", "rotation", "anterior", "lateral"),
+    *("axial_force", "ap_force", "ml_force", "peak_pressure"),
+    *("expected_ap_force", "expected_ml_force", "expected_error"),
+)
+
+
+def criteria(f: Functions, data: CompartmentData, learner: Learner, found: Found) -> Expression:
+    """Return the criteria (12,) [1] of `CRITERIA` at found loads."""
+    loads, (ap, ml, peak) = found.loads, (float(v) for v in data.domain.limits)
+    top = data.box.top
+    axial = loads[1] / top
+    predicted = [
+        axial,
+        1.0 + (loads[0] / (ap * top)) ** 2 - axial * axial,
+        1.0 + (loads[2] / (ml * top)) ** 2 - axial * axial,
+        loads[7] / peak,
+    ]
+    if not data.domain.regressor.outputs:
+        return f.join([found.x * found.x, *predicted, 0.0 * axial, 0.0 * axial, 0.0 * axial])
+    last = found.root_load / float(data.box.half[5]) - 1.0
+    inputs = clip(f, f.join([found.x, last]), 1.0, data.width)
+    learnt = learner.values(inputs)
+    m = 1.0 + 0.0 * axial
+    if found.gap is not None:
+        share = plus(f, found.gap / data.domain.lifted, data.width)
+        m = plus(f, 1.0 - share, data.width)
+    return f.join([
+        found.x * found.x, *predicted,
+        (m * learnt[0]) ** 2, (m * learnt[1]) ** 2, m * (1.0 + learnt[2]),
+    ])  # fmt: skip
+
+
+def dissipated(
+    f: Functions,
+    data: CompartmentData,
+    loads: Expression,
+    pose: Expression,
+    rate: Expression,
+    dissipation: float,
+) -> Expression:
+    """Return the loads (12,) of a contact that dissipates (Hunt & Crossley 1975).
+
+    Wrench and pressures of loads (12,) [SI] grow with the rate at which the condyle's point sinks,
+    at a pose (6,) [rad, m] and a rate (6,) [rad/s, m/s]; dissipation [s/m].
+    """
+    sinking = -rise_of(f, data.condyle.centre, pose, rate)
+    factor = plus(f, 1.0 + dissipation * sinking, data.width)
+    return f.join([factor * loads[:6], loads[6], factor * loads[7:9], loads[9:]])

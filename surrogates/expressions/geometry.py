@@ -1,0 +1,138 @@
+"""Expressions of the pose: hold it in the box, locate the condyle, turn forces into a wrench."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from surrogates.expressions.data import BoxData, CondyleData, PathData
+from surrogates.expressions.functions import Expression, Functions, clip
+
+#: Columns of a path's coordinates that are variables; the other one is the height.
+_VARIABLES, _HEIGHT = (0, 1, 2, 4), 3
+#: A jump of a path's value, slope or curvature below this share of the coefficients is rounding.
+_ROUNDING = 1e-12
+
+
+class Place(NamedTuple):
+    """Where a pose is.
+
+    Attributes
+    ----------
+    x : (5,)
+        Scaled variables of the box, not held [1].
+    held : (6,)
+        Nearest pose of the box [rad, m].
+    """
+
+    x: Expression
+    held: Expression
+
+
+class Condyle(NamedTuple):
+    """Scaled variables u (5,) [1], height over the path [m] and point (3,) [m] of a condyle."""
+
+    u: Expression
+    height: Expression
+    point: Expression
+
+
+def along_path(f: Functions, path: PathData, flexion: Expression) -> Expression:
+    """Return the coordinates (m,) of a path at a flexion.
+
+    The first piece plus, beyond each further knot, the change of the cubic there: for a path with
+    two continuous derivatives, its third power alone.
+    """
+    first = flexion - float(path.breaks[0])
+    found = _cubic(f, path.pieces[:, 0], first)
+    for k in range(1, path.pieces.shape[1]):
+        change = path.pieces[:, k] - _moved(path.pieces[:, k - 1], path.breaks[k] - path.breaks[k - 1])
+        change[np.abs(change) <= _ROUNDING * np.abs(path.pieces[:, k]).max(axis=1, keepdims=True)] = 0.0
+        t = flexion - float(path.breaks[k])
+        beyond = f.where(t >= 0.0, t, 0.0)
+        found = found + _cubic(f, np.vstack([change[:3], np.zeros_like(change[:1])]), beyond)
+        if change[3].any():
+            found = found + f.where(t >= 0.0, 1.0, 0.0) * f.constant(change[3])
+    return found
+
+
+def _cubic(f: Functions, coefficients: FloatArray, t: Expression) -> Expression:
+    found = f.constant(coefficients[0])
+    for row in coefficients[1:]:
+        found = found * t
+        if row.any():
+            found = found + f.constant(row)
+    return found
+
+
+def _moved(piece: FloatArray, by: float) -> FloatArray:
+    """Return the coefficients (4, m) of a cubic past a point that is `by` further."""
+    a, b, c, d = piece
+    return np.array([a, 3 * a * by + b, (3 * a * by + 2 * b) * by + c, ((a * by + b) * by + c) * by + d])
+
+
+def hold(f: Functions, box: BoxData, pose: Expression, width: float) -> Place:
+    """Return the scaled variables of a pose (6,) [rad, m], and the pose held in the box.
+
+    The height over the path is kept.
+    """
+    path = along_path(f, box.path, pose[0])
+    offsets = [pose[k + 1] - path[k] for k in range(5)]
+    raw = f.join([pose[0], *(offsets[k] for k in _VARIABLES)])
+    centre, half = f.constant(box.centre[:5]), f.constant(box.half[:5])
+    x = (raw - centre) / half
+    inner = centre + half * clip(f, x, 1.0, width)
+    at = along_path(f, box.path, inner[0])
+    order = [1, 2, 3, None, 4]
+    held = [at[k] + (offsets[k] if row is None else inner[row]) for k, row in enumerate(order)]
+    return Place(x, f.join([inner[0], *held]))
+
+
+def condyle_of(f: Functions, condyle: CondyleData, held: Expression) -> Condyle:
+    """Return the variables, the height and the point of a condyle at a pose (6,) [rad, m]."""
+    point = point_of(f, condyle.centre, held)
+    path = along_path(f, condyle.path, held[0])
+    raw = f.join([
+        held[0], held[1] - path[0], held[2] - path[1], point[0] - path[2], point[2] - path[4],
+    ])  # fmt: skip
+    u = (raw - f.constant(condyle.middle)) / f.constant(condyle.half)
+    return Condyle(u, point[1] - path[_HEIGHT], point)
+
+
+def point_of(f: Functions, centre: FloatArray, pose: Expression) -> Expression:
+    """Return the place (3,) [m] of a femoral point (3,) [m] at a pose (6,) [rad, m]."""
+    c0, c1, c2 = (float(c) for c in centre)
+    cf, sf, ca, sa = f.cos(pose[0]), f.sin(pose[0]), f.cos(pose[1]), f.sin(pose[1])
+    cr, sr = f.cos(pose[2]), f.sin(pose[2])
+    x, flexed = cf * c0 - sf * c1, sf * c0 + cf * c1
+    y, z = ca * flexed + sa * c2, ca * c2 - sa * flexed
+    return f.join([pose[3] + cr * x - sr * z, pose[4] + y, pose[5] + sr * x + cr * z])
+
+
+def rise_of(f: Functions, centre: FloatArray, pose: Expression, rate: Expression) -> Expression:
+    """Return the rate [m/s] of the superior coordinate of a femoral point (3,) [m].
+
+    At a pose (6,) [rad, m] that changes with a rate (6,) [rad/s, m/s].
+    """
+    c0, c1, c2 = (float(c) for c in centre)
+    cf, sf, ca, sa = f.cos(pose[0]), f.sin(pose[0]), f.cos(pose[1]), f.sin(pose[1])
+    x, flexed = cf * c0 - sf * c1, sf * c0 + cf * c1
+    return rate[4] + ca * x * rate[0] + (ca * c2 - sa * flexed) * rate[1]
+
+
+def wrench_of(f: Functions, forces: Expression, held: Expression) -> Expression:
+    """Return the wrench (6,) [N, N m] about the tibial origin of generalised forces (6,).
+
+    The forces are by the coordinates of a pose (6,) [rad, m].
+    """
+    ca, sa, cr, sr = f.cos(held[1]), f.sin(held[1]), f.cos(held[2]), f.sin(held[2])
+    moment_y, along = -forces[2], -forces[1]
+    across = (forces[0] - sa * moment_y) / ca
+    return f.join([
+        forces[3], forces[4], forces[5],
+        cr * along - sr * across + held[4] * forces[5] - held[5] * forces[4],
+        moment_y + held[5] * forces[3] - held[3] * forces[5],
+        sr * along + cr * across + held[3] * forces[4] - held[4] * forces[3],
+    ])  # fmt: skip

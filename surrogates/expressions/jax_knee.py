@@ -1,0 +1,55 @@
+"""The loads of a knee as a function of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from surrogates.expressions.data import CompartmentData
+from surrogates.expressions.domain import criteria, dissipated
+from surrogates.expressions.learners import Learner
+from surrogates.expressions.loads import Compartment
+from surrogates.expressions.of_jax import JaxFunctions, jax
+
+
+def jax_knee(
+    parts: Sequence[CompartmentData], dissipation: float | None = None
+) -> Callable[..., tuple[Any, Any]]:
+    """Return the loads of a knee as a pure function of JAX arrays.
+
+    Parameters
+    ----------
+    parts : sequence of CompartmentData
+        The C compartments.
+    dissipation : float, optional
+        Of a moving contact [s/m], which makes the rate an argument.
+
+    Returns
+    -------
+    callable
+        pose (6,) [rad, m], with dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) [SI] and
+        domain (C, 12) [1], in the floating-point type of the pose.
+
+    Raises
+    ------
+    InputError
+        If JAX is not installed.
+    """
+    np = jax().numpy
+
+    def knee(pose: Any, rate: Any = None) -> tuple[Any, Any]:
+        pose = np.asarray(pose)
+        f = JaxFunctions(pose.dtype)
+        loads, domain = [], []
+        for data in parts:
+            found = Compartment(f, data).loads(pose)
+            domain.append(criteria(f, data, Learner(f, data.domain.regressor), found))
+            own = found.loads
+            if dissipation is not None:
+                own = dissipated(f, data, own, pose, np.asarray(rate), dissipation)
+            loads.append(own)
+        return np.stack(loads), np.stack(domain)
+
+    if dissipation is None:
+        return lambda pose: knee(pose)
+    return knee
