@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias
 
+import numpy as np
+
 from foundation.errors import InputError
 
 #: A number, or a symbol of CasADi or JAX.
@@ -26,12 +28,15 @@ class Elementary(NamedTuple):
         Functions of one scalar.
     where : callable
         Function of a condition and two scalars: the first where the condition holds.
+    arrays : bool
+        Whether the functions also take arrays, so that all bundles are one array.
     """
 
     sin: Callable[[Scalar], Scalar]
     cos: Callable[[Scalar], Scalar]
     sqrt: Callable[[Scalar], Scalar]
     where: Callable[[Scalar, Scalar, Scalar], Scalar]
+    arrays: bool
 
     @classmethod
     def of(cls, package: Any) -> Self:
@@ -43,16 +48,17 @@ class Elementary(NamedTuple):
             If the package lacks one of the functions.
         """
         where = getattr(package, "if_else", None) or getattr(package, "where", None)
-        found = [getattr(package, name, None) for name in ("sin", "cos", "sqrt")]
+        found: list[Any] = [getattr(package, name, None) for name in ("sin", "cos", "sqrt")]
         if where is None or None in found:
             raise InputError(
                 "package: expected casadi, jax.numpy or numpy, with sin, cos, sqrt and if_else or "
                 f"where, found {getattr(package, '__name__', package)}"
             )
-        return cls(*found, where)
+        sin, cos, sqrt = found
+        return cls(sin, cos, sqrt, where, not hasattr(package, "if_else"))
 
 
-def plus(functions: Elementary, value: Scalar, width: float) -> Scalar:
+def plus(functions: Elementary, value: Scalar, width: Scalar) -> Scalar:
     """Return the positive part of a value, three times continuously differentiable if width > 0.
 
     Zero up to -width and the value itself from width on. Between, 2 width S(t) with
@@ -60,7 +66,7 @@ def plus(functions: Elementary, value: Scalar, width: float) -> Scalar:
     t³ (10 - 15 t + 6 t²). The width is a number in the unit of the value; at 0 the result is
     max(value, 0).
     """
-    if width == 0.0:
+    if not np.any(width):
         return functions.where(value > 0.0, value, 0.0)
     t = (value + width) / (2.0 * width)
     return _between(functions, value, t, 2.0 * width * t**4 * (2.5 - 3.0 * t + t * t))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from dynamics.expressions.elementary import (
     Elementary,
     Scalar,
@@ -46,8 +48,9 @@ def ligament_forces(
         Generalised forces [N m, N].
     """
     total = [0.0 * pose[0]] * 6
-    for line, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
-        total = added(total, [-tension * each for each in line.gradient])
+    for _, line, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
+        pull = [-tension * each for each in line.gradient]
+        total = added(total, [each.sum() for each in pull] if functions.arrays else pull)
     return total
 
 
@@ -71,7 +74,11 @@ def ligament_tensions(
     list of scalars
         Tensions [N], >= 0.
     """
-    return [tension for _, tension in _pulls(functions, pose, ligaments, smoothing, stiffness)]
+    tensions: list[Scalar] = [0.0] * len(ligaments.rest_length)
+    for rows, _, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
+        for k, row in enumerate(rows):
+            tensions[row] = tension[k] if functions.arrays else tension
+    return tensions
 
 
 def _pulls(
@@ -80,31 +87,46 @@ def _pulls(
     ligaments: LigamentArguments,
     smoothing: float,
     stiffness: Vector | None,
-) -> list[tuple[Line, Scalar]]:
-    """Return line and tension of each bundle."""
+) -> list[tuple[list[int], Line, Scalar]]:
+    """Return indices, line and tension of each bundle, or as arrays of all bundles of a law."""
     pulls = []
-    for k, rest in enumerate(ligaments.rest_length.tolist()):
-        femoral, tibial = ligaments.femoral[k].tolist(), ligaments.tibial[k].tolist()
+    for rows in _together(functions, ligaments):
+        data: list[Scalar] = [
+            *(ligaments.femoral[rows].T, ligaments.tibial[rows].T),
+            *(ligaments.rest_length[rows], ligaments.transition[rows], ligaments.stiffness[rows]),
+        ]
+        if not functions.arrays:
+            data = [each[..., 0].tolist() for each in data]
+        femoral, tibial, rest, transition, chosen = data
+        if stiffness is not None:
+            chosen = stiffness[np.array(rows)] if functions.arrays else stiffness[rows[0]]
         line = line_at(functions, pose, femoral, tibial)
-        law = _law(functions, int(ligaments.kind[k]), float(ligaments.transition[k]), smoothing)
-        chosen = float(ligaments.stiffness[k]) if stiffness is None else stiffness[k]
-        pulls.append((line, chosen * law(line.length, rest)))
+        law = _law(functions, int(ligaments.kind[rows[0]]), transition, smoothing)
+        pulls.append((rows, line, chosen * law(line.length, rest)))
     return pulls
 
 
+def _together(functions: Elementary, ligaments: LigamentArguments) -> list[list[int]]:
+    """Return the indices of bundles that are evaluated at once."""
+    if not functions.arrays:
+        return [[k] for k in range(len(ligaments.rest_length))]
+    kinds = ligaments.kind
+    return [np.flatnonzero(kinds == kind).tolist() for kind in np.unique(kinds)]
+
+
 def _law(
-    functions: Elementary, kind: int, transition: float, width: float
-) -> Callable[[Scalar, float], Scalar]:
+    functions: Elementary, kind: int, transition: Scalar, width: float
+) -> Callable[[Scalar, Scalar], Scalar]:
     """Return the tension over the stiffness as a function of length and rest length [m]."""
 
-    def linear(length: Scalar, rest: float) -> Scalar:
+    def linear(length: Scalar, rest: Scalar) -> Scalar:
         return plus(functions, length - rest, width * rest)
 
-    def quadratic(length: Scalar, rest: float) -> Scalar:
+    def quadratic(length: Scalar, rest: Scalar) -> Scalar:
         stretch = plus(functions, length - rest, width * rest)
         return stretch * stretch
 
-    def toe(length: Scalar, rest: float) -> Scalar:
+    def toe(length: Scalar, rest: Scalar) -> Scalar:
         # The slope of the law rises linearly from zero to one over the transition.
         strain = length / rest - 1.0
         rise = plus_integral(functions, strain, width)

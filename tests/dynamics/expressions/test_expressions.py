@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -236,22 +238,17 @@ def test_smoothed_laws_keep_their_tension_away_from_kinks(kind):
     assert np.abs(np.diff(second)).max() < 0.1 * np.abs(np.diff(rough)).max()
 
 
-def test_smoothed_gaps_keep_the_spring_beyond_them(problem):
-    knee = KneeExpressions(Elementary.of(np), problem, smoothing=0.2)
-    sharp = KneeExpressions(Elementary.of(np), problem)
-    for row, same in (([0.0] * 6, True), ([0, 0, 0.15, 0, 0, 0], True), ([0] * 3 + [2e-3, 0, 0], False)):  # noqa: E501
-        pose = [*row[:2], row[2], row[3] + float(path().poses([0.0])[0, 3]), *row[4:]]
-        pose[2] += float(path().poses([0.0])[0, 2])
-        ligamentless = (np.zeros(4), np.zeros(6))
-        difference = np.subtract(knee.forces(pose, *ligamentless), sharp.forces(pose, *ligamentless))
-        # Ligaments are smoothed too; on AP and rotation compare with and without them.
-        pulls = in_numpy(
-            lambda f, q: np.subtract(
-                ligament_forces(f, q, problem.ligaments, smoothing=0.2),
-                ligament_forces(f, q, problem.ligaments),
-            )
-        )(pose)
-        assert (np.abs(difference - pulls)[[2, 3]].max() < 1e-9) == same
+@pytest.mark.parametrize(("away", "same"), [(0.0, True), (2.5e-3, True), (2e-3, False)])
+def test_smoothed_gaps_keep_the_spring_away_from_their_ends(waves, away, same):
+    sprung = KneeSimulator(neutral=Pose(), anterior_gap=2e-3, rotation_stiffness=0.0)
+    problem = sprung.problem(*waves().pieces(Pose()))
+    pose, still = [0.3, 0.0, 0.0, away, 0.0, 0.0], (np.zeros(4), np.zeros(6))
+    smooth, sharp = (
+        KneeExpressions(Elementary.of(np), problem, smoothing=width).forces(pose, *still)[3]
+        for width in (0.2, 0.0)
+    )
+    assert (abs(smooth - sharp) < 1e-10) == same
+    assert sharp == pytest.approx(-30e3 * max(away - 2e-3, 0.0), abs=1e-10)
 
 
 def test_forces_of_springs_and_ligaments_have_a_potential(waves):
@@ -267,7 +264,5 @@ def test_forces_of_springs_and_ligaments_have_a_potential(waves):
 
 
 def test_a_package_without_functions_is_refused():
-    with pytest.raises(InputError, match="expected casadi, jax.numpy or numpy, .* found math"):
-        import math
-
+    with pytest.raises(InputError, match=r"expected casadi, jax.numpy or numpy, .* found math"):
         Elementary.of(math)
