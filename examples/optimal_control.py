@@ -62,7 +62,10 @@ def leg(run: Path) -> tuple[ca.Function, surrogates.KneeSurrogate]:
     pose, turning, activation = (ca.MX.sym("x", size) for size in (6, 1, 3))
     loads, domain = knee.casadi()(pose)
     balance = mechanics(pose, ca.sum2(loads)[:6], turning, activation)
-    return ca.Function("leg", [pose, turning, activation], [balance, ca.vec(domain)]), knee
+    # A compartment that lifts off is at the limit of its ratios of forces: a margin of 1 %. The
+    # learnt criteria are left out.
+    limits = ca.vec(domain[:8, :]) / 1.01
+    return ca.Function("leg", [pose, turning, activation], [balance, limits]), knee
 
 
 def program(run: Path, intervals: int) -> tuple[dict, dict, ca.Function]:
@@ -112,23 +115,11 @@ def main(run: Path, starts: int = 10, intervals: int = 28, seed: int = 1) -> dic
         guess = rng.uniform(-0.3, 0.3, reserves.shape) * np.concatenate((BOX, np.ones(10)))[:, None]
         guess[7:10] = rng.uniform(size=guess[7:10].shape)
         x0 = ca.veccat(rng.normal(size=2), guess)
-        # First with reserve forces that cost effort, then without.
-        eased = bounds | {"lbx": bounds["lbx"] - free, "ubx": bounds["ubx"] + free}
+        # First with reserve forces that cost effort and in an endless domain, then as stated.
+        eased = {"lbx": bounds["lbx"] - free, "ubx": bounds["ubx"] + free, "lbg": bounds["lbg"]}
+        eased["ubg"] = np.where(np.array(bounds["ubg"]) > 0.0, np.inf, 0.0)
         x0 = solver(x0=x0, **eased)["x"]
-        print(
-            solver.stats()["return_status"],
-            solver.stats()["iter_count"],
-            float(np.abs(np.array(x0).ravel()[2:].reshape(-1, 16)[:, 10:]).max()),
-            flush=True,
-        )
         ended = solver(x0=x0, **bounds)
-        print(
-            solver.stats()["return_status"],
-            solver.stats()["iter_count"],
-            float(ended["f"]),
-            time.perf_counter() - begin,
-            flush=True,
-        )
         count.append(solver.stats()["iter_count"])
         if solver.stats()["success"]:
             ends.append((float(ended["f"]), np.array(ended["x"]).ravel()))
