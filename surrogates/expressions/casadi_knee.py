@@ -7,7 +7,6 @@ from typing import Any
 
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.learners import Learner
 from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_casadi import CasadiFunctions
 
@@ -35,11 +34,11 @@ def casadi_knee(parts: Sequence[CompartmentData], dissipation: float | None = No
     """
     f = CasadiFunctions()
     ca = f.casadi
-    pose, rate = ca.SX.sym("pose", 6), ca.SX.sym("rate", 6)
+    pose, rate = f.kind.sym("pose", 6), f.kind.sym("rate", 6)
     loads, domain = [], []
     for data in parts:
         found = Compartment(f, data).loads(pose)
-        domain.append(criteria(f, data, Learner(f, data.domain.regressor), found))
+        domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
         own = found.loads
         if dissipation is not None:
             own = dissipated(f, data, own, pose, rate, dissipation)

@@ -41,7 +41,8 @@ class BoxData:
 class CondyleData:
     """Coordinates of a condyle's point: `surrogates.sampling.condyle_coordinates`.
 
-    `lever` is 1 if moments and centres of pressure are learnt about the point, else 0.
+    The point `centre` (3,) [m] in the femoral frame, its `path`, `middle` and `half` width (5,) of
+    the variables [rad, m]; `lever` is 1 if moments and centres of pressure are learnt about the point, else 0.
     """
 
     centre: FloatArray

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
+from surrogates.compiled.regressor_data import RegressorData
 
 #: A number, vector or matrix of a namespace: an expression of CasADi or an array of JAX.
 Expression = Any
@@ -18,7 +19,7 @@ class Functions(Protocol):
     """Elementary functions of expressions; vectors are one-dimensional, functions elementwise."""
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as an expression."""
+        """Return an array (n,) or (n, m) [any unit] as an expression."""
         ...
 
     def sin(self, x: Expression) -> Expression:
@@ -62,11 +63,35 @@ class Functions(Protocol):
         ...
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ...
 
     def fixed(self, x: Expression) -> Expression:
         """Return the value of x, without derivatives."""
+        ...
+
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
+    ) -> Expression:
+        """Return what becomes of a number x when a function is applied `count` times."""
+        ...
+
+    def learner(self, data: RegressorData) -> Any:
+        """Return the expressions of a regressor, a `learners.Learner`."""
+        ...
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the number s that inputs imply, with the derivatives of the implicit function.
+
+        `find(*inputs)` is the number without derivatives, `refine(s, *inputs)` one with first and
+        second derivatives, `slopes(s, *inputs)` are the derivatives by each of the inputs.
+        """
         ...
 
     def gradient(
@@ -75,12 +100,8 @@ class Functions(Protocol):
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         ...
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor.
-
-        `table[j][e]` is the polynomial of degree e of input j, `regressor.exponents` (T, d) are the
-        degrees.
-        """
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
         ...
 
 
@@ -108,9 +129,7 @@ def clip(f: Functions, x: Expression, most: float, width: float) -> Expression:
     return above_clip(f, above_clip(f, x, most, width, -1.0), most, width, 1.0)
 
 
-def above_clip(
-    f: Functions, x: Expression, most: float, width: float, sign: float
-) -> Expression:
+def above_clip(f: Functions, x: Expression, most: float, width: float, sign: float) -> Expression:
     """Return the clip of x on one side, sign (1 or -1) times above `most` [any unit]."""
     t = _beyond(f, sign * x, most, width)
     held = sign * (most + 2.0 * width * (t - step(t)))
@@ -154,5 +173,5 @@ def cross(f: Functions, a: Expression, b: Expression) -> Expression:
 
 
 def whole_numbers(values: NDArray[Any]) -> list[int]:
-    """Return an array as Python integers, which index expressions."""
+    """Return an array (n,) [1] as Python integers, which index expressions."""
     return [int(v) for v in np.ravel(values)]

@@ -45,17 +45,28 @@ def along_path(f: Functions, path: PathData, flexion: Expression) -> Expression:
     The first piece plus, beyond each further knot, the change of the cubic there: for a path with
     two continuous derivatives, its third power alone.
     """
-    first = flexion - float(path.breaks[0])
-    found = _cubic(f, path.pieces[:, 0], first)
-    for k in range(1, path.pieces.shape[1]):
-        change = path.pieces[:, k] - _moved(path.pieces[:, k - 1], path.breaks[k] - path.breaks[k - 1])
-        change[np.abs(change) <= _ROUNDING * np.abs(path.pieces[:, k]).max(axis=1, keepdims=True)] = 0.0
-        t = flexion - float(path.breaks[k])
-        beyond = f.where(t >= 0.0, t, 0.0)
-        found = found + _cubic(f, np.vstack([change[:3], np.zeros_like(change[:1])]), beyond)
-        if change[3].any():
-            found = found + f.where(t >= 0.0, 1.0, 0.0) * f.constant(change[3])
+    found = _cubic(f, path.pieces[:, 0], flexion - float(path.breaks[0]))
+    jumps = path_jumps(path)
+    if not jumps.size:
+        return found
+    t = flexion - f.constant(path.breaks[1:-1])
+    beyond = f.where(t >= 0.0, t, 0.0)
+    powers = [beyond * beyond * beyond, beyond * beyond, beyond, f.where(t >= 0.0, 1.0, 0.0)]
+    for jump, power in zip(jumps, powers, strict=True):
+        if jump.any():
+            found = found + f.matmul(jump.T, power)
     return found
+
+
+def path_jumps(path: PathData) -> FloatArray:
+    """Return by how much the cubic's coefficients (4, K - 2, m) [rad, m] change at inner knots."""
+    steps = np.diff(path.breaks)[:-1]
+    a, b, c, d = path.pieces[:, :-1]
+    h = steps[:, None]
+    moved = [a, 3 * a * h + b, (3 * a * h + 2 * b) * h + c, ((a * h + b) * h + c) * h + d]
+    jumps = path.pieces[:, 1:] - np.array(moved)
+    sizes = np.abs(path.pieces).max(axis=(1, 2), keepdims=True)
+    return np.where(np.abs(jumps) <= _ROUNDING * sizes, 0.0, jumps)
 
 
 def _cubic(f: Functions, coefficients: FloatArray, t: Expression) -> Expression:
@@ -65,12 +76,6 @@ def _cubic(f: Functions, coefficients: FloatArray, t: Expression) -> Expression:
         if row.any():
             found = found + f.constant(row)
     return found
-
-
-def _moved(piece: FloatArray, by: float) -> FloatArray:
-    """Return the coefficients (4, m) of a cubic past a point that is `by` further."""
-    a, b, c, d = piece
-    return np.array([a, 3 * a * by + b, (3 * a * by + 2 * b) * by + c, ((a * by + b) * by + c) * by + d])
 
 
 def hold(f: Functions, box: BoxData, pose: Expression, width: float) -> Place:

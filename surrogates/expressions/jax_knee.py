@@ -7,9 +7,30 @@ from typing import Any
 
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.learners import Learner
 from surrogates.expressions.loads import Compartment
 from surrogates.expressions.of_jax import JaxFunctions, jax
+
+#: Poses of a batch; larger ones leave the cache of a processor.
+BATCH = 128
+
+
+def in_batches(function: Callable[..., Any], size: int = BATCH) -> Callable[..., Any]:
+    """Return a function of JAX over many rows, a batch at a time, in bounded memory.
+
+    Parameters
+    ----------
+    function : callable
+        Pure function of arrays (n,), such as `jax_knee` or its derivative.
+    size : int
+        Rows of a batch.
+
+    Returns
+    -------
+    callable
+        The same function of arrays (N, n).
+    """
+    lax = jax().lax
+    return lambda *rows: lax.map(lambda own: function(*own), rows, batch_size=size)
 
 
 def jax_knee(
@@ -43,7 +64,7 @@ def jax_knee(
         loads, domain = [], []
         for data in parts:
             found = Compartment(f, data).loads(pose)
-            domain.append(criteria(f, data, Learner(f, data.domain.regressor), found))
+            domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
             own = found.loads
             if dissipation is not None:
                 own = dissipated(f, data, own, pose, np.asarray(rate), dissipation)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from surrogates.compiled.packing import correlation_scales, sheared
@@ -44,7 +45,7 @@ class Learner:
         f, data = self.f, self.data
         z = self._scaled(x, self.inputs)
         weights = data.weights[skip:]
-        total = f.matmul(weights[:, : self.terms], f.products(self._table(z), data))
+        total = f.matmul(weights[:, : self.terms], self._products(z, data.exponents))
         at = self.terms
         if self.count:
             exponent, factor = self._distances(self._here(z), range(self.inputs))
@@ -59,11 +60,23 @@ class Learner:
             at += units
         return f.constant(data.y_offset[skip:]) + f.constant(data.y_scale[skip:]) * total
 
+    def first_at(self, line: Line, u: Expression, x: Expression) -> Expression:
+        """Return the first output at u (d - 1,), of which `line` is, and a last input x."""
+        return line.at(x)[0]
+
+    def slope_at(self, line: Line, u: Expression, x: Expression) -> Expression:
+        """Return the derivative of the first output by the last input at u and x [any unit]."""
+        return line.at(x)[1]
+
+    def gradient(self, x: Expression) -> Expression:
+        """Return the derivatives (d,) of the first output at inputs x (d,) [any unit]."""
+        return self.f.gradient(lambda at: self.values(at)[0], x)
+
     def line(self, u: Expression) -> Line:
         """Return the first output along the last input, with the other inputs u (d - 1,) fixed."""
         f, data = self.f, self.data
         z = self._scaled(u, self.inputs - 1)
-        coefficients = f.matmul(self._line_weights, self._rest(z))
+        coefficients = f.matmul(self._line_weights, self._products(z, self._rest_exponents))
         base = here = None
         if self.count:
             moved = data.shear[-1] != 0.0
@@ -104,16 +117,14 @@ class Learner:
             factor = factor * other
         return exponent, factor
 
-    def _table(self, z: Expression) -> list[list[Expression]]:
-        """Return the polynomials of each input by their degree."""
-        f, data = self.f, self.data
-        table = []
-        for j, highest in enumerate(data.exponents[:, : z.shape[0]].max(axis=0)):
-            if j == 0 and data.wave > 0.0:
-                table.append(fourier(f, z[0], int(highest), data.wave))
-            else:
-                table.append(legendre_values(z[j], int(highest)))
-        return table
+    def _products(self, z: Expression, exponents: NDArray[np.int64]) -> Expression:
+        """Return the polynomial terms (T,) of exponents (T, d') at the first d' inputs z (d',)."""
+        f, wave = self.f, self.data.wave
+        table = legendre_values(z, int(exponents.max()))
+        if wave > 0.0:
+            series = fourier(f, z[0], len(table) - 1, wave)
+            table = [f.join([s, t[1:]]) for s, t in zip(series, table, strict=True)]
+        return f.products(table, exponents)
 
     @cached_property
     def _line_weights(self) -> FloatArray:
@@ -130,17 +141,10 @@ class Learner:
             powers[: e + 1, e] = legendre.leg2poly(np.eye(len(rows))[e])[: e + 1]
         return np.asarray(powers @ rows)
 
-    def _rest(self, z: Expression) -> Expression:
-        return self.f.products(self._table(z), _Terms(self._rest_exponents))
-
     @cached_property
-    def _rest_exponents(self) -> FloatArray:
+    def _rest_exponents(self) -> NDArray[np.int64]:
         exponents = self.data.exponents
         return exponents[exponents[:, -1] == 0][:, :-1]
-
-
-class _Terms(NamedTuple):
-    exponents: FloatArray
 
 
 class Line(NamedTuple):
@@ -251,8 +255,8 @@ def along_one(f: Functions, u: Expression, kind: int) -> tuple[Expression, ...]:
 
 
 def legendre_values(z: Expression, degree: int) -> list[Expression]:
-    """Return the Legendre polynomials P_0 to P_degree at z, by Bonnet's recursion."""
-    found = [1.0, z]
+    """Return the Legendre polynomials P_0 to P_degree at z (d,), by Bonnet's recursion."""
+    found = [1.0 + 0.0 * z, z]
     for e in range(1, degree):
         found.append(((2 * e + 1) / (e + 1)) * z * found[e] - (e / (e + 1)) * found[e - 1])
     return found[: degree + 1]

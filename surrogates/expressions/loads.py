@@ -22,7 +22,6 @@ from surrogates.expressions.functions import (
 )
 from surrogates.expressions.geometry import Condyle, Place, condyle_of, hold, wrench_of
 from surrogates.expressions.inversion import Start, height_root
-from surrogates.expressions.learners import Learner
 
 #: Least fall of the root of the load with the scaled height beyond, without smoothing.
 _LEAST_FALL = 0.1
@@ -62,8 +61,8 @@ class Compartment:
 
     def __init__(self, f: Functions, data: CompartmentData) -> None:
         self.f, self.data = f, data
-        self.reference = Learner(f, data.reference)
-        self.parts = [Learner(f, part) for part in data.parts]
+        self.reference = f.learner(data.reference)
+        self.parts = [f.learner(part) for part in data.parts]
         self.start = Start.of(data) if data.code in (INVERTED, ENERGY) else None
 
     def loads(self, pose: Expression) -> Found:
@@ -150,7 +149,8 @@ class Compartment:
         """Return the fall of the root with the scaled height beyond the samples."""
         if self.data.width > 0.0:
             return self.data.fall
-        slope = self.parts[0].line(u).at(last)[1]
+        first = self.parts[0]
+        slope = first.slope_at(first.line(u), u, last)
         return self.f.fixed(self.f.maximum(-slope, _LEAST_FALL))
 
     # ---- formulations that learn the loads
@@ -206,9 +206,7 @@ def plus_slope(f: Functions, r: Expression, width: float) -> Expression:
     return t * t * t * (10.0 - t * (15.0 - 6.0 * t))
 
 
-def signed_power(
-    f: Functions, v: Expression, degree: float, widths: np.ndarray
-) -> Expression:
+def signed_power(f: Functions, v: Expression, degree: float, widths: np.ndarray) -> Expression:
     """Return sign(v) |v|^degree (n,) of v (n,) [any unit], smooth within about widths (n,) of 0."""
     if degree == 1.0:
         return v

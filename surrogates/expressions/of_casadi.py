@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression, whole_numbers
+from surrogates.expressions.learners import Learner
 
 #: Numbers are split at multiples of these to drop their derivatives without loss of digits.
 _COARSE, _FINE = 2.0**40, 2.0**95
@@ -37,7 +40,7 @@ class CasadiFunctions:
         self.kind = kind or self.casadi.SX
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as constants."""
+        """Return an array (n,) or (n, m) [any unit] as constants."""
         return self.casadi.DM(np.asarray(values, dtype=np.float64))
 
     def sin(self, x: Expression) -> Expression:
@@ -83,7 +86,7 @@ class CasadiFunctions:
         return self.casadi.vertcat(*parts)
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ca = self.casadi
         if self.kind is ca.MX:
             return ca.mtimes(ca.DM(matrix), vector)
@@ -111,28 +114,48 @@ class CasadiFunctions:
         slope = ca.gradient(function(*symbols), symbols[0])
         return ca.Function("gradient", symbols, [slope]).call([at, *beside], True, False)[0]
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor."""
-        found: dict[tuple[int, ...], Expression] = {}
-        for row in regressor.exponents:
-            self._product(tuple(whole_numbers(row)), table, found)
-        return self.casadi.vertcat(*(found[tuple(whole_numbers(r))] for r in regressor.exponents))
+    def learner(self, data: RegressorData) -> Learner:
+        """Return the expressions of a regressor."""
+        return Learner(self, data)
 
-    def _product(
+    def implicit(
         self,
-        degrees: tuple[int, ...],
-        table: Sequence[Sequence[Expression]],
-        found: dict[tuple[int, ...], Expression],
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
     ) -> Expression:
-        """Return one product, which is a product of fewer inputs times one more polynomial."""
-        if degrees not in found:
-            used = np.flatnonzero(degrees)
-            if not used.size:
-                found[degrees] = 1.0
-            else:
-                last = int(used[-1])
-                parent = (*degrees[:last], 0, *degrees[last + 1 :])
-                before = self._product(parent, table, found)
-                entry = table[last][degrees[last]]
-                found[degrees] = entry if used.size == 1 else before * entry
-        return found[degrees]
+        """Return the number s that inputs imply, with the derivatives of the implicit function."""
+        return refine(self.fixed(find(*inputs)), *inputs)
+
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
+    ) -> Expression:
+        """Return what becomes of a number x when a function is applied `count` times."""
+        for _ in range(count):
+            x = function(x)
+        return x
+
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d).
+
+        Each is a product of fewer inputs times one more entry.
+        """
+        found: dict[tuple[int, ...], Expression] = {}
+        rows = [tuple(whole_numbers(row)) for row in exponents]
+        return self.casadi.vertcat(*(_product(row, table, found) for row in rows))
+
+
+def _product(
+    degrees: tuple[int, ...], table: Sequence[Expression], found: dict[tuple[int, ...], Expression]
+) -> Expression:
+    if degrees not in found:
+        used = np.flatnonzero(degrees)
+        if not used.size:
+            return 1.0
+        last = int(used[-1])
+        entry = table[degrees[last]][last]
+        if used.size > 1:
+            entry = _product((*degrees[:last], *[0] * (len(degrees) - last)), table, found) * entry
+        found[degrees] = entry
+    return found[degrees]

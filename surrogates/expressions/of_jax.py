@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
+from surrogates.expressions.jax_learner import JaxLearner
 
 
 def jax() -> Any:
@@ -37,7 +40,7 @@ class JaxFunctions:
         self.maximum, self.fixed = self.numpy.maximum, self.jax.lax.stop_gradient
 
     def constant(self, values: FloatArray) -> Expression:
-        """Return an array (n,) or (n, m) as constants."""
+        """Return an array (n,) or (n, m) [any unit] as constants."""
         return self.numpy.asarray(values, dtype=self.kind)
 
     def power(self, x: Expression, exponent: float) -> Expression:
@@ -51,7 +54,7 @@ class JaxFunctions:
         return self.numpy.concatenate([self.numpy.atleast_1d(part) for part in parts])
 
     def matmul(self, matrix: FloatArray, vector: Expression) -> Expression:
-        """Return the product (n,) of a constant matrix (n, m) and a vector (m,)."""
+        """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         return self.constant(matrix) @ vector
 
     def gradient(
@@ -60,15 +63,45 @@ class JaxFunctions:
         """Return d(function(at, *beside))/d(at) (n,), of a function whose value is a number."""
         return self.jax.grad(function)(at, *beside)
 
-    def products(self, table: Sequence[Sequence[Expression]], regressor: Any) -> Expression:
-        """Return the products (T,) of one entry of each row of a table, the terms of a regressor."""
-        found = None
-        for entries, degrees in zip(table, np.transpose(regressor.exponents), strict=True):
-            if not degrees.any():
-                continue
-            column = self.numpy.stack([e + self.numpy.zeros((), self.kind) for e in entries])
-            picked = column[degrees]
-            found = picked if found is None else found * picked
-        if found is None:
-            return self.numpy.ones(len(regressor.exponents), self.kind)
+    def learner(self, data: RegressorData) -> JaxLearner:
+        """Return the expressions of a regressor."""
+        return JaxLearner(self, data)
+
+    def implicit(
+        self,
+        find: Callable[..., Expression],
+        refine: Callable[..., Expression],
+        slopes: Callable[..., tuple[Expression, ...]],
+        *inputs: Expression,
+    ) -> Expression:
+        """Return the number s that inputs imply, with the derivatives of the implicit function."""
+        root = self.jax.custom_jvp(find)
+
+        @root.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            s = root(*primals)
+            found = slopes(s, *primals)
+            changes = (self.numpy.sum(a * b) for a, b in zip(found, tangents, strict=True))
+            return s, sum(changes)
+
+        return root(*inputs)
+
+    def iterated(
+        self, function: Callable[[Expression], Expression], x: Expression, count: int
+    ) -> Expression:
+        """Return what becomes of a number x when a function is applied `count` times."""
+        return self.jax.lax.fori_loop(0, count, lambda _, s: function(s), x)
+
+    def products(self, table: Sequence[Expression], exponents: NDArray[np.int64]) -> Expression:
+        """Return the products (T,) over all inputs j of table[e][j], e the exponents (T, d)."""
+        inputs = exponents.shape[1]
+        flat = self.numpy.concatenate(table)
+        places = exponents * inputs + np.arange(inputs)
+        used = [j for j in range(inputs) if exponents[:, j].any()]
+        if not used:
+            return self.numpy.ones(len(exponents), self.kind)
+        picked = flat.at[places[:, used]].get(mode="promise_in_bounds")
+        found = picked[:, 0]
+        for j in range(1, len(used)):
+            found = found * picked[:, j]
         return found

@@ -1,7 +1,12 @@
-"""Numbers of a trained compartment from which CasADi's and JAX's expressions are built."""
+"""Trained compartments as expressions of CasADi and functions of JAX."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from foundation.checks import check_number
+from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.data import (
     BoxData,
     CompartmentData,
@@ -9,6 +14,7 @@ from surrogates.expressions.data import (
     DomainData,
     PathData,
 )
+from surrogates.expressions.jax_knee import jax_knee
 from surrogates.formulations.compartment import CompartmentSurrogate
 
 
@@ -25,3 +31,21 @@ def expression_data(part: CompartmentSurrogate) -> CompartmentData:
         part.code, part.largest, part.degree, part.reference_root, part.depth,
         part.smoothing, part.fall, box, condyle, domain, reference, (first, second, third),
     )  # fmt: skip
+
+
+def casadi_function(parts: Sequence[CompartmentSurrogate], dissipation: float | None) -> Any:
+    """Return `casadi_knee` of trained compartments, with a checked dissipation [s/m] or None."""
+    return casadi_knee([expression_data(part) for part in parts], _checked(dissipation))
+
+
+def jax_function(
+    parts: Sequence[CompartmentSurrogate], dissipation: float | None
+) -> Callable[..., Any]:
+    """Return `jax_knee` of trained compartments, with a checked dissipation [s/m] or None."""
+    return jax_knee([expression_data(part) for part in parts], _checked(dissipation))
+
+
+def _checked(dissipation: float | None) -> float | None:
+    if dissipation is None:
+        return None
+    return check_number("dissipation", dissipation, at_least=0.0, unit="s/m")

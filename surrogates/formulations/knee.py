@@ -7,12 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
@@ -23,9 +23,6 @@ from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
-
-if TYPE_CHECKING:
-    from surrogates.expressions.data import CompartmentData
 
 #: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
 #: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
@@ -119,6 +116,22 @@ class TrainedContact:
         flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
         found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
         return found, reduce(np.add, jacobian[0])
+
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Refuse: only surrogates of single compartments have expressions (`InputError`)."""
+        raise self._without_expressions
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Refuse: only surrogates of single compartments have expressions (`InputError`)."""
+        raise self._without_expressions
+
+    @property
+    def _without_expressions(self) -> InputError:
+        return InputError(
+            "knee: expected a surrogate of its own for each compartment, found a formulation of "
+            "the whole knee, which CasADi and JAX cannot evaluate; train with "
+            'formulation = "inverted"'
+        )
 
     def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return arrays (n, C, 12), (n, C, 6, 6) and (n, C, 7) to fill."""
@@ -275,9 +288,9 @@ class CompartmentwiseContact(TrainedContact):
         InputError
             If the dissipation is negative, or CasADi is not installed.
         """
-        from surrogates.expressions.casadi_knee import casadi_knee
+        from surrogates.formulations.expressed import casadi_function
 
-        return casadi_knee(self._expression_data, _checked_dissipation(dissipation))
+        return casadi_function(self.parts, dissipation)
 
     def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
         """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
@@ -298,15 +311,9 @@ class CompartmentwiseContact(TrainedContact):
         InputError
             If the dissipation is negative, or JAX is not installed.
         """
-        from surrogates.expressions.jax_knee import jax_knee
+        from surrogates.formulations.expressed import jax_function
 
-        return jax_knee(self._expression_data, _checked_dissipation(dissipation))
-
-    @property
-    def _expression_data(self) -> list[CompartmentData]:
-        from surrogates.formulations.expressed import expression_data
-
-        return [expression_data(part) for part in self.parts]
+        return jax_function(self.parts, dissipation)
 
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, one of `compartments`."""
@@ -366,12 +373,6 @@ class KneeSurrogate(CompartmentwiseContact):
         """Return the same surrogate with other trained domains, one for each compartment."""
         medial, lateral = domains_taken(self.parts, domains)
         return replace(self, medial=medial, lateral=lateral)
-
-
-def _checked_dissipation(value: float | None) -> float | None:
-    if value is None:
-        return None
-    return check_number("dissipation", value, at_least=0.0, unit="s/m")
 
 
 def domains_taken(

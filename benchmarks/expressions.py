@@ -1,0 +1,186 @@
+"""Size and speed of expressions of CasADi and functions of JAX.
+
+Run by `python -m benchmarks.expressions`.
+
+Knees of two compartments whose regressors are fitted to a smooth height, ratios and quantities.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import seconds, table
+from surrogates.expressions.jax_knee import in_batches
+from surrogates.families.kriging import KrigingSettings
+from surrogates.families.network import NetworkSettings
+from surrogates.families.polynomial import PolynomialSettings
+from surrogates.families.registry import fit_family
+from surrogates.families.regressor import no_outputs
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+_WIDTH, _POSES, _BATCH_POSES = 0.005, 64, 20_000
+#: A compiler takes minutes for larger functions.
+_MOST_NODES = 90_000
+_TIMED = """
+#include <time.h>
+double seconds_of_all(const double *poses, int count, double *out)
+{
+    static double w[4000000];
+    static long long int iw[1000];
+    const double *arg[64];
+    double *res[64] = {out, out + 24};
+    struct timespec a, b;
+    double best = 1e9;
+    for (int round = 0; round < 20; ++round) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+        for (int i = 0; i < count; ++i) { arg[0] = poses + 6 * i; timed(arg, res, iw, w, 0); }
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+        double t = (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);
+        if (t < best) best = t;
+    }
+    return best;
+}
+"""
+
+
+def _polynomial(degree: int) -> PolynomialSettings:
+    return PolynomialSettings(basis="total_degree", degree=(degree,), ridge=(1e-8,))
+
+
+#: Family and settings by the name of a row.
+_FITS = {
+    "polynomial, degree 3": ("polynomial", _polynomial(3)),
+    "polynomial, degree 4": ("polynomial", _polynomial(4)),
+    "network, 1 x 16": ("network", NetworkSettings(16, 1, base_degree=2, steps=300)),
+    "Kriging, 200 points": ("kriging", KrigingSettings(likelihood_points=60, iterations=5)),
+}
+
+
+def made_knee(family: str, settings: object) -> KneeSurrogate:
+    """Return a knee of formulation "inverted" whose regressors are of a family."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, (200 if family == "kriging" else 1200, 6))
+    bends = np.sin(x @ rng.normal(size=(6, 12)))
+    outputs = np.column_stack([
+        3e-4 * (0.1 * bends[:, 0] - x[:, 5] - 0.1 * x[:, 5] ** 2),
+        [0.05, 0.05, 5e-3, 2e-3, 4e-3] * bends[:, 1:6],
+        [1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3] * (2.0 + bends[:, 6:]),
+    ])  # fmt: skip
+    groups = [outputs] if family == "network" else [outputs[:, :1], outputs[:, 1:6], outputs[:, 6:]]
+    parts = [fit_family(family, x, y, settings, np.random.default_rng(1))[0] for y in groups]
+    parts += [no_outputs(6)] * (3 - len(parts))
+    path = ReferencePath.constant(0.5, np.zeros(5))
+    space = SampleSpace(
+        path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, 1500.0]
+    )  # fmt: skip
+    coordinates = CondyleCoordinates(np.zeros(3), path, [0.5, 0, 0, 0, 0], [0.5, *space.offsets])
+    part = CompartmentSurrogate(
+        "inverted", space, coordinates, 1500.0, 2.0, 0.0, [0.0, 3e-4],
+        (no_outputs(5), *parts), smoothing=_WIDTH,
+    )  # fmt: skip
+    return KneeSurrogate(part, part)
+
+
+def casadi() -> str:
+    """Return the sizes of the expressions and the times of the generated C."""
+    import casadi as ca
+
+    rows = []
+    for name, (family, settings) in _FITS.items():
+        knee = made_knee(family, settings)
+        start = time.perf_counter()
+        function = knee.casadi()
+        built = time.perf_counter() - start
+        pose = ca.SX.sym("pose", 6)
+        loads = function(pose)[0]
+        slopes = ca.jacobian(ca.vec(loads), pose)
+        wrench = ca.jacobian(ca.vec(loads[:6, :]), pose)
+        bends = ca.jacobian(wrench, pose)
+        timed = [ca.Function("timed", [pose], ca.cse(own)) for own in ([loads, slopes], [bends])]
+        sizes = [str(function.n_instructions()), *(str(f.n_instructions()) for f in timed)]
+        times = [
+            f"{1e6 * _c_time(f):.1f}" if f.n_instructions() < _MOST_NODES else "" for f in timed
+        ]
+        rows.append([name, f"{built:.2f}", *sizes, *times])
+    header = ["knee", "build [s]", "nodes", "with Jacobian", "Hessians"]
+    header += ["value + Jacobian [us]", "12 Hessians [us]"]
+    return table("Expressions of CasADi, formulation inverted, and their C (gcc -O3)", header, rows)
+
+
+def _c_time(function: object) -> float:
+    """Return the time [s] of a call of a function's generated C; NaN without a compiler."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return float("nan")
+    poses = _poses(_POSES)
+    with tempfile.TemporaryDirectory() as folder:
+        generator = _generator(function)
+        generator.generate(folder + os.sep)
+        source = Path(folder, "timed.c")
+        source.write_text(source.read_text() + _TIMED)
+        library = Path(folder, "timed.so")
+        flags = ["-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
+        subprocess.run([compiler, *flags], check=True)
+        run = ctypes.CDLL(str(library)).seconds_of_all
+        run.restype = ctypes.c_double
+        out = np.empty(10_000)
+        pointer = ctypes.c_void_p
+        return run(poses.ctypes.data_as(pointer), _POSES, out.ctypes.data_as(pointer)) / _POSES
+
+
+def _generator(function: object) -> object:
+    import casadi as ca
+
+    generator = ca.CodeGenerator("timed.c")
+    generator.add(function)
+    return generator
+
+
+def _poses(count: int) -> np.ndarray:
+    unit = np.random.default_rng(0).uniform(-0.9, 0.9, (count, 6))
+    return unit * [0.5, 0.02, 0.1, 4e-3, 3e-4, 1e-3] + [0.5, 0, 0, 0, 0, 0]
+
+
+def jax() -> str:
+    """Return the times of values and Jacobians over batches, in JAX and compiled by Numba."""
+    import jax
+
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    rows = []
+    for name, (family, settings) in _FITS.items():
+        knee, poses = made_knee(family, settings), _poses(_BATCH_POSES)
+        function = knee.jax()
+
+        def both(pose, function=function):
+            loads = function(pose)[0]
+            return loads[:, :6], loads
+
+        start = time.perf_counter()
+        run = jax.jit(in_batches(jax.jacfwd(both, has_aux=True))).lower(poses).compile()
+        compiled = time.perf_counter() - start
+        of_jax = seconds(lambda r=run, p=poses: jax.block_until_ready(r(p))) / _BATCH_POSES
+        of_numba = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
+        rates = (f"{1.0 / of_jax:,.0f}", f"{1.0 / of_numba:,.0f}", f"{of_numba / of_jax:.2f}")
+        rows.append([name, f"{compiled:.1f}", *rates])
+    jax.config.update("jax_enable_x64", before)
+    header = ["knee", "compilation [s]", "JAX [1/s]", "Numba [1/s]", "ratio"]
+    return table("Values and Jacobians of the wrench over a batch of poses", header, rows)
+
+
+TABLES = (casadi, jax)
+
+if __name__ == "__main__":
+    for make in TABLES:
+        print(make(), end="\n\n", flush=True)

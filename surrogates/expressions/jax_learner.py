@@ -1,0 +1,109 @@
+"""A regressor as a function of JAX whose derivatives are sums of the features' derivatives."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surrogates.compiled.regressor_data import RegressorData
+from surrogates.expressions.functions import Expression
+from surrogates.expressions.jets import (
+    correlation_jet,
+    moves,
+    network_jet,
+    pairs,
+    polynomial_jet,
+)
+from surrogates.expressions.learners import Learner, Line
+
+
+class JaxLearner(Learner):
+    """Expressions of a regressor in JAX, with its Jacobian and Hessian as matrix products."""
+
+    def __init__(self, f: Any, data: RegressorData) -> None:
+        super().__init__(f, data)
+        custom = f.jax.custom_jvp
+        first = custom(lambda x: self._jet(x, 1))
+        value = custom(lambda x: self._jet(x, 0)[0])
+
+        @first.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            found, jacobian, hessian = self._jet(primals[0], 2)
+            (change,) = tangents
+            return (found, jacobian), (_times(jacobian, change), _times(hessian, change))
+
+        @value.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            found, jacobian = first(primals[0])
+            return found, _times(jacobian, tangents[0])
+
+        self._value, self._first = value, first
+
+    def values(self, x: Expression, skip: int = 0) -> Expression:
+        """Return the outputs from number `skip` on, (k - skip,), at inputs x (d,) [any unit]."""
+        return self._value(x)[skip:]
+
+    def first_at(self, line: Line, u: Expression, x: Expression) -> Expression:
+        """Return the first output at u (d - 1,) and a last input x [any unit]."""
+        return self._value(self.f.join([u, x]))[0]
+
+    def slope_at(self, line: Line, u: Expression, x: Expression) -> Expression:
+        """Return the derivative of the first output by the last input at u and x [any unit]."""
+        return self.gradient(self.f.join([u, x]))[-1]
+
+    def gradient(self, x: Expression) -> Expression:
+        """Return the derivatives (d,) of the first output at inputs x (d,) [any unit]."""
+        return self._first(x)[1][0]
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Place in `pairs` of each entry (d d,) of a symmetric matrix."""
+        d, places = self.inputs, {pair: p for p, pair in enumerate(pairs(self.inputs))}
+        return np.array([places[min(i, j), max(i, j)] for i in range(d) for j in range(d)])
+
+    def _jet(self, x: Expression, order: int) -> tuple[Expression, ...]:
+        """Return outputs (k,), Jacobian (k, d) and Hessian (k, d, d) up to an order."""
+        f, data, d = self.f, self.data, self.inputs
+        z = (x - f.constant(data.x_offset)) * f.constant(1.0 / data.x_scale)
+        weights, at = data.weights, self.terms
+        total = self._weighted(polynomial_jet(self, z, order), weights[:, :at])
+        if self.count:
+            jet = correlation_jet(self, z, order)
+            more = self._weighted(jet, weights[:, at : at + self.count])
+            matrix = moves(self)
+            more[1:2] = [more[1] @ matrix] if order else []
+            more[2:3] = [matrix.T @ more[2] @ matrix] if order > 1 else []
+            total = [a + b for a, b in zip(total, more, strict=True)]
+            at += self.count
+        for net in range(len(data.inner)):
+            units = data.inner.shape[2]
+            more = self._weighted(network_jet(self, net, z, order), weights[:, at : at + units])
+            total = [a + b for a, b in zip(total, more, strict=True)]
+            at += units
+        size, scale = f.constant(data.y_scale), f.constant(1.0 / data.x_scale)
+        found = [f.constant(data.y_offset) + size * total[0]]
+        if order:
+            found.append(size[:, None] * total[1] * scale)
+        if order > 1:
+            found.append(size[:, None, None] * total[2] * scale[:, None] * scale)
+        assert d == x.shape[0]
+        return tuple(found)
+
+    def _weighted(self, jet: list[Expression], weights: np.ndarray) -> list[Expression]:
+        f: Any = self.f
+        d = self.inputs
+        sums = f.jax.numpy.stack(jet) @ f.constant(weights.T)
+        found = [sums[0]]
+        if len(jet) > 1:
+            found.append(sums[1 : d + 1].T)
+        if len(jet) > d + 1:
+            found.append(sums[d + 1 :].T[:, self._places].reshape(-1, d, d))
+        return found
+
+
+def _times(matrices: Expression, vector: Expression) -> Expression:
+    """Return matrices (..., d) times a vector (d,); a product of batches of matrices is slow."""
+    return (matrices * vector).sum(axis=-1)

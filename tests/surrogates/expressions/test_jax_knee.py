@@ -1,0 +1,175 @@
+"""Functions of JAX against the compiled evaluation and the expressions of CasADi."""
+
+from dataclasses import replace
+
+import made_knees
+import numpy as np
+import pytest
+
+from foundation.errors import InputError
+from surrogates.expressions import of_jax
+from surrogates.expressions.jax_knee import in_batches
+from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.registry import FORMULATIONS
+
+ca = pytest.importorskip("casadi", reason="CasADi is not installed (the casadi extra)")
+jax = pytest.importorskip("jax", reason="JAX is not installed (the jax extra)")
+
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
+FEW = [
+    ("inverted", "kriging"),
+    ("touch_stiffness", "polynomial"),
+    ("power", "network"),
+]
+#: Compilation is what the tests wait for, not the evaluation.
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
+
+
+@pytest.fixture(autouse=True)
+def double():
+    """Switch JAX to double precision for a test."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def pair_of(formulation, family, width=0.0, seed=1):
+    part = replace(made_knees.compartment(formulation, family, seed), smoothing=width)
+    return PairSurrogate({"only": part})
+
+
+def over_poses(function, poses):
+    return jax.jit(jax.vmap(function), compiler_options=QUICK)(poses)
+
+
+def loads_and_jacobians(knee, poses):
+    """Loads and domain (N, 12), and their jacobians (N, 12, 6), by CasADi and by JAX."""
+    pose = ca.SX.sym("pose", 6)
+    found = [ca.vec(v) for v in knee.casadi()(pose)]
+    both = ca.Function("f", [pose], [*found, *(ca.jacobian(v, pose) for v in found)])
+    rows = [[np.array(v) for v in both(p)] for p in poses]
+    wanted = [np.squeeze(np.array(own)) for own in zip(*rows, strict=True)]
+    function = knee.jax()
+
+    def one(at):
+        def twice(q):
+            value = function(q)
+            return value, value
+
+        return jax.jacfwd(twice, has_aux=True)(at)
+
+    slopes, values = over_poses(one, poses)
+    return wanted, [np.array(v)[:, 0] for v in (*values, *slopes)]
+
+
+def assert_close(found, wanted, tolerance):
+    size = np.nanmax(np.abs(wanted), axis=0) + 1e-300
+    assert (np.isnan(found) == np.isnan(wanted)).all()
+    assert np.nanmax(np.abs(found - wanted) / size) < tolerance
+
+
+def assert_like_casadi(formulation, family, count):
+    knee = pair_of(formulation, family, 0.005)
+    poses = made_knees.poses_about(knee.parts[0], count)
+    for own, other in zip(*loads_and_jacobians(knee, poses), strict=True):
+        peak = np.nanmax(np.abs(own), axis=0) + 1e-300
+        assert np.nanmax(np.abs(other - own) / peak) < 1e-9
+
+
+@pytest.mark.parametrize(("formulation", "family"), FEW)
+def test_values_and_jacobians_as_by_casadi(formulation, family):
+    assert_like_casadi(formulation, family, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formulation", "family"), EVERY)
+def test_values_and_jacobians_as_by_casadi_for_all(formulation, family):
+    assert_like_casadi(formulation, family, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formulation", "family"), EVERY)
+def test_without_smoothing_as_the_kernels(formulation, family):
+    knee = pair_of(formulation, family)
+    poses = made_knees.poses_about(knee.parts[0], 200)
+    loads, jacobian, _ = knee.fill(poses)
+    _, (found, _, slopes, _) = loads_and_jacobians(knee, poses)
+    assert_close(found, loads[:, 0], 1e-9)
+    assert_close(slopes[:, :6], jacobian[:, 0], 1e-9)
+
+
+def hessians(knee, poses):
+    """Hessians of the wrench (N, 6, 6, 6) by CasADi, and by JAX in two ways."""
+    pose = ca.SX.sym("pose", 6)
+    wrench = knee.casadi()(pose)[0][:6, 0]
+    hessian = ca.Function("h", [pose], [ca.jacobian(ca.jacobian(wrench, pose), pose)])
+    wanted = np.array([np.array(hessian(p)).reshape(6, 6, 6) for p in poses]).transpose(0, 2, 1, 3)
+    function = knee.jax()
+
+    def of_wrench(q):
+        return function(q)[0][0, :6]
+
+    forward = over_poses(jax.jacfwd(jax.jacfwd(of_wrench)), poses)
+    backward = over_poses(jax.jacfwd(jax.jacrev(of_wrench)), poses)
+    return wanted, np.array(forward), np.array(backward)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formulation", "family"), EVERY)
+def test_hessians_as_by_casadi(formulation, family):
+    knee = pair_of(formulation, family, 0.005)
+    wanted, *both = hessians(knee, made_knees.poses_about(knee.parts[0], 20))
+    for found in both:
+        assert_close(found, wanted, 1e-8)
+
+
+def test_hessians_of_a_direct_formulation_as_by_casadi():
+    knee = pair_of("direct", "polynomial", 0.005)
+    wanted, *both = hessians(knee, made_knees.poses_about(knee.parts[0], 8))
+    for found in both:
+        assert_close(found, wanted, 1e-8)
+
+
+def test_single_precision_follows_the_pose_and_batches_give_the_same():
+    """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
+    knee = pair_of("direct", "polynomial")
+    poses = made_knees.poses_about(knee.parts[0], 10)
+    function = knee.jax()
+    wanted = np.array(over_poses(function, poses)[0])
+    single = over_poses(function, poses.astype(np.float32))[0]
+    assert single.dtype == np.float32
+    assert_close(np.array(single)[:, 0], wanted[:, 0], 2e-5)
+    batches = jax.jit(in_batches(function, 4), compiler_options=QUICK)(poses)[0]
+    assert np.array(batches) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_matern_correlations_bend_at_a_training_point():
+    """The second derivative of Matérn 5/2 at zero distance is -1/3 of the squared scale."""
+    learner = of_jax.JaxFunctions(np.float64)
+    from surrogates.expressions.learners import along_one
+
+    def correlation(u):
+        exponent, factor, _, _ = along_one(learner, u, 1)
+        return factor * learner.exp(-exponent)
+
+    assert float(jax.grad(correlation)(0.0)) == 0.0
+    assert float(jax.grad(jax.grad(correlation))(0.0)) == pytest.approx(-1.0 / 3.0, rel=1e-12)
+
+
+def test_dissipation_needs_the_rate():
+    pair = pair_of("direct", "polynomial")
+    pose = made_knees.poses_about(pair.parts[0], 2)[0]
+    rate = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
+    still, moved = pair.jax()(pose)[0], pair.jax(2.0)(pose, rate)[0]
+    assert np.array(moved)[0, :6] == pytest.approx(1.1 * np.array(still)[0, :6], rel=1e-12)
+
+
+def test_a_missing_package_names_the_remedy(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(of_jax.importlib, "import_module", missing)
+    with pytest.raises(InputError, match=r'pip install "knee-contact\[jax\]"'):
+        pair_of("direct", "polynomial").jax()
