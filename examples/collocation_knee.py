@@ -18,7 +18,7 @@ from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation import Pose
 
-DEGREE = 4  # Radau IIA of order 7: the last of its points is the end of the interval
+DEGREE = 3  # Radau IIA of order 5: the last of its points is the end of the interval
 # Excursions that count as one, of the free coordinates [rad, m] and of their forces [N m, N]; rates
 # of 30 excursions a second.
 SIZE, FORCE, PER_SECOND = (
