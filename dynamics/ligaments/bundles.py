@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -130,6 +130,40 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
         np.array([each.stiffness for each in ligaments], dtype=np.float64),
         np.array([each.transition_strain for each in ligaments], dtype=np.float64),
         np.array([_CODES[each.kind] for each in ligaments], dtype=np.int64),
+    )
+
+
+def balanced(
+    ligaments: Sequence[Ligament], poses: ArrayLike, strain: float
+) -> tuple[Ligament, ...]:
+    """Return bundles with rest lengths of which the largest strain over some poses is known.
+
+    For the ligaments of another knee, for example about an implant, whose strains at one pose do
+    not fit the surfaces in flexion.
+
+    Parameters
+    ----------
+    ligaments : sequence of Ligament
+        The bundles; their attachments are kept.
+    poses : (n, 6) array_like
+        Poses of the passive motion [rad, m].
+    strain : float
+        Largest strain of each bundle over the poses [1], > -1.
+
+    Returns
+    -------
+    tuple of Ligament
+        The bundles with rest length l / (1 + strain), l the largest length over the poses.
+    """
+    stretch = 1.0 + check_number("strain", strain, above=-1.0)
+    rows, packed = check_array("poses", poses, (None, 6)), pack(ligaments)
+    lengths = np.empty((len(rows), len(ligaments)))
+    for row, length in zip(rows, lengths, strict=True):
+        measure_ligaments(row, packed, length, np.empty(len(ligaments)), np.empty(LIGAMENT_WORK))
+    longest = lengths.max(axis=0) / stretch
+    return tuple(
+        replace(each, rest_length=float(rest))
+        for each, rest in zip(ligaments, longest, strict=True)
     )
 
 

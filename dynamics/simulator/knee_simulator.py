@@ -180,8 +180,8 @@ class KneeSimulator:
 
     def problem(
         self,
-        breaks: FloatArray,
-        pieces: FloatArray,
+        breaks: FloatArray | None = None,
+        pieces: FloatArray | None = None,
         prescribed: tuple[str, ...] = ("flexion",),
         reference: FloatArray | None = None,
         offset: FloatArray | None = None,
@@ -192,7 +192,8 @@ class KneeSimulator:
         Parameters
         ----------
         breaks, pieces
-            Inputs over time, (B,) and (4, B - 1, 10); see `dynamics.kernels.equations.Problem`.
+            Inputs over time, (B,) and (4, B - 1, 10); see `dynamics.kernels.equations.Problem`. By
+            default no loads, for a second.
         prescribed : tuple of str
             Prescribed coordinates, including flexion.
         reference : (6,) float64, optional
@@ -207,8 +208,8 @@ class KneeSimulator:
             PRESCRIBED if n in prescribed else r for n, r in zip(COORDINATES, free, strict=True)
         ]
         return self._at_rest._replace(
-            breaks=breaks,
-            pieces=pieces,
+            breaks=self._at_rest.breaks if breaks is None else breaks,
+            pieces=self._at_rest.pieces if pieces is None else pieces,
             roles=np.array(roles, dtype=np.int64),
             reference=np.zeros(6) if reference is None else np.ascontiguousarray(reference),
             offset=np.zeros(6) if offset is None else np.ascontiguousarray(offset),

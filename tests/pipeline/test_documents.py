@@ -48,7 +48,11 @@ CHEAP = (
 #: What stands between two commands of a line, or a command and its file.
 OPERATORS = frozenset({"&&", ";", "|", "&", ">", ">>", "2>"})
 #: What the code of a page needs beside the project, as modules or programs.
-NEEDS = {"docs/fmu.md": ("fmpy", "cc"), "docs/formats.md": ("casadi", "cc")}
+NEEDS = {
+    "docs/fmu.md": ("fmpy", "cc"),
+    "docs/formats.md": ("casadi", "cc"),
+    "docs/howto/optimal_control.md": ("casadi",),
+}
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.

@@ -1,0 +1,163 @@
+"""The knee simulator's equations of motion as expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.expressions.elementary import Elementary, Scalar, Vector, added
+from dynamics.expressions.forces import applied_forces, restraint_forces, wrench_forces
+from dynamics.expressions.ligaments import ligament_forces
+from dynamics.kernels.equations import INERTIAL, INPUTS, PRESCRIBED, Problem, inputs_of_all
+from foundation.checks import FloatArray, check_array
+
+
+@dataclass(frozen=True, eq=False)
+class KneeExpressions:
+    """Forces and equations of motion of a simulation in the functions of a package.
+
+    M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates, as of
+    `dynamics.kernels.equations`; the caller supplies the contact wrench, in the same package.
+
+    Parameters
+    ----------
+    functions : Elementary
+        Elementary functions, for example `Elementary.of(casadi)`.
+    problem : Problem
+        The simulation (`dynamics.KneeSimulator.problem`).
+    smoothing : float
+        Rounding of the kinks of ligaments and gaps: half width as a strain and as a share of the
+        gap [1]. At 0 the forces are those of the simulator.
+    """
+
+    functions: Elementary
+    problem: Problem
+    smoothing: float = 0.0
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Indices of the free coordinates."""
+        return tuple(k for k in range(6) if self.problem.roles[k] != PRESCRIBED)
+
+    def inputs(self, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return prescribed coordinates and applied loads over time, and their rates.
+
+        Parameters
+        ----------
+        times : (N,) array_like
+            Instants [s].
+
+        Returns
+        -------
+        values, rates : (N, 10) float64
+            Six coordinates, of which the prescribed ones count, and four applied loads
+            [rad, m, N, N m, and per s].
+        """
+        instants = check_array("times", times, (None,))
+        values, rates = np.empty((2, len(instants), INPUTS))
+        inputs_of_all(instants, self.problem, values, rates)
+        return values, rates
+
+    def pose(self, free: Vector, inputs: Vector) -> list[Scalar]:
+        """Return the pose of free coordinates and inputs.
+
+        Parameters
+        ----------
+        free : sequence of scalars
+            Free coordinates in the order of `free`, not counted from the reference [rad, m].
+        inputs : ten scalars
+            A row of `inputs`.
+
+        Returns
+        -------
+        list of six scalars
+            Pose coordinates [rad, m].
+        """
+        pose = [inputs[k] for k in range(6)]
+        for row, k in enumerate(self.free):
+            pose[k] = free[row]
+        return pose
+
+    def contact_pose(self, pose: Vector) -> list[Scalar]:
+        """Return the pose [rad, m] of six scalars at which the contact is evaluated."""
+        return [pose[k] + float(offset) for k, offset in enumerate(self.problem.offset)]
+
+    def forces(
+        self, pose: Vector, applied: Vector, wrench: Vector, *, stiffness: Vector | None = None
+    ) -> list[Scalar]:
+        """Return the generalised forces of contact, applied loads, springs and ligaments.
+
+        Parameters
+        ----------
+        pose : six scalars
+            Pose coordinates [rad, m].
+        applied : four scalars
+            Loads in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m].
+        wrench : six scalars
+            Contact wrench on the femur at `contact_pose`, about the tibial origin [N, N m].
+        stiffness : sequence of scalars, optional
+            Stiffness of the ligaments, as of `ligament_forces`.
+
+        Returns
+        -------
+        list of six scalars
+            Generalised forces [N m, N].
+        """
+        functions, problem = self.functions, self.problem
+        factor = float(problem.factor[0])
+        loads = [factor * wrench[k] for k in range(6)]
+        total = wrench_forces(functions, self.contact_pose(pose), loads)
+        total = added(total, applied_forces(functions, pose, applied, problem))
+        total = added(total, restraint_forces(functions, pose, problem, self.smoothing))
+        pulls = ligament_forces(
+            functions, pose, problem.ligaments, smoothing=self.smoothing, stiffness=stiffness
+        )
+        return added(total, pulls)
+
+    def residual(self, forces: Vector, rates: Vector, accelerations: Vector) -> list[Scalar]:
+        """Return M q'' + C q' - Q of the free coordinates [N m, N].
+
+        Parameters
+        ----------
+        forces : six scalars
+            Generalised forces Q [N m, N].
+        rates, accelerations : sequences of scalars
+            Of the free coordinates, in the order of `free` [rad, m, s]. The accelerations of
+            quasi-static coordinates have no influence.
+
+        Returns
+        -------
+        list of scalars
+            One for each free coordinate [N m, N].
+        """
+        left = []
+        for row, k in enumerate(self.free):
+            value = float(self.problem.damping[k]) * rates[row] - forces[k]
+            if self.problem.roles[k] == INERTIAL:
+                value = value + float(self.problem.inertia[k]) * accelerations[row]
+            left.append(value)
+        return left
+
+    def accelerations(self, forces: Vector, rates: Vector) -> list[Scalar]:
+        """Return (Q - C q') / M of the coordinates with inertia.
+
+        Parameters
+        ----------
+        forces : six scalars
+            Generalised forces Q [N m, N].
+        rates : sequence of scalars
+            Rates of the free coordinates, in the order of `free` [rad/s, m/s].
+
+        Returns
+        -------
+        list of scalars
+            Accelerations [rad/s², m/s²] of those free coordinates that have inertia.
+        """
+        roles, damping, inertia = self.problem.roles, self.problem.damping, self.problem.inertia
+        return [
+            (forces[k] - float(damping[k]) * rates[row]) / float(inertia[k])
+            for row, k in enumerate(self.free)
+            if roles[k] == INERTIAL
+        ]
