@@ -117,6 +117,18 @@ class TrainedContact:
         found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
         return found, reduce(np.add, jacobian[0])
 
+    def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
+        """Refuse: only surrogates of single compartments are smoothed (`InputError`)."""
+        raise self._without_expressions
+
+    def hessian(self, pose: Pose) -> FloatArray:
+        """Refuse: only surrogates of single compartments give (C, 6, 6, 6) [SI] (`InputError`)."""
+        raise self._without_expressions
+
+    def hessian_batch(self, poses: ArrayLike) -> FloatArray:
+        """Refuse: only single compartments give (N, C, 6, 6, 6) [SI] at poses (`InputError`)."""
+        raise self._without_expressions
+
     def casadi(self, dissipation: float | None = None) -> Any:
         """Refuse: only surrogates of single compartments have expressions (`InputError`)."""
         raise self._without_expressions
@@ -129,8 +141,8 @@ class TrainedContact:
     def _without_expressions(self) -> InputError:
         return InputError(
             "knee: expected a surrogate of its own for each compartment, found a formulation of "
-            "the whole knee, which CasADi and JAX cannot evaluate; train with "
-            'formulation = "inverted"'
+            "the whole knee, which has no second derivatives and no expressions in CasADi and "
+            'JAX; train with formulation = "inverted"'
         )
 
     def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
