@@ -26,7 +26,7 @@ def pairs(inputs: int) -> list[tuple[int, int]]:
 
 
 def closure(exponents: NDArray[np.int64], wave: float) -> NDArray[np.int64]:
-    """Return the exponents (T', d) of terms of which all derivatives are sums of these terms.
+    """Return the exponents (M, d) of terms of which all derivatives are sums of these terms.
 
     With all lower degrees in every input and, of a Fourier series, sine and cosine of a frequency.
     """
@@ -39,7 +39,7 @@ def closure(exponents: NDArray[np.int64], wave: float) -> NDArray[np.int64]:
 
 
 def derivative_weights(data: RegressorData, terms: NDArray[np.int64], order: int) -> FloatArray:
-    """Return weights (T', r k) of terms for k outputs and their derivatives up to an order [1].
+    """Return weights (M, R) of terms for k outputs and their derivatives up to an order [1].
 
     In blocks of k columns, in the order of a jet: the derivative of a Legendre polynomial is a sum
     of Legendre polynomials, P'_e = sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
@@ -64,7 +64,7 @@ def _differentiated(
     j: int,
     wave: float,
 ) -> FloatArray:
-    """Return the weights (T', k) of the derivative by input j of terms times weights (T', k)."""
+    """Return the weights (M, k) of the derivative by input j of terms times weights (M, k)."""
     found = np.zeros_like(weights)
     for row, own in zip(terms.tolist(), weights, strict=True):
         e = row[j]

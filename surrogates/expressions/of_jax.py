@@ -75,7 +75,7 @@ class JaxFunctions:
         *inputs: Expression,
     ) -> Expression:
         """Return the number s that inputs imply, with the derivatives of the implicit function."""
-        root = self.jax.custom_jvp(find)
+        root = self.jax.custom_jvp(lambda *own: refine(find(*own), *own))
 
         @root.defjvp
         def _(primals: Any, tangents: Any) -> Any:
