@@ -146,7 +146,7 @@ def test_the_domain_is_that_of_the_criteria():
     assert domain[:5, 0] == pytest.approx(x * x, rel=1e-12)
     top = medial.space.load[1]
     assert domain[5, 0] == pytest.approx(loads[1, 0] / top, rel=1e-12)
-    assert domain[6, 0] == pytest.approx(1.0 - (loads[1, 0] / top) ** 2, rel=1e-12)
+    assert domain[6, 0] < 1e-20  # of a domain without limits
     assert (domain[9:] == 0.0).all()
 
 
