@@ -15,7 +15,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
 EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
-FEW = [("inverted", "network"), ("energy", "poly_fourier"), ("root", "kriging")]
+FEW = [("inverted", "kriging"), ("energy", "polynomial")]
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 #: A small change of each coordinate [rad, m].
 SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
@@ -83,7 +83,7 @@ def check(formulation, family, width, count):
 
 @pytest.mark.parametrize(("formulation", "family"), FEW)
 def test_all_ways_agree(formulation, family):
-    check(formulation, family, 0.02, 40)
+    check(formulation, family, 0.02, 60)
 
 
 @pytest.mark.slow
