@@ -23,13 +23,12 @@ from surrogates.expressions.functions import Expression, Functions, clip_above
 from surrogates.expressions.geometry import Condyle
 from surrogates.expressions.learners import Learner, Line
 
-#: Newton steps before the last one, of polynomials and of other regressors. At poses in, at the edge
-#: of and around the box, from out of contact to beyond the largest load, the largest residual is
-#: then 2e-16 of the range of heights for regressors of random weights (2e-8 after 2 steps, 8e-16
-#: after 3) and for a polynomial of degree 3 far outside its samples (4e-9 after 5 steps), and 2e-12,
-#: the rounding of its sums, for Kriging of the built-in implant with weights of 3e4. Where the
-#: height rises with s, as polynomials of degree 5 can outside the samples, there may be no root to
-#: find.
+#: Newton steps before the last one, of polynomials and of other regressors. At poses in and around
+#: the box, from out of contact to beyond the largest load, the largest residual is then 2e-16 of
+#: the range of heights for regressors of random weights (2e-8 after 2 steps, 8e-16 after 3) and for
+#: a polynomial of degree 3 far outside its samples (4e-9 after 5 steps), and 2e-12, the rounding of
+#: its sums, for Kriging of the built-in implant with weights of 3e4. Where the height rises with s,
+#: as polynomials of degree 5 can outside the samples, there may be no root to find.
 POLYNOMIAL_STEPS, STEPS = 8, 4
 _SAMPLES, _SEED = 2000, 0
 #: Largest root at which a step but the last may end: the height is a line there.
