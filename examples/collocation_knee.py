@@ -95,7 +95,7 @@ def collocate(knee, simulator, cycle, wrench: ca.Function, intervals: int) -> di
     }
 
 
-def main(run: Path, intervals: int = 200) -> dict[str, float]:
+def main(run: Path, intervals: int = 300) -> dict[str, float]:
     """Solve the cycle both ways; return the cost and the largest differences [rad, m]."""
     trained = surrogates.load(run / "knee.npz")
     knee, cycle = trained.smoothed(), load_gait_cycle(LEVEL_WALKING, period_s=1.0)
