@@ -83,6 +83,7 @@ def collocate(knee, simulator, cycle, wrench: ca.Function, intervals: int) -> di
     guess[:, :, :5] = ((np.array(rests) - first)[:, 1:] / SIZE)[:, None]
     program = {"x": ca.vec(states), "f": 0, "g": ca.veccat(*rows)}
     options = {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": 1e-9}
+    options["ipopt.max_iter"] = 100  # a mesh that is too coarse does not converge
     solver = ca.nlpsol("solver", "ipopt", program, options)
     begin = time.perf_counter()
     found = np.array(solver(x0=guess.ravel(), lbg=0.0, ubg=0.0)["x"]).reshape(-1, 10)
