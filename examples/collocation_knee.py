@@ -5,6 +5,7 @@ from knees at rest, and compared with the step-by-step solution of `dynamics.sim
 """
 
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from dynamics.expressions import Elementary, KneeExpressions
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation import Pose
+from surrogates.export.casadi_external import compiled_wrench, has_compiler
 
 DEGREE = 3  # Radau IIA of order 5: the last of its points is the end of the interval
 # Excursions that count as one, of the free coordinates [rad, m] and of their forces [N m, N]; rates
@@ -28,13 +30,21 @@ SIZE, FORCE, PER_SECOND = (
 )
 
 
-def step_function(knee, motion: KneeExpressions, first: np.ndarray) -> ca.Function:
+def contact(knee, folder: str) -> ca.Function:
+    """Return pose (6) -> contact wrench of each compartment: compiled C, or expressions."""
+    if has_compiler():
+        return compiled_wrench(knee, folder)
+    pose = ca.MX.sym("pose", 6)
+    return ca.Function("wrench", [pose], [knee.casadi()(pose)[0][:6, :]])
+
+
+def step_function(wrench: ca.Function, motion: KneeExpressions, first: np.ndarray) -> ca.Function:
     """Return x' of the scaled state x (10,) [1] at inputs (10,) [SI]; CasADi gives derivatives."""
     x, inputs = ca.MX.sym("x", 10), ca.MX.sym("inputs", 10)
     free, rates = first[1:] + SIZE * x[:5], PER_SECOND * SIZE * x[5:]
     pose = motion.pose(free, inputs)
-    loads, _ = knee.casadi()(ca.vertcat(*pose))
-    forces = motion.forces(pose, inputs[6:], ca.sum2(loads)[:6])
+    loads = ca.sum2(wrench(ca.vertcat(*pose)))
+    forces = motion.forces(pose, inputs[6:], loads)
     change = ca.vertcat(*motion.accelerations(forces, rates)) / (PER_SECOND * SIZE)
     return ca.Function("step", [x, inputs], [ca.vertcat(PER_SECOND * x[5:], change)])
 
@@ -46,7 +56,7 @@ def rest(knee, simulator, cycle, now: float) -> np.ndarray:
     return settle(knee, simulator, flexion=flexion, start=near, **vars(loads)).array
 
 
-def collocate(knee, simulator, cycle, intervals: int = 200) -> dict:
+def collocate(knee, simulator, cycle, wrench: ca.Function, intervals: int) -> dict:
     """Return the poses (intervals + 1, 6) at the ends of the intervals, and IPOPT's statistics."""
     first = rest(knee, simulator, cycle, 0.0)
     equations = KneeEquations(knee, simulator, cycle, Pose.from_array(first))
@@ -58,7 +68,7 @@ def collocate(knee, simulator, cycle, intervals: int = 200) -> dict:
     width = cycle.period / intervals
     inputs, _ = motion.inputs((width * np.add.outer(np.arange(intervals), points)).ravel())
     states = ca.MX.sym("states", 10, intervals * DEGREE)
-    changes = step_function(knee, motion, first).map(len(inputs))(states, inputs.T)
+    changes = step_function(wrench, motion, first).map(len(inputs))(states, inputs.T)
     weight = width * np.concatenate((np.ones(5), PER_SECOND * SIZE * problem.inertia[1:] / FORCE))
     before = np.concatenate((np.zeros(5), at_rest / (PER_SECOND * SIZE)))
     rows = []
@@ -73,6 +83,7 @@ def collocate(knee, simulator, cycle, intervals: int = 200) -> dict:
     guess[:, :, :5] = ((np.array(rests) - first)[:, 1:] / SIZE)[:, None]
     program = {"x": ca.vec(states), "f": 0, "g": ca.veccat(*rows)}
     options = {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes", "ipopt.tol": 1e-9}
+    options["ipopt.max_iter"] = 100  # a mesh that is too coarse does not converge
     solver = ca.nlpsol("solver", "ipopt", program, options)
     begin = time.perf_counter()
     found = np.array(solver(x0=guess.ravel(), lbg=0.0, ubg=0.0)["x"]).reshape(-1, 10)
@@ -85,13 +96,14 @@ def collocate(knee, simulator, cycle, intervals: int = 200) -> dict:
     }
 
 
-def main(run: Path, intervals: int = 200) -> dict[str, float]:
+def main(run: Path, intervals: int = 300) -> dict[str, float]:
     """Solve the cycle both ways; return the cost and the largest differences [rad, m]."""
     trained = surrogates.load(run / "knee.npz")
     knee, cycle = trained.smoothed(), load_gait_cycle(LEVEL_WALKING, period_s=1.0)
     start = Pose.from_array(knee.spaces[0].path.poses([cycle.at(0.0)[0]])[0])
     simulator = KneeSimulator(neutral=start)
-    solved = collocate(knee, simulator, cycle, intervals)
+    with tempfile.TemporaryDirectory() as folder:
+        solved = collocate(knee, simulator, cycle, contact(knee, folder), intervals)
     tight = {"rtol": 1e-9, "samples": intervals + 1}
     reference = simulate(knee, simulator, cycle, **tight).poses
     sharp = simulate(trained, simulator, cycle, **tight).poses

@@ -1,0 +1,91 @@
+"""The exported C of a surrogate, compiled and loaded as a function of CasADi."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import InputError
+from surrogates.export.c_export import export_knee
+from surrogates.expressions.of_casadi import casadi
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate
+
+#: Compilers in the order of preference.
+COMPILERS = ("cc", "gcc", "clang")
+_OPTIONS = ("-std=c99", "-O3", "-shared", "-fPIC")
+
+
+def has_compiler() -> bool:
+    """Return whether `compiled_wrench` finds a C compiler on the path."""
+    return _compiler() is not None
+
+
+def compiled_wrench(
+    knee: KneeSurrogate | PairSurrogate, folder: Path | str, prefix: str = "knee"
+) -> Any:
+    """Return the contact wrench as compiled C, with exact first and second derivatives.
+
+    For Kriging and networks a call takes a small share of the time of `knee.casadi()`, and there
+    are no expressions to build. The function is external: CasADi cannot expand it to `SX`, and
+    there is no domain.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate or PairSurrogate
+        The contact, smoothed (`knee.smoothed()`) for optimisers.
+    folder : path
+        Folder for header, source and library, made if it is missing. A library that was compiled
+        from the same source is loaded again. Keep the folder as long as the function is in use.
+    prefix : str
+        First part of every name in C; also the name of the function.
+
+    Returns
+    -------
+    casadi.Function
+        ``<prefix>_wrench``: pose (6) [rad, m] to force and moment about the tibial origin (6, C)
+        [N, N m], a column for each compartment.
+
+    Raises
+    ------
+    InputError
+        If CasADi is not installed, no C compiler is on the path, the compiler fails, or the prefix
+        is not a C identifier.
+    """
+    ca, compiler = casadi(), _compiler()
+    if compiler is None:
+        raise InputError(
+            f"C compiler: expected one of {', '.join(COMPILERS)} on the path, found none; install "
+            "a compiler or use knee.casadi()"
+        )
+    files = export_knee(knee, prefix, casadi=True)
+    # A library that is in use must not be overwritten: another source has another name.
+    text = "\0".join((*_OPTIONS, files.header, files.source))
+    name = f"{prefix}_{hashlib.sha256(text.encode('ascii')).hexdigest()[:16]}"
+    library = Path(folder).resolve() / f"{name}.so"
+    if not library.is_file():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        _compile(compiler, files.write(library.parent, prefix)[1], library)
+    return ca.external(f"{prefix}_wrench", str(library))
+
+
+def _compiler() -> str | None:
+    """Return the path of a C compiler, or None."""
+    return next((path for path in map(shutil.which, COMPILERS) if path), None)
+
+
+def _compile(compiler: str, source: Path, library: Path) -> None:
+    """Compile a source to a shared library; raise InputError if the compiler fails."""
+    unfinished = library.with_suffix(f".{os.getpid()}")
+    command = [compiler, *_OPTIONS, "-o", str(unfinished), str(source), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(
+            f"{compiler}: could not compile the surrogate with {' '.join(_OPTIONS)}, found "
+            f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
+        )
+    os.replace(unfinished, library)

@@ -1,0 +1,70 @@
+"""`compiled_wrench`: the exported C, compiled and loaded by the library itself."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+from c_library import needs_compiler
+from made_knees import KNEES, middle_of
+
+from foundation.errors import InputError
+from surrogates.export import casadi_external
+from surrogates.export.casadi_external import compiled_wrench, has_compiler
+
+casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
+
+SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
+
+
+@needs_compiler
+def test_values_and_derivatives_are_those_of_python(tmp_path):
+    assert has_compiler()
+    function = compiled_wrench(SMOOTH, tmp_path / "new", "mine")
+    assert function.name() == "mine_wrench"
+    pose = middle_of(SMOOTH)
+    loads, jacobian, _ = SMOOTH.evaluate_batch(pose)
+    at = casadi.MX.sym("at", 6)
+    slope = casadi.Function("slope", [at], [casadi.jacobian(function(at), at)])
+    peak = np.abs(loads[0, :, :6]).max()
+    np.testing.assert_allclose(np.array(function(pose[0])).T, loads[0, :, :6], atol=1e-10 * peak)
+    wanted = jacobian[0].reshape(12, 6)
+    found = np.array(slope(pose[0]))
+    np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())
+
+
+@needs_compiler
+def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch):
+    first = compiled_wrench(SMOOTH, tmp_path)
+    calls = []
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: calls.append(a) or run(*a, **k))
+    compiled_wrench(SMOOTH, tmp_path)
+    assert calls == []
+    other = KNEES["smooth_energy_polynomial_poly_fourier"]
+    second = compiled_wrench(other, tmp_path)
+    assert len(calls) == 1
+    assert len(list(tmp_path.glob("*.so"))) == 2
+    for knee, function in ((SMOOTH, first), (other, second)):
+        pose = middle_of(knee)
+        wanted = knee.evaluate_batch(pose)[0][0, :, :6]
+        peak = np.abs(wanted).max()
+        np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+
+
+def test_without_a_compiler_the_remedy_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(casadi_external.shutil, "which", lambda name: None)
+    assert not has_compiler()
+    with pytest.raises(InputError, match=r"cc, gcc, clang on the path, found none.*knee\.casadi"):
+        compiled_wrench(SMOOTH, tmp_path)
+
+
+def test_a_compiler_that_fails_is_an_input_error(tmp_path, monkeypatch):
+    program = tmp_path / "cc"
+    program.write_text("#!/bin/sh\necho 'no such option' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(casadi_external.shutil, "which", lambda name: str(program))
+    with pytest.raises(InputError, match=r"could not compile.*no such option"):
+        compiled_wrench(SMOOTH, tmp_path / "out")
+    assert list((tmp_path / "out").glob("*.so")) == []
