@@ -32,10 +32,10 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
 
 
 @pytest.mark.slow
-def test_two_random_starts_reach_one_optimum(tiny_run):
+def test_ten_random_starts_reach_one_optimum(tiny_run):
     pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
-    figures = example("optimal_control").main(tiny_run, starts=2)
-    assert figures["hits"] == 2
+    figures = example("optimal_control").main(tiny_run)
+    assert figures["hits"] >= 9
     assert figures["rms_error_deg"] < 3.0
 
 
