@@ -135,8 +135,8 @@ def main(run: Path, starts: int = 10, intervals: int = 10, seed: int = 1) -> dic
         guess = rng.uniform(-1.0, 1.0, reserves.shape) * np.concatenate((BOX, np.ones(10)))[:, None]
         guess[7:10] = rng.uniform(size=guess[7:10].shape)
         x0 = ca.veccat(rng.normal(size=2), guess)
-        # First with reserve forces that cost effort and in an endless domain, with tangents and with
-        # the forces themselves, then as stated.
+        # First with reserve forces that cost effort and in an endless domain, with tangents, then
+        # with the forces themselves; last as stated.
         eased = {"lbx": bounds["lbx"] - free, "ubx": bounds["ubx"] + free, "lbg": bounds["lbg"]}
         eased["ubg"] = np.where(np.array(bounds["ubg"]) > 0.0, np.inf, 0.0)
         x0 = easy(x0=x0, lbx=eased["lbx"], ubx=eased["ubx"], lbg=0.0, ubg=0.0)["x"]

@@ -51,7 +51,7 @@ OPERATORS = frozenset({"&&", ";", "|", "&", ">", ">>", "2>"})
 NEEDS = {
     "docs/fmu.md": ("fmpy", "cc"),
     "docs/formats.md": ("casadi", "cc"),
-    "docs/howto/optimal_control.md": ("casadi",),
+    "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"

@@ -36,7 +36,9 @@ def knee(tiny_run):
 def test_examples_are_short_and_say_how_they_are_run(name):
     text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     assert f"`python examples/{name}.py runs/implant`" in text.splitlines()[0]
-    assert len([line for line in text.splitlines() if line.strip()]) <= 125
+    # Programs of optimal control state a problem besides; others show an interface.
+    most = 145 if name in ("collocation_knee", "fit_ligaments_jax", "optimal_control") else 80
+    assert len([line for line in text.splitlines() if line.strip()]) <= most
 
 
 def test_plain_python_as_a_script(tiny_run, monkeypatch, capsys):
