@@ -1,6 +1,7 @@
 """Fixtures and settings of the whole suite."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,5 +49,7 @@ def jam_folder(knee_data: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def opensim():
-    """Return the module `opensim`; skip where it is not installed."""
+    """Return the module `opensim`; skip where it is not installed, or beside CasADi."""
+    if "casadi" in sys.modules:
+        pytest.skip("CasADi is loaded in this process, and OpenSim has one of its own: make test")
     return pytest.importorskip("opensim", reason="OpenSim is not installed: pip install opensim")

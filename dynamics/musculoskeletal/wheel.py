@@ -20,11 +20,17 @@ def opensim() -> Any:
     Raises
     ------
     InputError
-        If the package is not installed, or is installed and cannot be imported.
+        If the package is not installed, or is installed and cannot be imported, as beside CasADi.
     """
     try:
         module = importlib.import_module("opensim")
     except ImportError as error:
+        if "casadi" in sys.modules:
+            raise InputError(
+                "opensim: expected a process without CasADi, found CasADi imported, of which "
+                "OpenSim has another version; use OpenSim in a process of its own, or replay a "
+                "recorded plant"
+            ) from error
         if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
             raise InputError(
                 f"opensim: expected a package that Python imports, found an error: {error}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,10 +23,15 @@ _CHAIN = 24
 
 
 def casadi() -> Any:
-    """Return the module `casadi`; raises `InputError` if the package is not installed."""
+    """Return the module `casadi`; raises `InputError` if it is not installed, or beside OpenSim."""
     try:
         return importlib.import_module("casadi")
     except ImportError as error:
+        if "opensim" in sys.modules:
+            raise InputError(
+                "casadi: expected a process without OpenSim, found OpenSim imported, which has "
+                "another version of CasADi; use CasADi in a process of its own"
+            ) from error
         raise InputError(
             "CasADi is not installed, which expressions of a surrogate need: install it with "
             'pip install "knee-contact[casadi]"'

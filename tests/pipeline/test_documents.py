@@ -159,7 +159,13 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize("page", pages_with("python"))
+def marked(page):
+    """The page, marked if its code imports CasADi."""
+    marks = [pytest.mark.casadi] if "casadi" in NEEDS.get(page, ()) else []
+    return pytest.param(page, marks=marks)
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in pages_with("python")])
 def test_python_runs_as_it_stands(page, folder, monkeypatch, capsys):
     for need in NEEDS.get(page, ()):
         if shutil.which(need) is None and importlib.util.find_spec(need) is None:

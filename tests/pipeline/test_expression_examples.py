@@ -4,12 +4,15 @@ import importlib.util
 
 import numpy as np
 import pytest
+from lazily import casadi
 from numpy.testing import assert_allclose
 from studies import ROOT
 
 import surrogates
 from dynamics import KneeSimulator
 from foundation.pose import Pose, generalised_force
+
+pytestmark = pytest.mark.casadi
 
 
 def example(name):
@@ -22,7 +25,7 @@ def example(name):
 
 
 def test_collocation_finds_the_simulated_cycle(tiny_run):
-    pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
+    assert casadi.Function
     figures = example("collocation_knee").main(tiny_run)
     assert figures["success"]
     assert figures["iterations"] <= 20
@@ -33,7 +36,7 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
 
 @pytest.mark.slow
 def test_ten_random_starts_reach_one_optimum(tiny_run):
-    pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
+    assert casadi.Function
     figures = example("optimal_control").main(tiny_run)
     assert figures["hits"] >= 9
     assert figures["rms_error_deg"] < 3.0
@@ -48,7 +51,7 @@ def test_stiffness_of_ligaments_is_recovered(tiny_run):
 
 
 def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
-    pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
+    assert casadi.Function
     module = example("bioptim_knee")
     model = module.KneeModel(str(tiny_run / "knee.npz"))
     assert model.nb_q == model.nb_qdot == model.nb_tau == len(model.name_dof) == 6

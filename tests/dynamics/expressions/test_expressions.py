@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from lazily import casadi
 from numpy.testing import assert_allclose
 
 from dynamics.expressions import (
@@ -33,6 +34,8 @@ OTHERS = (
     bundles.Ligament("square", [0.005, 0.004, 0.02], [-0.01, -0.015, 0.03], 0.02, 3e7, "quadratic"),
     bundles.Ligament("slack", [0.01, 0.0, 0.01], [0.012, -0.02, 0.015], 0.2, 1e6, "linear"),
 )
+
+pytestmark = pytest.mark.casadi
 
 
 def path():
@@ -74,7 +77,6 @@ def in_numpy(expression):
 
 
 def in_casadi(expression, kind="SX"):
-    casadi = pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
 
     def evaluate(*vectors):
         symbols = [getattr(casadi, kind).sym("x", len(v)) for v in vectors]
@@ -133,7 +135,6 @@ def test_stretched_and_slack_bundles_have_the_tension_of_the_kernel():
 
 
 def test_stiffness_may_be_a_variable(problem):
-    casadi = pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
     packed = problem.ligaments
     functions, pose = Elementary.of(casadi), poses(1)[0]
     stiffness = casadi.SX.sym("k", packed.rest_length.size)
@@ -252,7 +253,6 @@ def test_smoothed_gaps_keep_the_spring_away_from_their_ends(waves, away, same):
 
 
 def test_forces_of_springs_and_ligaments_have_a_potential(waves):
-    casadi = pytest.importorskip("casadi", reason="casadi is not installed: pip install casadi")
     problem = simulator(neutral=Pose()).problem(*waves().pieces(Pose()))
     pose = casadi.SX.sym("q", 6)
     knee = KneeExpressions(Elementary.of(casadi), problem, smoothing=0.01)

@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_library import COMPILER, STRICT, needs_compiler
+from lazily import casadi
 from made_knees import KNEES, middle_of, poses_about, smoothed
 
 from surrogates.export.c_export import export_knee
 from surrogates.formulations.pair import PairSurrogate
 
-casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
-
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.casadi]
 #: A knee, and a pair with three compartments.
 SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
 PAIR = PairSurrogate({"front": SMOOTH.medial, "int": SMOOTH.lateral, "back": SMOOTH.medial})

@@ -7,13 +7,15 @@ import subprocess
 import numpy as np
 import pytest
 from c_library import needs_compiler
+from lazily import casadi
 from made_knees import KNEES, middle_of
 
 from foundation.errors import InputError
 from surrogates.export import casadi_external
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 
-casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
+pytestmark = pytest.mark.casadi
+
 
 SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
 

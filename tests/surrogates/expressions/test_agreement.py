@@ -8,10 +8,13 @@ from dataclasses import replace
 import made_knees
 import numpy as np
 import pytest
+from lazily import casadi as ca
 
 from surrogates.expressions.jax_knee import with_jacobian
 from surrogates.formulations.pair import PairSurrogate
 from surrogates.formulations.registry import FORMULATIONS
+
+pytestmark = pytest.mark.casadi
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
 EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
@@ -38,7 +41,6 @@ def by_kernels(pair, poses):
 
 
 def by_casadi(pair, poses):
-    ca = pytest.importorskip("casadi", reason="CasADi is not installed (the casadi extra)")
     pose = ca.SX.sym("pose", 6)
     loads = pair.casadi()(pose)[0]
     slopes = ca.jacobian(loads[:6], pose)

@@ -9,6 +9,7 @@ import made_knees
 import numpy as np
 import pytest
 from c_library import COMPILER, needs_compiler
+from lazily import casadi as ca
 
 from foundation.errors import InputError
 from surrogates.expressions import of_casadi
@@ -17,7 +18,7 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 
-ca = pytest.importorskip("casadi", reason="CasADi is not installed (the casadi extra)")
+pytestmark = pytest.mark.casadi
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
 WIDTH = 0.005
@@ -216,6 +217,16 @@ def test_pairs_have_a_column_for_each_compartment():
 def test_a_negative_dissipation_is_refused():
     with pytest.raises(InputError, match="dissipation"):
         knee_of("inverted", "polynomial").casadi(-1.0)
+
+
+def test_opensim_in_the_same_process_is_named(monkeypatch):
+    def clashing(name):
+        raise ImportError("undefined symbol: _ZN6casadi")
+
+    monkeypatch.setattr(of_casadi.importlib, "import_module", clashing)
+    monkeypatch.setitem(of_casadi.sys.modules, "opensim", None)
+    with pytest.raises(InputError, match="a process without OpenSim, found OpenSim imported"):
+        knee_of("inverted", "polynomial").casadi()
 
 
 def test_a_missing_package_names_the_remedy(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.knee import KneeSurrogate, beyond
 
-ca = pytest.importorskip("casadi", reason="CasADi is not installed (the casadi extra)")
+pytestmark = pytest.mark.casadi
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import made_knees
 import numpy as np
 import pytest
+from lazily import casadi as ca
 
 from foundation.errors import InputError
 from surrogates.expressions import of_jax
@@ -12,7 +13,7 @@ from surrogates.expressions.jax_knee import in_batches
 from surrogates.formulations.pair import PairSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 
-ca = pytest.importorskip("casadi", reason="CasADi is not installed (the casadi extra)")
+pytestmark = pytest.mark.casadi
 jax = pytest.importorskip("jax", reason="JAX is not installed (the jax extra)")
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
