@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -292,6 +293,8 @@ def no_opensim(monkeypatch):
     ],
 )
 def test_a_broken_installation_is_told_from_none(monkeypatch, error):
+    monkeypatch.delitem(sys.modules, "casadi", raising=False)
+
     def broken(name):
         raise error
 
@@ -301,6 +304,17 @@ def test_a_broken_installation_is_told_from_none(monkeypatch, error):
         wheel()
     assert str(error) in str(told.value)
     assert "not installed" not in str(told.value)
+
+
+def test_casadi_in_the_same_process_is_named(monkeypatch):
+    def clashing(name):
+        raise ImportError("undefined symbol: _ZN6casadi")
+
+    monkeypatch.setattr("importlib.import_module", clashing)
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
+        wheel()
 
 
 @pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
