@@ -32,7 +32,7 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 
 _WIDTH, _POSES, _BATCH_POSES = 0.005, 64, 20 * BATCH
 #: A compiler takes minutes for larger functions.
-_MOST_NODES = 90_000
+_MOST_NODES = 250_000
 _TIMED = """
 #include <time.h>
 double seconds_of_all(const double *poses, int count, double *out)
