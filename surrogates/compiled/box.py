@@ -10,12 +10,19 @@ from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.smoothing import clipped
 
 
-@part
-def path_at(flexion, breaks, pieces, values, slopes):
-    """Fill values (5,) of a piecewise cubic path and its slopes (5,) at a flexion."""
+@pasted
+def piece_at(flexion, breaks):
+    """Return the number of the piece of a path at a flexion."""
     piece = 0
     while piece < breaks.size - 2 and flexion >= breaks[piece + 1]:
         piece += 1
+    return piece
+
+
+@part
+def path_at(flexion, breaks, pieces, values, slopes):
+    """Fill values (5,) of a piecewise cubic path and its slopes (5,) at a flexion."""
+    piece = piece_at(flexion, breaks)
     t = flexion - breaks[piece]
     for k in range(5):
         a, b, c = pieces[0, piece, k], pieces[1, piece, k], pieces[2, piece, k]
@@ -26,9 +33,7 @@ def path_at(flexion, breaks, pieces, values, slopes):
 @pasted
 def path_bend(flexion, breaks, pieces, k):
     """Return the second derivative of coordinate k of a path by flexion."""
-    piece = 0
-    while piece < breaks.size - 2 and flexion >= breaks[piece + 1]:
-        piece += 1
+    piece = piece_at(flexion, breaks)
     return 6.0 * pieces[0, piece, k] * (flexion - breaks[piece]) + 2.0 * pieces[1, piece, k]
 
 

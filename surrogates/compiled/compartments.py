@@ -256,11 +256,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         inputs[5], along, _, _ = last_input(s, width)
         evaluate_parts(inputs, first, second, third, out, gradient, scratch)
         learnt_slope = gradient[0, 5]
-        fall = learnt_slope
-        if width > 0.0:
-            fall = along * fall - (1.0 - along) * constants[7]
-        if not fall < 0.0:  # a stationary point: the chord from first contact falls
-            fall = chord_slope(inputs, s, height, out[0], first, scratch)
+        fall = fall_at(s, learnt_slope, along, out[0], height, constants, inputs, first, scratch)
         for j in range(6):
             slope = slopes[5, j]
             for k in range(5):
@@ -300,6 +296,21 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     if not inside:
         multiply_by(jacobian, turn, row)
     return 0.0
+
+
+@part
+def fall_at(s, learnt, along, value, height, constants, inputs, first, work):
+    """Return the slope of the height by s, made to fall.
+
+    From the slope `learnt` by the last input, the slope `along` of the last input by s, and the
+    learnt value; at a stationary point it is that of the chord from first contact.
+    """
+    fall = learnt
+    if constants[6] > 0.0:
+        fall = along * learnt - (1.0 - along) * constants[7]
+    if not fall < 0.0:
+        fall = chord_slope(inputs, s, height, value, first, work)
+    return fall
 
 
 @part

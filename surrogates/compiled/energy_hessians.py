@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from foundation.compiling import part
+from surrogates.compiled.box import piece_at
 from surrogates.compiled.energy import turned
 from surrogates.compiled.series import BEND, SERIES, add, apply, multiply
 from surrogates.compiled.smoothing import positive_part
@@ -35,9 +36,7 @@ def _fill_thirds(held, coordinates, thirds, work):
                 thirds[3, at] = bend[0] / half[3]
                 thirds[4, at] = bend[2] / half[4]
                 thirds[5, at] = bend[1]
-    piece = 0
-    while piece < breaks.size - 2 and held[0] >= breaks[piece + 1]:
-        piece += 1
+    piece = piece_at(held[0], breaks)
     for k in range(5):
         value = 6.0 * pieces[0, piece, k]
         if k == 3:

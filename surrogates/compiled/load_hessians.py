@@ -17,8 +17,8 @@ from surrogates.compiled.compartments import (
     POWER,
     REACH,
     ROOT,
-    chord_slope,
     evaluate_parts,
+    fall_at,
     find_root,
 )
 from surrogates.compiled.curvature import evaluate_hessian, evaluate_hessians
@@ -51,17 +51,17 @@ def _fill_variables(held, coordinates, slopes, u, height, point, point_slopes, s
     for k in range(3):
         put(point[k], point_slopes[k], zero, series[_POINT + k])
     for a in range(3):
-        for b in range(3):
+        for b in range(a, 3):
             orders[:] = 0.0
             orders[a] += 1.0
             orders[b] += 1.0
             turned(centre, held, orders, bend)
-            at = BEND + 6 * a + b
-            for k in range(3):
-                series[_POINT + k, at] = bend[k]
-            series[_INPUTS + 3, at] = bend[0] / half[3]
-            series[_INPUTS + 4, at] = bend[2] / half[4]
-            series[_INPUTS + 5, at] = bend[1]
+            for at in (BEND + 6 * a + b, BEND + 6 * b + a):
+                for k in range(3):
+                    series[_POINT + k, at] = bend[k]
+                series[_INPUTS + 3, at] = bend[0] / half[3]
+                series[_INPUTS + 4, at] = bend[2] / half[4]
+                series[_INPUTS + 5, at] = bend[1]
     flexion = held[0]
     series[_INPUTS + 1, BEND] -= path_bend(flexion, breaks, pieces, 0) / half[1]
     series[_INPUTS + 2, BEND] -= path_bend(flexion, breaks, pieces, 1) / half[2]
@@ -124,11 +124,7 @@ def _invert(height, constants, first, second, third, x, out, gradient, bends, se
     evaluate_parts(x, first, second, third, out, gradient, work)
     _evaluate_bends(x, first, second, third, bends, work)
     learnt, bend = gradient[0, 5], bends[0]
-    fall = learnt
-    if width > 0.0:
-        fall = along * learnt - (1.0 - along) * constants[7]
-    if not fall < 0.0:
-        fall = chord_slope(x, s, height, out[0], first, work)
+    fall = fall_at(s, learnt, along, out[0], height, constants, x, first, work)
     for a in range(5):
         bend[5, a] *= along
         bend[a, 5] *= along
@@ -159,11 +155,7 @@ def _by_energy(held, height, coordinates, constants, first, x, gradient, bends, 
     evaluate_hessian(x, first, bend, work)
     evaluate_third(x, first, third, work)
     learnt, curve = slope[0, 5], bend[5, 5]
-    fall = learnt
-    if width > 0.0:
-        fall = along * learnt - (1.0 - along) * constants[7]
-    if not fall < 0.0:
-        fall = chord_slope(x, s, height, value[0], first, work)
+    fall = fall_at(s, learnt, along, value[0], height, constants, x, first, work)
     rise = learnt + constants[7]
     for a in range(6):
         for b in range(6):

@@ -8,6 +8,7 @@ and ``/* end */``.
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,15 @@ _SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULT
 _FRAMES = 16000
 #: Pairs of inputs for which the template keeps second derivatives.
 _PAIRS = 28
+
+
+#: Compilers in the order of preference.
+COMPILERS = ("cc", "gcc", "clang")
+
+
+def c_compiler() -> str | None:
+    """Return the path of the system's C compiler, the first of `COMPILERS`, or None."""
+    return next(filter(None, map(shutil.which, COMPILERS)), None)
 
 
 class CFiles(NamedTuple):

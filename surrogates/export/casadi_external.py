@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError
 from surrogates.export.c_export import export_knee
+from surrogates.export.c_source import COMPILERS, c_compiler
 from surrogates.expressions.of_casadi import casadi
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 
-#: Compilers in the order of preference.
-COMPILERS = ("cc", "gcc", "clang")
 _OPTIONS = ("-std=c99", "-O3", "-shared", "-fPIC")
 
 
 def has_compiler() -> bool:
     """Return whether `compiled_wrench` finds a C compiler on the path."""
-    return _compiler() is not None
+    return c_compiler() is not None
 
 
 def compiled_wrench(
@@ -56,7 +54,7 @@ def compiled_wrench(
         If CasADi is not installed, no C compiler is on the path, the compiler fails, or the prefix
         is not a C identifier.
     """
-    ca, compiler = casadi(), _compiler()
+    ca, compiler = casadi(), c_compiler()
     if compiler is None:
         raise InputError(
             f"C compiler: expected one of {', '.join(COMPILERS)} on the path, found none; install "
@@ -71,11 +69,6 @@ def compiled_wrench(
         library.parent.mkdir(parents=True, exist_ok=True)
         _compile(compiler, files.write(library.parent, prefix)[1], library)
     return ca.external(f"{prefix}_wrench", str(library))
-
-
-def _compiler() -> str | None:
-    """Return the path of a C compiler, or None."""
-    return next((path for path in map(shutil.which, COMPILERS) if path), None)
 
 
 def _compile(compiler: str, source: Path, library: Path) -> None:

@@ -11,7 +11,6 @@ import hashlib
 import io
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ import numpy as np
 from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
 from surrogates.export.c_export import export_knee
-from surrogates.export.c_source import array, check_prefix, code
+from surrogates.export.c_source import COMPILERS, array, c_compiler, check_prefix, code
 from surrogates.export.fmu_description import (
     VERSIONS,
     Content,
@@ -38,7 +37,6 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 
 _PACKAGE = "knee-contact"
-_COMPILERS = ("cc", "gcc", "clang")
 #: Options without -march=native, so that the library runs on every machine of its kind.
 _OPTIONS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
 #: Earliest date of a ZIP file, so that the same knee gives the same file.
@@ -149,10 +147,10 @@ def compile_library(
     of the standard (for the names of the exported functions), and the name of the library. Raises
     `FmuError` if a compiler is not found or fails.
     """
-    compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    compiler = c_compiler()
     if compiler is None:
         raise FmuError(
-            f"C compiler: expected one of {', '.join(_COMPILERS)} on the path, found none; install "
+            f"C compiler: expected one of {', '.join(COMPILERS)} on the path, found none; install "
             "a compiler or export only the sources (--sources-only)"
         )
     plain_names = f"-DFMI{version[0]}_OVERRIDE_FUNCTION_PREFIX"

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surrogates.expressions.data import CompartmentData
-from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.loads import Compartment
+from surrogates.expressions.domain import loads_and_criteria
 from surrogates.expressions.of_casadi import CasadiFunctions
 
 
@@ -35,14 +34,7 @@ def casadi_knee(parts: Sequence[CompartmentData], dissipation: float | None = No
     f = CasadiFunctions()
     ca = f.casadi
     pose, rate = f.kind.sym("pose", 6), f.kind.sym("rate", 6)
-    loads, domain = [], []
-    for data in parts:
-        found = Compartment(f, data).loads(pose)
-        domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
-        own = found.loads
-        if dissipation is not None:
-            own = dissipated(f, data, own, pose, rate, dissipation)
-        loads.append(own)
+    loads, domain = loads_and_criteria(f, parts, pose, rate, dissipation)
     inputs = [pose] if dissipation is None else [pose, rate]
     names = ["pose"] if dissipation is None else ["pose", "rate"]
     outputs = ca.cse([ca.horzcat(*loads), ca.horzcat(*domain)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import Expression, Functions, clip, plus
 from surrogates.expressions.geometry import rise_of
 from surrogates.expressions.learners import Learner
-from surrogates.expressions.loads import Found
+from surrogates.expressions.loads import Compartment, Found
 
 #: Names of the criteria of a compartment, each at most 1 in the trained domain.
 CRITERIA = (
@@ -50,6 +52,28 @@ def criteria(f: Functions, data: CompartmentData, learner: Learner, found: Found
         found.x * found.x, *predicted,
         (m * learnt[0]) ** 2, (m * learnt[1]) ** 2, m * (1.0 + learnt[2]),
     ])  # fmt: skip
+
+
+def loads_and_criteria(
+    f: Functions,
+    parts: Sequence[CompartmentData],
+    pose: Expression,
+    rate: Expression,
+    dissipation: float | None,
+) -> tuple[list[Expression], list[Expression]]:
+    """Return loads (12,) [SI] and criteria (12,) [1] of each compartment at a pose (6,) [rad, m].
+
+    With a dissipation [s/m] at a rate (6,) [rad/s, m/s]; the criteria are those of a knee at rest.
+    """
+    loads, domain = [], []
+    for data in parts:
+        found = Compartment(f, data).loads(pose)
+        domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
+        own = found.loads
+        if dissipation is not None:
+            own = dissipated(f, data, own, pose, rate, dissipation)
+        loads.append(own)
+    return loads, domain
 
 
 def dissipated(

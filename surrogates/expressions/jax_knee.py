@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from surrogates.expressions.data import CompartmentData
-from surrogates.expressions.domain import criteria, dissipated
-from surrogates.expressions.loads import Compartment
+from surrogates.expressions.domain import loads_and_criteria
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
 #: Poses of a batch; larger ones leave the cache of a processor.
@@ -93,14 +92,8 @@ def jax_knee(
     def knee(pose: Any, rate: Any = None) -> tuple[Any, Any]:
         pose = pose if isinstance(pose, tuple) else np.asarray(pose)
         f = JaxFunctions(np.result_type(*pose) if isinstance(pose, tuple) else pose.dtype)
-        loads, domain = [], []
-        for data in parts:
-            found = Compartment(f, data).loads(pose)
-            domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
-            own = found.loads
-            if dissipation is not None:
-                own = dissipated(f, data, own, pose, np.asarray(rate), dissipation)
-            loads.append(own)
+        moving = None if rate is None else np.asarray(rate)
+        loads, domain = loads_and_criteria(f, parts, pose, moving, dissipation)
         return np.stack(loads), np.stack(domain)
 
     if dissipation is None:

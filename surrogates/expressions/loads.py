@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, REACH, ROOT, STIFFNESS
+from surrogates.compiled.compartments import (
+    ENERGY,
+    INVERTED,
+    LEAST_FALL,
+    POWER,
+    REACH,
+    ROOT,
+    STIFFNESS,
+)
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import (
     Expression,
@@ -22,9 +30,6 @@ from surrogates.expressions.functions import (
 )
 from surrogates.expressions.geometry import Condyle, Place, condyle_of, hold, wrench_of
 from surrogates.expressions.inversion import Start, height_root
-
-#: Least fall of the root of the load with the scaled height beyond, without smoothing.
-_LEAST_FALL = 0.1
 
 
 class Found(NamedTuple):
@@ -151,7 +156,7 @@ class Compartment:
             return self.data.fall
         first = self.parts[0]
         slope = first.slope_at(first.line(u), u, last)
-        return self.f.fixed(self.f.maximum(-slope, _LEAST_FALL))
+        return self.f.fixed(self.f.maximum(-slope, LEAST_FALL))
 
     # ---- formulations that learn the loads
 

@@ -44,8 +44,6 @@ _OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
 #: Fraction of the largest load at which the depth below first contact is measured, and the least
 #: fall of the height there [m].
 _SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
-#: Least mean fall of the height over half the range of the last input [m].
-_LEAST_HEIGHT_FALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +125,9 @@ class CompartmentSurrogate:
         constants = np.array(
             [
                 *(self.code, self.largest, self.degree, self.reference_root, *self.depth),
-                *(self.smoothing, self.fall, *self.power_widths),
+                # without smoothing none is read, and finding the fall takes a prediction
+                *(self.smoothing, self.fall if self.smoothing > 0.0 else 0.0),
+                *self.power_widths,
             ]
         )
         regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
@@ -145,7 +145,7 @@ class CompartmentSurrogate:
         if self.code not in (INVERTED, ENERGY, ROOT):
             return 0.0
         low, high = self.regressors[1].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
-        least = LEAST_FALL if self.code == ROOT else _LEAST_HEIGHT_FALL
+        least = LEAST_FALL if self.code == ROOT else _LEAST_FALL
         return max(0.5 * float(low - high), least)
 
     @cached_property

@@ -11,7 +11,7 @@ from lazily import casadi
 from made_knees import KNEES, middle_of
 
 from foundation.errors import InputError
-from surrogates.export import casadi_external
+from surrogates.export import c_source
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 
 pytestmark = pytest.mark.casadi
@@ -56,7 +56,7 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
 
 
 def test_without_a_compiler_the_remedy_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(casadi_external.shutil, "which", lambda name: None)
+    monkeypatch.setattr(c_source.shutil, "which", lambda name: None)
     assert not has_compiler()
     with pytest.raises(InputError, match=r"cc, gcc, clang on the path, found none.*knee\.casadi"):
         compiled_wrench(SMOOTH, tmp_path)
@@ -66,7 +66,7 @@ def test_a_compiler_that_fails_is_an_input_error(tmp_path, monkeypatch):
     program = tmp_path / "cc"
     program.write_text("#!/bin/sh\necho 'no such option' >&2\nexit 1\n")
     program.chmod(0o755)
-    monkeypatch.setattr(casadi_external.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(c_source.shutil, "which", lambda name: str(program))
     with pytest.raises(InputError, match=r"could not compile.*no such option"):
         compiled_wrench(SMOOTH, tmp_path / "out")
     assert list((tmp_path / "out").glob("*.so")) == []
