@@ -4,13 +4,17 @@
 #   CONFIG   study that `make surrogate` runs
 #   ARGS     further arguments for the program a target runs, e.g. make test ARGS="-k pose"
 #   WORKERS  most test processes at once
+#   COVERAGE 1: `make test` measures what the tests cover, and fails below the bar of pyproject.toml
+#   REPORTS  how coverage is shown
 #   CORES    processors whose BLAS kernels `make test-kernels` asks OpenBLAS for
 
-PYTHON  ?=
-CONFIG  ?= configs/implant.toml
-ARGS    ?=
+PYTHON ?=
+CONFIG ?= configs/implant.toml
+ARGS ?=
 WORKERS ?= 4
-CORES   ?= Haswell SkylakeX Zen Prescott
+COVERAGE ?=
+REPORTS ?= --cov-report=term:skip-covered
+CORES ?= Haswell SkylakeX Zen Prescott
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -36,18 +40,21 @@ surrogate: $(READY) ## run a study from meshes to report [CONFIG=configs/implant
 	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
 
 # One BLAS thread a process, as the test processes share the cores; no result depends on it.
-test test-slow coverage: export OMP_NUM_THREADS := 1
-test test-slow coverage: export OPENBLAS_NUM_THREADS := 1
-test test-slow coverage: export MKL_NUM_THREADS := 1
-test test-slow coverage: export MPLBACKEND := Agg
+test test-slow: export OMP_NUM_THREADS := 1
+test test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-slow: export MKL_NUM_THREADS := 1
+test test-slow: export MPLBACKEND := Agg
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
 
 # No process can hold both CasADi and OpenSim, which has a CasADi of its own: two runs. Status 5 of
 # pytest: none was chosen.
-BOTH = apart() { $(PYTEST) -m "$$1" $(ARGS) || [ $$? -eq 5 ]; }; failed=0
+BOTH = apart() { $(PYTEST) -m "$$@" $(ARGS) || [ $$? -eq 5 ]; }; failed=0
 
-test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"]
-	@$(BOTH); apart "not slow and not casadi" || failed=1; apart "not slow and casadi" || failed=1; \
+# Coverage is that of both runs together: only the second, which adds to the first, is judged.
+test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"] [COVERAGE=1]
+	@$(BOTH); \
+		apart "not slow and not casadi" $(and $(COVERAGE),--cov --cov-report= --cov-fail-under=0) || failed=1; \
+		apart "not slow and casadi" $(and $(COVERAGE),--cov --cov-append $(REPORTS)) || failed=1; \
 		exit $$failed
 
 test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
@@ -57,10 +64,8 @@ test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
 test-kernels: $(STAMP) ## run the tests that depend on rounding under several BLAS kernels [ARGS="-k NAME"]
 	@CORES="$(CORES)" PYTHON=$(BIN)/python WORKERS=$(WORKERS) .ci/kernels $(ARGS)
 
-coverage: $(STAMP) ## run the tests and measure what they cover: htmlcov/index.html
-	@$(PYTEST) -m "not slow and not casadi" --cov --cov-report= --cov-fail-under=0 $(ARGS)
-	@$(PYTEST) -m "not slow and casadi" --cov --cov-append --cov-report=term:skip-covered \
-		--cov-report=html $(ARGS)
+coverage: ## run the tests and show, line by line, what they cover: htmlcov/index.html
+	@$(MAKE) --no-print-directory test COVERAGE=1 REPORTS="--cov-report=term:skip-covered --cov-report=html"
 
 dist: $(STAMP) ## build wheel and sdist in dist/
 	@rm -rf dist
