@@ -10,7 +10,8 @@ Importing this package and using a trained surrogate needs only NumPy, and numba
 from foundation.former_names import redirect
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
 from surrogates.formulations.pair import PairSurrogate
 from surrogates.formulations.whole_knee import WholeKneeSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace

@@ -29,7 +29,7 @@ from foundation.errors import InputError, PoseError
 from foundation.loads import ContactLoads
 from foundation.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
-from surrogates.formulations.knee import CompiledContact
+from surrogates.formulations.trained_contact import CompiledContact
 
 
 class SimulationError(RuntimeError):

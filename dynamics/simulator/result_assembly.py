@@ -17,7 +17,8 @@ from dynamics.simulator.variation import scaled_loads
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, total_loads
 from foundation.pose import COORDINATES
-from surrogates.formulations.knee import CompiledContact, beyond
+from surrogates.formulations.outside import beyond
+from surrogates.formulations.trained_contact import CompiledContact
 
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 

@@ -23,7 +23,7 @@ from pipeline.stages.assessment import feasible
 from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import beyond
+from surrogates.formulations.outside import beyond
 from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,10 @@ from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
+from surrogates.formulations.at_load import inputs_at, level_at, loads_of, poses_of
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.standard_errors import errors_at_load, errors_at_pose
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
@@ -41,9 +43,8 @@ RECOMMENDED_SMOOTHING, WIDEST_SMOOTHING = 5e-3, 0.2
 #: Number of outputs of each formulation, over all regressors.
 _OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
 
-#: Fraction of the largest load at which the depth below first contact is measured, and the least
-#: fall of the height there [m].
-_SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
+#: Least fall of the height over the last input that a smoothed height goes on with [m].
+_LEAST_FALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -266,157 +267,23 @@ class CompartmentSurrogate:
         InputError
             If the formulation is not "inverted" or the arguments are malformed.
         """
-        level = self._at_load(poses, load)
-        found = check_array("poses", poses, (None, 6))
-        path, held = self.space.path, level.held
-        found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
-        return found, self._loads_at(level)
+        level = level_at(self, poses, load)
+        return poses_of(self, level, poses), loads_of(level, self.degree)
 
-    def _loads_at(self, level: _Level) -> FloatArray:
-        """Return the loads (N, 12) at given axial loads."""
-        axial, outputs, lever = level.axial, level.outputs, level.lever
-        loads = np.empty((len(axial), 12))
-        loads[:, 1] = axial
-        loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
-        loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
-        loads[:, 6] = outputs[:, 6] * level.root
-        loads[:, 7:9] = outputs[:, 7:9] * level.root[:, None] ** (self.degree - 1.0)
-        loads[:, 9:] = outputs[:, 9:] + lever
-        return loads
+    def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
+        """Return the regressors' inputs (N, 6) [1] at poses (N, 6) and axial loads (N,) [N]."""
+        return inputs_at(self, poses, load)
 
     def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the standard errors of `at_load`: of heights (N,) [m] and loads (N, 12) [SI]."""
-        level = self._at_load(poses, load)
-        height, errors = self._errors_beside_height(level)
-        loads = self._loads_at(level)
-        by_height = self._by_lever(loads) * height[:, None]
-        return height, np.hypot(errors, by_height)
+        return errors_at_load(self, poses, load)
 
     def standard_error(self, poses: ArrayLike) -> FloatArray:
         """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6).
 
-        The error of the height at a given load becomes an error of the loads at a given height by
-        the change of the loads with the height (error propagation of first order). Where a femur is
-        expected to be lifted by less than the error of the height of first contact, the errors are
-        the loads of the remaining depth; where the femur is lifted farther, zero. Formulations that
-        predict no errors ("energy", "root" and the stiffnesses) take those of the domain, or NaN.
+        See `surrogates.formulations.standard_errors`.
         """
-        points = check_array("poses", poses, (None, 6))
-        loads, jacobian, x = self.evaluate_batch(points)
-        if self.code == POWER:
-            return self._loads_error(points, loads) * self.domain.inflation
-        if self.formulation != "inverted":
-            return self.domain.standard_error(x)
-        errors = np.zeros(loads.shape)
-        touching = loads[:, 1] > 0.0
-        if touching.any():
-            chosen = points[touching], loads[touching], jacobian[touching]
-            errors[touching] = self._errors_in_contact(*chosen)
-        if not touching.all():
-            apart = np.flatnonzero(~touching)
-            inputs = self._inputs_at_load(points[apart], np.zeros(len(apart)))[2]
-            # A forged file can have scales that no number of its variables survives.
-            known = np.isfinite(inputs).all(axis=1)
-            errors[apart[~known]] = np.nan
-            if known.any():
-                errors[apart[known]] = self._errors_out_of_contact(points[apart[known]])
-        return errors * self.domain.inflation
-
-    def _errors_in_contact(
-        self, points: FloatArray, loads: FloatArray, jacobian: FloatArray
-    ) -> FloatArray:
-        axial = np.minimum(loads[:, 1], self.largest)
-        height, beside = self._errors_beside_height(self._at_load(points, axial))
-        by_height = np.empty((len(points), 12))
-        by_height[:, :6] = jacobian[:, :, 4]
-        # Smaller steps drown in the rounding of sums of large Kriging weights.
-        step = 1e-3 * axial
-        change = self.at_load(points, axial + step)[1] - self.at_load(points, axial - step)[1]
-        by_height[:, 6:] = change[:, 6:] / (2.0 * step)[:, None] * by_height[:, 1:2]
-        # The pose alone determines the point, whatever the error of the learnt height.
-        by_height -= self._by_lever(loads)
-        return np.hypot(beside, by_height * height[:, None])
-
-    def _errors_out_of_contact(self, points: FloatArray) -> FloatArray:
-        """Return the loads of the depth by which the height of first contact may be too low."""
-        none = np.zeros(len(points))
-        touch, small = none, np.full(len(points), _SMALL_LOAD * self.largest)
-        heights = [self.at_load(points, load)[0][:, 4] for load in (touch, small)]
-        error, _ = self._errors_beside_height(self._at_load(points, touch))
-        depth = np.maximum(error - (points[:, 4] - heights[0]), 0.0)
-        fall = np.maximum(heights[0] - heights[1], _LEAST_FALL)
-        # The depth grows with the root of the load.
-        part = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0)
-        known = np.isfinite(part)
-        errors = np.full((len(points), 12), np.nan)
-        if known.any():
-            errors[known] = np.abs(self.at_load(points[known], part[known] * self.largest)[1])
-            errors[known, 9:] = 0.0
-        return errors
-
-    def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
-        """Return the errors of the heights (N,) and, at exact heights, of the loads (N, 12)."""
-        axial, root, lever = level.axial, level.root[:, None], level.lever
-        error = np.column_stack([r.standard_error(level.inputs) for r in self.regressors[1:]])
-        loads = np.zeros((len(axial), 12))
-        loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
-        # M = M about the point + lever x F, where F_y is exact.
-        across = np.cross(lever, np.eye(3)[[0]]), np.cross(lever, np.eye(3)[[2]])
-        moments = (error[:, 3:6] * axial[:, None]) ** 2
-        moments += (across[0] * loads[:, [0]]) ** 2 + (across[1] * loads[:, [2]]) ** 2
-        loads[:, 3:6] = np.sqrt(moments)
-        loads[:, 6:7] = error[:, 6:7] * root
-        loads[:, 7:9] = error[:, 7:9] * root ** (self.degree - 1.0)
-        loads[:, 9:] = error[:, 9:]
-        return error[:, 0], loads
-
-    def _by_lever(self, loads: FloatArray) -> FloatArray:
-        """Return how loads (N, 12) change as the condyle's point rises with them, (N, 12)."""
-        change = np.zeros(loads.shape)
-        if self.coordinates.about_point:
-            change[:, 3], change[:, 5], change[:, 10] = loads[:, 2], -loads[:, 0], 1.0
-        return change
-
-    def _loads_error(self, poses: FloatArray, loads: FloatArray) -> FloatArray:
-        """Return the standard errors (N, 12) where the loads themselves are learnt."""
-        u, height, _ = self.coordinates.variables(self.space.held(poses))
-        depth = (height - self.depth[0]) / self.depth[1]
-        inputs = np.column_stack([u, depth])
-        errors = np.column_stack([part.standard_error(inputs) for part in self.regressors[1:]])
-        steepness = self.degree * np.abs(loads[:, :9]) ** (1.0 - 1.0 / self.degree)
-        errors[:, :9] *= steepness
-        return errors
-
-    def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
-        """Return the regressors' inputs (N, 6) [1] at poses (N, 6) and axial loads (N,) [N]."""
-        return self._inputs_at_load(poses, load)[2]
-
-    def _at_load(self, poses: ArrayLike, load: ArrayLike) -> _Level:
-        """Predict all outputs at poses (N, 6), whose height is not read, and axial loads (N,)."""
-        axial, held, inputs, offset, points = self._inputs_at_load(poses, load)
-        outputs = np.column_stack([part.predict(inputs) for part in self.regressors[1:]])
-        # Without a height, `offset` is that of the condyle's point over its path.
-        height = outputs[:, 0] - offset
-        points[:, 1] += height
-        root = 0.5 * (inputs[:, 5] + 1.0)
-        lever = self.coordinates.lever(points)
-        return _Level(axial, held, inputs, root, outputs, height, lever)
-
-    def _inputs_at_load(
-        self, poses: ArrayLike, load: ArrayLike
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return loads, held poses, inputs, heights over the path at height 0, and points."""
-        if self.formulation != "inverted":
-            raise InputError(
-                f"formulation: expected 'inverted' to give heights at loads, found "
-                f"{self.formulation!r}"
-            )
-        held = self.space.held(poses)
-        axial = check_array("load", load, (len(held),))
-        held[:, 4] = 0.0
-        u, offset, points = self.coordinates.variables(held)
-        root = (axial / self.largest) ** (1.0 / self.degree)
-        return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
+        return errors_at_pose(self, check_array("poses", poses, (None, 6)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the space as arrays, such as constants (5,) [SI]."""
@@ -453,18 +320,6 @@ class CompartmentSurrogate:
             np.array(depth), (reference, first, second, third),
             Domain.from_arrays(part_of(arrays, "domain")), float(smoothing[0]),
         )  # fmt: skip
-
-
-class _Level(NamedTuple):
-    """Predictions of an inverted surrogate at N axial loads."""
-
-    axial: FloatArray
-    held: FloatArray
-    inputs: FloatArray
-    root: FloatArray
-    outputs: FloatArray
-    height: FloatArray
-    lever: FloatArray
 
 
 def check_smoothing(width: float) -> None:

@@ -14,11 +14,8 @@ from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import (
-    OUTSIDE,
-    CompartmentwiseContact,
-    KneeSurrogate,
-)
+from surrogates.formulations.knee import CompartmentwiseContact, KneeSurrogate
+from surrogates.formulations.outside import OUTSIDE
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,8 +26,10 @@ from surrogates.families.regressor import Regressor, arrays_of, part_of, regress
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate, checked_depth
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import OUTSIDE, KneeSurrogate, TrainedContact
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import OUTSIDE
 from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.trained_contact import TrainedContact
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 

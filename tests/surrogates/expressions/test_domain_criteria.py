@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import KneeSurrogate, beyond
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import beyond
 
 pytestmark = pytest.mark.casadi
 

@@ -3,7 +3,7 @@
 import pytest
 
 from foundation.errors import InputError
-from surrogates.formulations.knee import TrainedContact
+from surrogates.formulations.trained_contact import TrainedContact
 
 
 @pytest.mark.parametrize("method", ["casadi", "jax", "smoothed", "hessian", "hessian_batch"])

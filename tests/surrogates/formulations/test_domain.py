@@ -22,7 +22,7 @@ from surrogates.formulations.domain_fit import (
     SeenSamples,
     fit_domain,
 )
-from surrogates.formulations.knee import OutsideDomainError
+from surrogates.formulations.outside import OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
 #: Limits that no load of a manufactured compartment comes near to.

@@ -15,12 +15,9 @@ from foundation.pose import Pose
 from surrogates import compiled
 from surrogates.compiled import new_work
 from surrogates.files.persistence import load, save
-from surrogates.formulations.knee import (
-    CompiledContact,
-    KneeSurrogate,
-    OutsideDomainError,
-    OutsideDomainWarning,
-)
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.trained_contact import CompiledContact
 from surrogates.sampling.space import ReferencePath
 
 

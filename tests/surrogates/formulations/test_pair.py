@@ -13,7 +13,8 @@ from foundation.errors import InputError
 from foundation.pose import Pose
 from surrogates.files import persistence
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import OutsideDomainError
 from surrogates.formulations.pair import PairSurrogate, surrogate_of
 
 KNEE = manufactured.knee()

@@ -16,7 +16,8 @@ from foundation.pose import Pose
 from surrogates.compiled import smoothing
 from surrogates.compiled.knee import knee_wrench
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
-from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.outside import OutsideDomainError
 from surrogates.formulations.registry import FORMULATIONS
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")

@@ -17,11 +17,8 @@ from surrogates.families.regressor import no_outputs
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import (
-    CompiledContact,
-    OutsideDomainError,
-    OutsideDomainWarning,
-)
+from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.trained_contact import CompiledContact
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, WholeKneeSurrogate
 from surrogates.formulations.whole_knee_fit import fit_whole_knee
 from surrogates.sampling.space import ReferencePath, SampleSpace
