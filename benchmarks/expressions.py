@@ -1,4 +1,4 @@
-"""Size and speed of expressions of CasADi and functions of JAX.
+"""Size and speed of expressions of CasADi, exported C and functions of JAX.
 
 Run by `python -m benchmarks.expressions`.
 
@@ -7,10 +7,7 @@ Knees of two compartments whose regressors are fitted to a smooth height, ratios
 
 from __future__ import annotations
 
-import ctypes
 import os
-import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.timed_c import c_compiler, microseconds, shared_library
 from benchmarks.timing import seconds, table
+from surrogates.export.casadi_external import compiled_wrench
 from surrogates.expressions.jax_knee import BATCH, with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
@@ -33,26 +32,6 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 _WIDTH, _POSES, _BATCH_POSES = 0.005, 64, 20 * BATCH
 #: A compiler takes minutes for larger functions.
 _MOST_NODES = 250_000
-_TIMED = """
-#include <time.h>
-double seconds_of_all(const double *poses, int count, double *out)
-{
-    static double w[4000000];
-    static long long int iw[1000];
-    const double *arg[64];
-    double *res[64] = {out, out + 24};
-    struct timespec a, b;
-    double best = 1e9;
-    for (int round = 0; round < 20; ++round) {
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-        for (int i = 0; i < count; ++i) { arg[0] = poses + 6 * i; timed(arg, res, iw, w, 0); }
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
-        double t = (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);
-        if (t < best) best = t;
-    }
-    return best;
-}
-"""
 
 
 def _polynomial(degree: int) -> PolynomialSettings:
@@ -69,14 +48,25 @@ _FITS = {
 }
 
 
-def made_knee(family: str, settings: object) -> KneeSurrogate:
-    """Return a knee of formulation "inverted" whose regressors are of a family."""
-    return KneeSurrogate(*(_compartment(family, settings, seed) for seed in (0, 1)))
+#: Knees whose exported C is timed: their expressions are too large for compilers.
+_EXPORTED = {
+    "polynomial, degree 4": ("polynomial", _polynomial(4)),
+    "network, 1 x 32": ("network", NetworkSettings(32, 1, base_degree=2, steps=100)),
+    "network, 2 x 32": ("network", NetworkSettings(32, 2, base_degree=2, steps=100)),
+    "network, 4 x 64": ("network", NetworkSettings(64, 4, base_degree=2, steps=50)),
+    "Kriging, 850 points": ("kriging", KrigingSettings(likelihood_points=60, iterations=5)),
+}
 
 
-def _compartment(family: str, settings: object, seed: int) -> CompartmentSurrogate:
+def made_knee(family: str, settings: object, points: int = 200) -> KneeSurrogate:
+    """Return a knee of formulation "inverted" of a family; `points` are those of Kriging."""
+    parts = (_compartment(family, settings, seed, points) for seed in (0, 1))
+    return KneeSurrogate(*parts)
+
+
+def _compartment(family: str, settings: object, seed: int, points: int) -> CompartmentSurrogate:
     rng = np.random.default_rng(seed)
-    x = rng.uniform(-1.0, 1.0, (200 if family == "kriging" else 1200, 6))
+    x = rng.uniform(-1.0, 1.0, (points if family == "kriging" else 1200, 6))
     bends = np.sin(x @ rng.normal(size=(6, 12)))
     outputs = np.column_stack([
         3e-4 * (0.1 * bends[:, 0] - x[:, 5] - 0.1 * x[:, 5] ** 2),
@@ -114,9 +104,7 @@ def casadi() -> str:
         bends = ca.jacobian(wrench, pose)
         timed = [ca.Function("timed", [pose], ca.cse(own)) for own in ([loads, slopes], [bends])]
         sizes = [str(function.n_instructions()), *(str(f.n_instructions()) for f in timed)]
-        times = [
-            f"{1e6 * _c_time(f):.1f}" if f.n_instructions() < _MOST_NODES else "" for f in timed
-        ]
+        times = [f"{_c_time(f):.1f}" if f.n_instructions() < _MOST_NODES else "" for f in timed]
         rows.append([name, f"{built:.2f}", *sizes, *times])
     header = ["knee", "build [s]", "nodes", "with Jacobian", "Hessians"]
     header += ["value + Jacobian [us]", "12 Hessians [us]"]
@@ -124,32 +112,32 @@ def casadi() -> str:
 
 
 def _c_time(function: object) -> float:
-    """Return the time [s] of a call of a function's generated C; NaN without a compiler."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        return float("nan")
-    poses = _poses(_POSES)
-    with tempfile.TemporaryDirectory() as folder:
-        generator = _generator(function)
-        generator.generate(folder + os.sep)
-        source = Path(folder, "timed.c")
-        source.write_text(source.read_text() + _TIMED)
-        library = Path(folder, "timed.so")
-        flags = ["-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
-        subprocess.run([compiler, *flags], check=True)
-        run = ctypes.CDLL(str(library)).seconds_of_all
-        run.restype = ctypes.c_double
-        out = np.empty(10_000)
-        pointer = ctypes.c_void_p
-        return run(poses.ctypes.data_as(pointer), _POSES, out.ctypes.data_as(pointer)) / _POSES
-
-
-def _generator(function: object) -> object:
+    """Return the time [us] of a call of a function's generated C; NaN without a compiler."""
     import casadi as ca
 
-    generator = ca.CodeGenerator("timed.c")
-    generator.add(function)
-    return generator
+    if c_compiler() is None:
+        return float("nan")
+    with tempfile.TemporaryDirectory() as folder:
+        generator = ca.CodeGenerator("timed.c")
+        generator.add(function)
+        generator.generate(folder + os.sep)
+        library = shared_library(Path(folder, "timed.c"), ["-O3"])
+        return microseconds(library, "timed", _poses(_POSES))
+
+
+def exported() -> str:
+    """Return the times of exported C through the interface of CasADi."""
+    rows = []
+    for name, (family, settings) in _EXPORTED.items():
+        knee = made_knee(family, settings, points=850)
+        with tempfile.TemporaryDirectory() as folder:
+            compiled_wrench(knee, folder)
+            (library,) = Path(folder).glob("*.so")
+            names = ("jac_knee_wrench", "jac_jac_knee_wrench")
+            times = [microseconds(library, each, _poses(_POSES)) for each in names]
+        rows.append([name, *(f"{time:.1f}" for time in times)])
+    header = ["knee", "loads + Jacobian [us]", "12 Hessians [us]"]
+    return table("Exported C, formulation inverted", header, rows)
 
 
 def _poses(count: int) -> np.ndarray:
@@ -185,7 +173,7 @@ def jax() -> str:
     return table("Values and Jacobians of the wrench over a batch of poses", header, rows)
 
 
-TABLES = (casadi, jax)
+TABLES = (casadi, exported, jax)
 
 if __name__ == "__main__":
     for make in TABLES:

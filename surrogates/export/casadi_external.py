@@ -15,7 +15,10 @@ from surrogates.expressions.of_casadi import casadi
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 
-_OPTIONS = ("-std=c99", "-O3", "-shared", "-fPIC")
+#: With -O3, GCC unrolls the short loops of the source before it makes vector instructions of them.
+_OPTIONS = ("-std=c99", "-O2", "-ftree-vectorize", "-shared", "-fPIC")
+#: Options for the instructions of this processor; the first that the compiler knows is used.
+_PROCESSOR = ("-march=native", "-mcpu=native", "")
 
 
 def has_compiler() -> bool:
@@ -38,7 +41,8 @@ def compiled_wrench(
         The contact, smoothed (`knee.smoothed()`) for optimisers.
     folder : path
         Folder for header, source and library, made if it is missing. A library that was compiled
-        from the same source is loaded again. Keep the folder as long as the function is in use.
+        from the same source for the same kind of processor is loaded again. Keep the folder as long
+        as the function is in use.
     prefix : str
         First part of every name in C; also the name of the function.
 
@@ -61,24 +65,36 @@ def compiled_wrench(
             "a compiler or use knee.casadi()"
         )
     files = export_knee(knee, prefix, casadi=True)
-    # A library that is in use must not be overwritten: another source has another name.
-    text = "\0".join((*_OPTIONS, files.header, files.source))
+    options, target = _options_for(compiler)
+    # A library that is in use must not be overwritten, nor one of another processor be loaded.
+    text = "\0".join((*options, target, files.header, files.source))
     name = f"{prefix}_{hashlib.sha256(text.encode('ascii')).hexdigest()[:16]}"
     library = Path(folder).resolve() / f"{name}.so"
     if not library.is_file():
         library.parent.mkdir(parents=True, exist_ok=True)
-        _compile(compiler, files.write(library.parent, prefix)[1], library)
+        _compile(compiler, options, files.write(library.parent, prefix)[1], library)
     return ca.external(f"{prefix}_wrench", str(library))
 
 
-def _compile(compiler: str, source: Path, library: Path) -> None:
+def _options_for(compiler: str) -> tuple[tuple[str, ...], str]:
+    """Return the options, and the predefined macros, which name compiler and instructions."""
+    for processor in _PROCESSOR:
+        options = (*_OPTIONS, *filter(None, [processor]))
+        command = [compiler, *options, "-dM", "-E", "-x", "c", os.devnull]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return options, done.stdout
+    return _OPTIONS, ""
+
+
+def _compile(compiler: str, options: tuple[str, ...], source: Path, library: Path) -> None:
     """Compile a source to a shared library; raise InputError if the compiler fails."""
     unfinished = library.with_suffix(f".{os.getpid()}")
-    command = [compiler, *_OPTIONS, "-o", str(unfinished), str(source), "-lm"]
+    command = [compiler, *options, "-o", str(unfinished), str(source), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise InputError(
-            f"{compiler}: could not compile the surrogate with {' '.join(_OPTIONS)}, found "
+            f"{compiler}: could not compile the surrogate with {' '.join(options)}, found "
             f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
         )
     os.replace(unfinished, library)
