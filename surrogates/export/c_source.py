@@ -28,8 +28,8 @@ PARTS = (
     *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
     "turned", "second", "third", "energy_second", "energy",
 )  # fmt: skip
-#: Number of points that the template evaluates together.
-LANES = 8
+#: Numbers of points and of units that the template evaluates together.
+LANES, UNITS = 32, 8
 _SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
 #: Upper bound of the stack of a call without the arrays that grow with the surrogate [bytes].
 _FRAMES = 16000
@@ -106,7 +106,7 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
         "DEGREES": max(int(r.exponents.max()) for r in regressors) + 1,
         "POINTS": max(-(-len(r.points) // LANES) * LANES for r in regressors),
         "NETS": max(len(r.inner) for r in regressors),
-        "UNITS": max(-(-r.inner.shape[2] // LANES) * LANES for r in regressors),
+        "UNITS": max(-(-r.inner.shape[2] // UNITS) * UNITS for r in regressors),
         "BENT": min(6, max(r.outputs for r in regressors)),
     }
     # An array of C has at least one element.
@@ -177,7 +177,7 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
         put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
     if "networks" in used:
-        put((nets, h, -(-h // LANES) * LANES), {"inner": _filled(r.inner)})
+        put((nets, h, -(-h // UNITS) * UNITS), {"inner": _filled(r.inner)})
         put((), {"inner_bias": _filled(r.inner_bias), "hidden": _filled(r.hidden)})
         put((), {"hidden_bias": _filled(r.hidden_bias)})
     listed = ",\n    ".join(fields)
@@ -185,8 +185,8 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
 
 
 def _filled(weights: FloatArray) -> FloatArray:
-    """Return weights (..., h), the last axis filled up to whole `LANES` with zeros."""
-    more = -weights.shape[-1] % LANES
+    """Return weights (..., h), the last axis filled up to whole `UNITS` with zeros."""
+    more = -weights.shape[-1] % UNITS
     return np.pad(weights, [(0, 0)] * (weights.ndim - 1) + [(0, more)])
 
 

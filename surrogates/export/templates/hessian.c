@@ -56,7 +56,7 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
 }
 
 /* if points */
-/* Fill the second derivatives of eight points' correlations over themselves, along one input, less
+/* Fill the second derivatives of a group's correlations over themselves, along one input, less
    the squares of the first, `steep`. */
 static void surrogate_turn(int kind, double here, const double *restrict places,
                            const double *restrict steep, double *restrict turn)
@@ -79,7 +79,7 @@ static void surrogate_turn(int kind, double here, const double *restrict places,
         }
 }
 
-/* Fill the second derivatives of eight points' correlations by their places. */
+/* Fill the second derivatives of a group's correlations by their places. */
 static void surrogate_square(int d, const double *restrict values,
                              double (*restrict steep)[SURROGATE_LANES],
                              double (*restrict turn)[SURROGATE_LANES],

@@ -105,7 +105,7 @@ static void surrogate_networks_on_line(const surrogate_line *line, double z, dou
     const int d = r->inputs, h = r->units, stride = r->stride;
     const int half = h / 2, rest = h - half;
     const double *weights = r->weights + r->terms;
-    double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS], sums[4][SURROGATE_LANES];
+    double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS], sums[4][SURROGATE_ROW];
     const double *const halves[4] = {inner[0], inner[1], inner[0] + rest, inner[1] + rest};
     int net, u, i;
     for (net = 0; net < r->nets; net++) {
@@ -116,9 +116,9 @@ static void surrogate_networks_on_line(const surrogate_line *line, double z, dou
         surrogate_tanh(stride, inner[0]);
         for (u = 0; u < stride; u++)
             inner[1][u] = by_last[u] * (1.0 - inner[0][u] * inner[0][u]);
-        for (u = 0; u < stride; u += SURROGATE_LANES) {
+        for (u = 0; u < stride; u += SURROGATE_ROW) {
             surrogate_combine(half, stride, hidden + u, hidden + rest * stride + u, halves, sums);
-            for (i = 0; i < SURROGATE_LANES; i++) {
+            for (i = 0; i < SURROGATE_ROW; i++) {
                 const double middle = half < rest ? hidden[half * stride + u + i] : 0.0;
                 outer[0][u + i] = bias[u + i] + sums[0][i] + sums[2][i] + middle * inner[0][half];
                 outer[1][u + i] = sums[1][i] + sums[3][i] + middle * inner[1][half];

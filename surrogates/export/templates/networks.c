@@ -1,16 +1,17 @@
 /* if networks */
-/* Put numbers, in eights, through tanh: (1 - e) / (1 + e), e = exp(-2 |v|). */
+/* Put numbers through tanh: (1 - e) / (1 + e), e = exp(-2 |v|). */
 static void surrogate_tanh(int count, double *restrict numbers)
 {
     int u, i;
     for (u = 0; u < count; u += SURROGATE_LANES) {
-        double twice[SURROGATE_LANES], e[SURROGATE_LANES];
-        for (i = 0; i < SURROGATE_LANES; i++) {
+        const int rest = count - u, own = rest < SURROGATE_LANES ? rest : SURROGATE_LANES;
+        double twice[SURROGATE_LANES] = {0.0}, e[SURROGATE_LANES];
+        for (i = 0; i < own; i++)
             twice[i] = 2.0 * fabs(numbers[u + i]);
-            e[i] = 1.0;
-        }
-        surrogate_decay(twice, e);
         for (i = 0; i < SURROGATE_LANES; i++)
+            e[i] = 1.0;
+        surrogate_decay(twice, e);
+        for (i = 0; i < own; i++)
             numbers[u + i] = copysign((1.0 - e[i]) / (1.0 + e[i]), numbers[u + i]);
     }
 }
@@ -43,16 +44,16 @@ static void surrogate_outer(const surrogate_regressor *r, int net,
 {
     const int h = r->units, stride = r->stride;
     const double *hidden = r->hidden + net * h * stride, *bias = r->hidden_bias + net * stride;
-    double *values = columns[SURROGATE_VALUE], sums[SURROGATE_ROW][SURROGATE_LANES];
+    double *values = columns[SURROGATE_VALUE], sums[SURROGATE_ROW][SURROGATE_ROW];
     const double *weights[SURROGATE_ROW];
     int u, j, i;
     for (j = 0; j < SURROGATE_ROW; j++)
         weights[j] = inner[j];
-    for (u = 0; u < stride; u += SURROGATE_LANES) {
+    for (u = 0; u < stride; u += SURROGATE_ROW) {
         surrogate_combine(h, stride, hidden + u, hidden + u, weights, sums);
         surrogate_combine(h, stride, hidden + u, hidden + u, weights + 4, sums + 4);
         for (j = 0; j < SURROGATE_ROW; j++)
-            for (i = 0; i < SURROGATE_LANES; i++)
+            for (i = 0; i < SURROGATE_ROW; i++)
                 columns[j][u + i] = sums[j][i];
     }
     for (u = 0; u < stride; u++)

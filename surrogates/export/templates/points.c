@@ -1,7 +1,7 @@
 /* if points */
-/* Of the correlations factor * exp(-exponent) of eight points along one input: add to the
+/* Of the correlations factor * exp(-exponent) of a group of points along one input: add to the
    exponents, multiply the factors, set the derivatives over themselves. Compilers turn loops over
-   eight into vector instructions. */
+   a group into vector instructions. */
 static void surrogate_correlate(int kind, double here, const double *restrict places,
                                 double *restrict exponents, double *restrict factors,
                                 double *restrict steeps)
@@ -28,7 +28,7 @@ static void surrogate_correlate(int kind, double here, const double *restrict pl
 
 /* end */
 /* if points networks */
-/* Multiply eight values by exp(-exponent), exponents >= 0: exp(-v) = 2^k exp(r), |r| < log(2) / 2,
+/* Multiply a group of values by exp(-exponent), exponents >= 0: exp(-v) = 2^k exp(r), |r| < log(2) / 2,
    by Taylor's series. A sum with 1.5 * 2^52 rounds to an integer and has it in its last bits. */
 static void surrogate_decay(const double *restrict exponents, double *restrict values)
 {
@@ -76,7 +76,7 @@ static void surrogate_shear_inputs(const surrogate_regressor *r, const double *z
     here[0] = first * r->rates[0];
 }
 
-/* Add eight points' values, times their weights, and these times their derivatives. */
+/* Add the values of a group of points, times their weights, and these times their derivatives. */
 static void surrogate_add_lanes(int d, const double *restrict values,
                                 const double *restrict weights,
                                 double (*restrict steep)[SURROGATE_LANES],
@@ -95,8 +95,14 @@ static void surrogate_add_lanes(int d, const double *restrict values,
 
 static double surrogate_total(const double *lanes)
 {
-    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5]))
-           + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+    double sums[SURROGATE_LANES / 2];
+    int i, half = SURROGATE_LANES / 2;
+    for (i = 0; i < half; i++)
+        sums[i] = lanes[i] + lanes[i + half];
+    while (half /= 2)
+        for (i = 0; i < half; i++)
+            sums[i] += sums[i + half];
+    return sums[0];
 }
 
 static void surrogate_add_points(const surrogate_regressor *r, int outputs, const double *z,

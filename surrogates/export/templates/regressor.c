@@ -9,9 +9,9 @@ typedef struct {
     const int *factors;        /* terms x 3: an earlier term, times which input's which degree */
     const double *weights;     /* outputs x features: terms, then outer units */
     /* if points */
-    int groups;                /* of eight points, the last filled up with weights of zero */
-    const double *places;      /* groups x inputs x 8, sheared, in correlation lengths */
-    const double *point_weights;/* groups x outputs x 8 */
+    int groups;                /* of SURROGATE_LANES points, the last filled up with weights of zero */
+    const double *places;      /* groups x inputs x SURROGATE_LANES, sheared, in correlation lengths */
+    const double *point_weights;/* groups x outputs x SURROGATE_LANES */
     const double *rates;       /* inputs: one over the correlation length */
     const int *kinds;          /* inputs: 0 squared exponential, 1 Matern 5/2, 2 Matern 3/2 */
     const double *shear;       /* inputs: what each adds to the first, in correlations alone */
@@ -26,7 +26,7 @@ typedef struct {
 } surrogate_regressor;
 
 /* Place of a value behind the derivatives by at most seven inputs. */
-enum { SURROGATE_VALUE = 7, SURROGATE_ROW = 8, SURROGATE_LANES = 8 };
+enum { SURROGATE_VALUE = 7, SURROGATE_ROW = 8, SURROGATE_LANES = 32 };
 
 /* Fill values, first and second derivatives of the polynomials, or of the Fourier series, at z. */
 static void surrogate_fill_basis(double z, double wave, double (*out)[3])
