@@ -2,8 +2,9 @@
 
 Three lines of action with the least effort swing a leg, hung from a thigh at rest, along a measured
 flexion. Contact and ligaments balance the muscles: the loads are found with the motion. Every start
-passes through the optimum of the forces' tangents at rest under load, a convex program. A natural
-knee (`runs/lenhart`) has its own ligaments; those of Lenhart et al. 2015 hold an implant too.
+passes through the optimum of the forces' tangents at rest under load, a convex program. The natural
+knee of configs/lenhart.toml, learnt by polynomials (docs/howto/optimal_control.md), has its own
+ligaments; those of Lenhart et al. 2015 hold an implant too.
 """
 
 import sys

@@ -16,7 +16,7 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
 
 #: With -O3, GCC unrolls the short loops of the source before it makes vector instructions of them.
-_OPTIONS = ("-std=c99", "-O2", "-ftree-vectorize", "-shared", "-fPIC")
+_OPTIONS = ("-std=c99", "-O2", "-ftree-vectorize", "-funroll-loops", "-shared", "-fPIC")
 #: Options for the instructions of this processor; the first that the compiler knows is used.
 _PROCESSOR = ("-march=native", "-mcpu=native", "")
 

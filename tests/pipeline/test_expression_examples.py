@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from lazily import casadi
 from numpy.testing import assert_allclose
-from studies import ROOT
+from studies import ROOT, run_command
 
 import surrogates
 from dynamics import KneeSimulator
 from foundation.pose import Pose, generalised_force
+from pipeline.cli.main import main
 
 pytestmark = pytest.mark.casadi
 
@@ -38,6 +39,27 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
 def test_ten_random_starts_reach_one_optimum(tiny_run):
     assert casadi.Function
     figures = example("optimal_control").main(tiny_run)
+    assert figures["hits"] >= 9
+    assert figures["rms_error_deg"] < 3.0
+
+
+@pytest.fixture(scope="module")
+def natural_run(knee_data, tmp_path_factory):
+    """Return the folder of a small study of the natural knee, learnt by polynomials."""
+    folder = tmp_path_factory.mktemp("natural") / "out"
+    changes = (
+        *("surrogate.family=polynomial", "surrogate.compare=[]", "design.candidates=6000"),
+        *("design.first=300", "design.domain_samples=500", "validation.points=200"),
+    )
+    assert main(run_command(folder, *changes, config=ROOT / "configs" / "lenhart.toml")) == 0
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_ten_random_starts_of_the_natural_knee_reach_one_optimum(natural_run):
+    assert casadi.Function
+    figures = example("optimal_control").main(natural_run)
     assert figures["hits"] >= 9
     assert figures["rms_error_deg"] < 3.0
 
