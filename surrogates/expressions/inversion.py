@@ -116,7 +116,7 @@ def height_root(
     gap = y - height.first_at(line, u, -1.0)
     touches = y < touch
     if w > 0.0:
-        s = f.where(touches, inversion.root(u, f.minimum(y, touch)), low)
+        s = inversion.smooth_root(u, y, touch)
         c, along, _ = clip_above(f, s, w)
         fall = along * height.slope_at(line, u, c) - (1.0 - along) * data.fall
         return Root(s, fall, gap, touches)
@@ -149,6 +149,28 @@ class Inversion:
     def root(self, u: Expression, target: Expression) -> Expression:
         """Return s at u (5,) [1] and a height [m], with exact first and second derivatives."""
         return self.f.implicit(self._found, self._refined, self._slopes, u, target)
+
+    def smooth_root(self, u: Expression, height: Expression, touch: Expression) -> Expression:
+        """Return s at u (5,) [1] and a height [m] below that of first contact, else the least s.
+
+        The derivatives are taken at the s that is returned, where the outputs are evaluated too:
+        compilers see one evaluation.
+        """
+        f, low = self.f, -1.0 - 2.0 * self.data.width
+
+        def found(u: Expression, y: Expression, touch: Expression) -> Expression:
+            return self._found(u, f.minimum(y, touch))
+
+        def refined(s: Expression, u: Expression, y: Expression, touch: Expression) -> Expression:
+            return f.where(y < touch, self._refined(s, u, f.minimum(y, touch)), low)
+
+        def slopes(
+            s: Expression, u: Expression, y: Expression, touch: Expression
+        ) -> tuple[Expression, ...]:
+            by_u, by_height = self._slopes(s, u, y)
+            return f.where(y < touch, by_u, 0.0), f.where(y < touch, by_height, 0.0), 0.0 * y
+
+        return f.implicit(found, refined, slopes, u, height, touch)
 
     def _found(self, u: Expression, target: Expression) -> Expression:
         f, data = self.f, self.data
