@@ -65,9 +65,10 @@ class CFiles(NamedTuple):
 
 def check_prefix(prefix: str) -> None:
     """Raise an InputError unless the prefix can begin the names of a C library."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
+    if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", prefix)):
         raise InputError(
-            f"prefix: expected letters, digits and underscores, a letter first, found {prefix!r}"
+            "prefix: expected at most 100 letters, digits and underscores, a letter first, found "
+            f"{prefix!r}"
         )
 
 

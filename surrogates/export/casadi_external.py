@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import InputError
 from surrogates.export.c_export import export_knee
-from surrogates.export.c_source import COMPILERS, c_compiler
+from surrogates.export.c_source import COMPILERS, CFiles, c_compiler
 from surrogates.expressions.of_casadi import casadi
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.pair import PairSurrogate
@@ -32,17 +33,16 @@ def compiled_wrench(
     """Return the contact wrench as compiled C, with exact first and second derivatives.
 
     For Kriging and networks a call takes a small share of the time of `knee.casadi()`, and there
-    are no expressions to build. The function is external: CasADi cannot expand it to `SX`, and
-    there is no domain.
+    are no expressions to build. The function is external, and there is no domain.
 
     Parameters
     ----------
     knee : KneeSurrogate or PairSurrogate
         The contact, smoothed (`knee.smoothed()`) for optimisers.
     folder : path
-        Folder for header, source and library, made if it is missing. A library that was compiled
-        from the same source for the same kind of processor is loaded again. Keep the folder as long
-        as the function is in use.
+        Folder for the library, made if it is missing. A library that was compiled from the same
+        source for the same kind of processor is loaded again. Keep the folder as long as the
+        function is in use. Several programs may use one folder at a time.
     prefix : str
         First part of every name in C; also the name of the function.
 
@@ -55,8 +55,8 @@ def compiled_wrench(
     Raises
     ------
     InputError
-        If CasADi is not installed, no C compiler is on the path, the compiler fails, or the prefix
-        is not a C identifier.
+        If CasADi is not installed, no C compiler is on the path, the compiler fails, the folder
+        cannot be written, or the prefix is not a C identifier.
     """
     ca, compiler = casadi(), c_compiler()
     if compiler is None:
@@ -71,8 +71,14 @@ def compiled_wrench(
     name = f"{prefix}_{hashlib.sha256(text.encode('ascii')).hexdigest()[:16]}"
     library = Path(folder).resolve() / f"{name}.so"
     if not library.is_file():
-        library.parent.mkdir(parents=True, exist_ok=True)
-        _compile(compiler, options, files.write(library.parent, prefix)[1], library)
+        try:
+            library.parent.mkdir(parents=True, exist_ok=True)
+            _compile(compiler, options, files, prefix, library)
+        except OSError as error:
+            raise InputError(
+                f"folder: expected a folder for the library {library.name}, found {error}; choose "
+                "a folder that can be written"
+            ) from error
     return ca.external(f"{prefix}_wrench", str(library))
 
 
@@ -80,21 +86,30 @@ def _options_for(compiler: str) -> tuple[tuple[str, ...], str]:
     """Return the options, and the predefined macros, which name compiler and instructions."""
     for processor in _PROCESSOR:
         options = (*_OPTIONS, *filter(None, [processor]))
-        command = [compiler, *options, "-dM", "-E", "-x", "c", os.devnull]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _run([compiler, *options, "-dM", "-E", "-x", "c", os.devnull])
         if done.returncode == 0:
             return options, done.stdout
     return _OPTIONS, ""
 
 
-def _compile(compiler: str, options: tuple[str, ...], source: Path, library: Path) -> None:
-    """Compile a source to a shared library; raise InputError if the compiler fails."""
-    unfinished = library.with_suffix(f".{os.getpid()}")
-    command = [compiler, *options, "-o", str(unfinished), str(source), "-lm"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(
-            f"{compiler}: could not compile the surrogate with {' '.join(options)}, found "
-            f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
-        )
-    os.replace(unfinished, library)
+def _compile(
+    compiler: str, options: tuple[str, ...], files: CFiles, prefix: str, library: Path
+) -> None:
+    """Compile sources to a shared library; raise InputError if the compiler fails."""
+    # In a folder of its own: other programs may compile at the same time, and a library that is
+    # not whole must not be loaded.
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=f".{prefix}_") as folder:
+        source, unfinished = files.write(folder, prefix)[1], Path(folder, library.name)
+        done = _run([compiler, *options, "-o", str(unfinished), str(source), "-lm"])
+        if done.returncode:
+            raise InputError(
+                f"{compiler}: could not compile the surrogate with {' '.join(options)}, found "
+                f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
+            )
+        os.replace(unfinished, library)
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import Expression, Functions, clip, plus
 from surrogates.expressions.geometry import rise_of
@@ -64,16 +66,27 @@ def loads_and_criteria(
     """Return loads (12,) [SI] and criteria (12,) [1] of each compartment at a pose (6,) [rad, m].
 
     With a dissipation [s/m] at a rate (6,) [rad/s, m/s]; the criteria are those of a knee at rest.
+    NaN unless pose and rate are finite.
     """
     loads, domain = [], []
+    unknown = _unknown(f, pose)
+    if dissipation is not None:
+        unknown = unknown + _unknown(f, rate)
     for data in parts:
         found = Compartment(f, data).loads(pose)
-        domain.append(criteria(f, data, f.learner(data.domain.regressor), found))
+        own = criteria(f, data, f.learner(data.domain.regressor), found)
+        domain.append(unknown + own)
         own = found.loads
         if dissipation is not None:
             own = dissipated(f, data, own, pose, rate, dissipation)
-        loads.append(own)
+        loads.append(unknown + own)
     return loads, domain
+
+
+def _unknown(f: Functions, numbers: Expression) -> Expression:
+    """Return 0, or NaN unless all numbers (6,) are finite: a comparison with NaN does not hold."""
+    total = sum((numbers[k] for k in range(1, 6)), numbers[0])
+    return f.where(f.maximum(total, -total) < np.inf, 0.0, np.nan)
 
 
 def dissipated(

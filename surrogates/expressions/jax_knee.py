@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from foundation.errors import InputError
+from surrogates.compiled.compartments import ENERGY, INVERTED
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import loads_and_criteria
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
 #: Poses of a batch; larger ones leave the cache of a processor.
 BATCH = 1024
+#: Rounding of the loads, over their peaks, above which there is a warning.
+_MOST_ROUNDING = 1e-3
 
 
 def in_batches(function: Callable[..., Any], size: int = BATCH) -> Callable[..., Any]:
@@ -85,17 +92,67 @@ def jax_knee(
     Raises
     ------
     InputError
-        If JAX is not installed.
+        If JAX is not installed; from the callable, if pose or rate have another shape.
+
+    Warns
+    -----
+    UserWarning
+        From the callable, if its type is too coarse for the weights of the regressors.
     """
-    np = jax().numpy
+    jnp = jax().numpy
 
-    def knee(pose: Any, rate: Any = None) -> tuple[Any, Any]:
-        pose = pose if isinstance(pose, tuple) else np.asarray(pose)
-        f = JaxFunctions(np.result_type(*pose) if isinstance(pose, tuple) else pose.dtype)
-        moving = None if rate is None else np.asarray(rate)
-        loads, domain = loads_and_criteria(f, parts, pose, moving, dissipation)
-        return np.stack(loads), np.stack(domain)
+    def knee(pose: Any, rate: Any) -> tuple[Any, Any]:
+        whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
+        kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
+        _check_six("pose", whole)
+        _check_rounding(parts, float(jnp.finfo(kind).eps))
+        loads, domain = loads_and_criteria(JaxFunctions(kind), parts, whole, rate, dissipation)
+        return jnp.stack(loads), jnp.stack(domain)
 
-    if dissipation is None:
-        return lambda pose: knee(pose)
-    return knee
+    def moving_knee(pose: Any, rate: Any) -> tuple[Any, Any]:
+        own = jnp.asarray(rate)
+        _check_six("rate", own)
+        return knee(pose, own)
+
+    return moving_knee if dissipation is not None else lambda pose: knee(pose, None)
+
+
+def _check_six(name: str, numbers: Any) -> None:
+    """Raise an InputError unless there are six numbers."""
+    shape = (len(numbers),) if isinstance(numbers, tuple) else numbers.shape
+    if shape != (6,):
+        raise InputError(
+            f"{name}: expected shape (6,), found {shape}; use jax.vmap for rows of poses"
+        )
+
+
+def _check_rounding(parts: Sequence[CompartmentData], spacing: float) -> None:
+    """Warn where the rounding of sums of large weights is seen in the loads."""
+    worst = max(rounding(part, spacing) for part in parts)
+    if worst > _MOST_ROUNDING:
+        warnings.warn(
+            f"knee.jax: the rounding of single precision is about {100.0 * worst:.1g} % of the "
+            "largest load, as the large weights of Kriging cancel; pass poses in double precision "
+            '(jax.config.update("jax_enable_x64", True)), or train polynomials or networks',
+            stacklevel=4,
+        )
+
+
+def rounding(part: CompartmentData, spacing: float) -> float:
+    """Return about by what share of the largest load [1] sums of correlations are rounded.
+
+    From the spacing of numbers about 1, the weights of the points, and, for a learnt height, how
+    much the root of the load changes with the height.
+    """
+    shares = [0.0]
+    for k, data in enumerate(part.parts):
+        first = len(data.exponents)
+        weights = data.weights[:, first : first + len(data.points)]
+        if not weights.size:
+            continue
+        errors = spacing * np.sqrt((weights**2).sum(axis=1))
+        if k == 0 and part.code in (INVERTED, ENERGY):
+            shares.append(part.degree * 0.5 * errors[0] * data.y_scale[0] / part.fall)
+            errors = errors[1:]
+        shares.extend(errors)  # of outputs of unit deviation
+    return float(max(shares))

@@ -102,7 +102,7 @@ class Compartment:
         out = self.outputs(f.join([condyle.u, c]), skip=1)
         if data.code == INVERTED:
             loads = self._from_ratios(held, out, condyle, root.touches)
-            root_load = np.sqrt(data.largest) * power_of(f, held, 0.5 * data.degree)
+            root_load = float(np.sqrt(data.largest)) * power_of(f, held, 0.5 * data.degree)
             return Found(loads, place.x, root_load, root.gap)
         wrench = self._energy_wrench(place, c, r, root.fall)
         wrench = f.where(root.touches, wrench, 0.0)
@@ -147,7 +147,7 @@ class Compartment:
             r = data.reference_root + f.exp(out[0]) / float(data.depth[1]) * level
         held = plus(f, r, w)
         loads = self._from_ratios(held, out[1:], condyle, r > -w)
-        root_load = np.sqrt(data.largest) * power_of(f, held, 0.5 * data.degree)
+        root_load = float(np.sqrt(data.largest)) * power_of(f, held, 0.5 * data.degree)
         return Found(loads, place.x, root_load, None)
 
     def _beyond(self, u: Expression, last: Expression) -> Expression | float:

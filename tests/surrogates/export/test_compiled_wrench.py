@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -89,6 +90,35 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
         wanted = knee.evaluate_batch(pose)[0][0, :, :6]
         peak = np.abs(wanted).max()
         np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+
+
+@needs_compiler
+def test_threads_with_one_folder_get_their_own_knees(tmp_path):
+    """Different knees and the same knee at a time: each function is that of its knee."""
+    names = ("smooth_inverted_polynomial_poly_fourier", "smooth_energy_polynomial_poly_fourier")
+    knees = [KNEES[name] for name in names * 3]
+    with ThreadPoolExecutor(len(knees)) as pool:
+        functions = list(pool.map(lambda knee: compiled_wrench(knee, tmp_path), knees))
+    assert len(list(tmp_path.iterdir())) == 2
+    for knee, function in zip(knees, functions, strict=True):
+        pose = middle_of(knee)
+        wanted = knee.evaluate_batch(pose)[0][0, :, :6]
+        peak = np.abs(wanted).max()
+        np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+
+
+@needs_compiler
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(InputError, match=r"folder: expected a folder .*file.*can be written"):
+        compiled_wrench(SMOOTH, file)
+
+
+@pytest.mark.parametrize("prefix", ["9x", "", "a" * 101, None])
+def test_prefixes_that_are_no_name_are_refused(tmp_path, prefix):
+    with pytest.raises(InputError, match="prefix: expected at most 100 letters"):
+        compiled_wrench(SMOOTH, tmp_path, prefix)
 
 
 def test_without_a_compiler_the_remedy_is_named(tmp_path, monkeypatch):

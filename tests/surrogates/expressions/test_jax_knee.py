@@ -1,5 +1,6 @@
 """Functions of JAX against the compiled evaluation and the expressions of CasADi."""
 
+import warnings
 from dataclasses import replace
 
 import made_knees
@@ -165,6 +166,66 @@ def test_dissipation_needs_the_rate():
     rate = np.array([0.0, 0.0, 0.0, 0.0, -0.05, 0.0])
     still, moved = pair.jax()(pose)[0], pair.jax(2.0)(pose, rate)[0]
     assert np.array(moved)[0, :6] == pytest.approx(1.1 * np.array(still)[0, :6], rel=1e-12)
+
+
+@pytest.mark.parametrize(("formulation", "family"), FEW)
+def test_both_outputs_have_the_type_of_the_pose(formulation, family):
+    pair = pair_of(formulation, family, 0.005)
+    pose = made_knees.poses_about(pair.parts[0], 2)[0].astype(np.float32)
+    with jax.disable_jit():
+        assert [found.dtype for found in pair.jax()(pose)] == [np.float32, np.float32]
+
+
+@pytest.mark.parametrize("shape", [(5,), (7,), (), (2, 6)])
+def test_poses_and_rates_of_another_shape_are_refused(shape):
+    pair = pair_of("direct", "polynomial")
+    with pytest.raises(InputError, match=r"pose: expected shape \(6,\), found .*jax\.vmap"):
+        pair.jax()(np.zeros(shape))
+    with pytest.raises(InputError, match=r"rate: expected shape \(6,\), found"):
+        pair.jax(0.5)(np.zeros(6), np.zeros(shape))
+    with pytest.raises(InputError, match=r"pose: expected shape \(6,\), found \(5,\)"):
+        pair.jax()((0.0,) * 5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("formulation", "family"), FEW)
+@pytest.mark.parametrize("width", [0.0, 0.005])
+def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, bad):
+    pair = pair_of(formulation, family, width)
+    poses = np.repeat(made_knees.poses_about(pair.parts[0], 2)[:1], 7, axis=0)
+    poses[np.arange(6), np.arange(6)] = bad
+    by_casadi = [np.array([np.array(v) for v in column]) for column in
+                 zip(*(pair.casadi()(pose) for pose in poses), strict=True)]  # fmt: skip
+    for found in (*over_poses(pair.jax(), poses), *by_casadi):
+        rows = np.reshape(found, (7, 12))
+        assert np.isnan(rows[:6]).all()
+        assert np.isfinite(rows[6, :9]).all()
+
+
+def test_a_rate_that_is_not_finite_gives_no_loads():
+    pair = pair_of("direct", "polynomial")
+    pose, rate = made_knees.poses_about(pair.parts[0], 2)[0], np.zeros(6)
+    rate[2] = np.nan
+    assert np.isnan(np.array(pair.jax(0.5)(pose, rate)[0])).all()
+    assert np.isnan(np.array(pair.casadi(0.5)(pose, rate)[0])).all()
+
+
+def test_weights_that_cancel_are_told_in_single_precision():
+    """The spacing of single precision at 1 is 1.2e-7: weights of 1e6 are rounded to about 0.1."""
+    pair = pair_of("inverted", "kriging", 0.005)
+    part = pair.parts[0]
+    reference, height, ratios, quantities = part.regressors
+    large = ratios.weights.copy()
+    large[:, len(ratios.exponents) :] = 1e6
+    parts = (reference, height, replace(ratios, weights=large), quantities)
+    heavy = PairSurrogate({"only": replace(part, regressors=parts)})
+    pose = made_knees.poses_about(part, 2)[0]
+    with pytest.warns(UserWarning, match=r"single precision is about .* double precision"):
+        jax.eval_shape(heavy.jax(), pose.astype(np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jax.eval_shape(heavy.jax(), pose)
+        jax.eval_shape(pair.jax(), pose.astype(np.float32))
 
 
 def test_a_missing_package_names_the_remedy(monkeypatch):
