@@ -67,8 +67,8 @@ def check_prefix(prefix: str) -> None:
     """Raise an InputError unless the prefix can begin the names of a C library."""
     if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", prefix)):
         raise InputError(
-            "prefix: expected at most 100 letters, digits and underscores, a letter first, found "
-            f"{prefix!r}"
+            "prefix: expected letters, digits and underscores, a letter first, at most 100 in all, "
+            f"found {prefix!r}"
         )
 
 
