@@ -117,7 +117,7 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
 
 @pytest.mark.parametrize("prefix", ["9x", "", "a" * 101, None])
 def test_prefixes_that_are_no_name_are_refused(tmp_path, prefix):
-    with pytest.raises(InputError, match="prefix: expected letters.*at most 100"):
+    with pytest.raises(InputError, match=r"prefix: expected letters.*at most 100"):
         compiled_wrench(SMOOTH, tmp_path, prefix)
 
 
