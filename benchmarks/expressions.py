@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timed_c import c_compiler, microseconds, shared_library
+from benchmarks.timed_c import microseconds, shared_library
 from benchmarks.timing import seconds, table
-from surrogates.export.casadi_external import compiled_wrench
+from surrogates.export.casadi_external import compiled_wrench, has_compiler
 from surrogates.expressions.jax_knee import BATCH, with_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
@@ -115,7 +115,7 @@ def _c_time(function: object) -> float:
     """Return the time [us] of a call of a function's generated C; NaN without a compiler."""
     import casadi as ca
 
-    if c_compiler() is None:
+    if not has_compiler():
         return float("nan")
     with tempfile.TemporaryDirectory() as folder:
         generator = ca.CodeGenerator("timed.c")

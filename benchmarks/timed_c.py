@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+from surrogates.export.c_source import c_compiler
 
 _LOOP = """
 #include <time.h>
@@ -32,11 +33,6 @@ double seconds_of_all(evaluation run, const double *poses, int count, double *ou
     return best;
 }
 """
-
-
-def c_compiler() -> str | None:
-    """Return the path of the system's C compiler, or None."""
-    return shutil.which("gcc") or shutil.which("cc")
 
 
 def shared_library(source: Path, options: Sequence[str]) -> Path:

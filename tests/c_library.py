@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 
 import pytest
 
-COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+from surrogates.export.c_source import c_compiler
+
+COMPILER = c_compiler()
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
 needs_compiler = pytest.mark.skipif(
     COMPILER is None, reason="no C compiler (cc, gcc or clang) on the path"

@@ -100,12 +100,13 @@ def jax_knee(
         From the callable, if its type is too coarse for the weights of the regressors.
     """
     jnp = jax().numpy
+    coarseness = max(rounding(part) for part in parts)
 
     def knee(pose: Any, rate: Any) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_six("pose", whole)
-        _check_rounding(parts, float(jnp.finfo(kind).eps))
+        _check_rounding(coarseness * float(jnp.finfo(kind).eps))
         loads, domain = loads_and_criteria(JaxFunctions(kind), parts, whole, rate, dissipation)
         return jnp.stack(loads), jnp.stack(domain)
 
@@ -126,9 +127,8 @@ def _check_six(name: str, numbers: Any) -> None:
         )
 
 
-def _check_rounding(parts: Sequence[CompartmentData], spacing: float) -> None:
-    """Warn where the rounding of sums of large weights is seen in the loads."""
-    worst = max(rounding(part, spacing) for part in parts)
+def _check_rounding(worst: float) -> None:
+    """Warn where the rounding of sums of large weights [1] is seen in the loads."""
     if worst > _MOST_ROUNDING:
         warnings.warn(
             f"knee.jax: the rounding of single precision is about {100.0 * worst:.1g} % of the "
@@ -138,11 +138,11 @@ def _check_rounding(parts: Sequence[CompartmentData], spacing: float) -> None:
         )
 
 
-def rounding(part: CompartmentData, spacing: float) -> float:
+def rounding(part: CompartmentData) -> float:
     """Return about by what share of the largest load [1] sums of correlations are rounded.
 
-    From the spacing of numbers about 1, the weights of the points, and, for a learnt height, how
-    much the root of the load changes with the height.
+    In units of the spacing of numbers about 1, from the weights of the points, and, for a learnt
+    height, from how much the root of the load changes with the height.
     """
     shares = [0.0]
     for k, data in enumerate(part.parts):
@@ -150,7 +150,7 @@ def rounding(part: CompartmentData, spacing: float) -> float:
         weights = data.weights[:, first : first + len(data.points)]
         if not weights.size:
             continue
-        errors = spacing * np.sqrt((weights**2).sum(axis=1))
+        errors = np.sqrt((weights**2).sum(axis=1))
         if k == 0 and part.code in (INVERTED, ENERGY):
             shares.append(part.degree * 0.5 * errors[0] * data.y_scale[0] / part.fall)
             errors = errors[1:]

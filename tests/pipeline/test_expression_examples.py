@@ -35,12 +35,17 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
     assert figures["collocation_m"] < 1e-7
 
 
-@pytest.mark.slow
-def test_ten_random_starts_reach_one_optimum(tiny_run):
+def assert_one_optimum(run):
+    """Solve the example of optimal control from ten random starts."""
     assert casadi.Function
-    figures = example("optimal_control").main(tiny_run)
+    figures = example("optimal_control").main(run)
     assert figures["hits"] >= 9
     assert figures["rms_error_deg"] < 3.0
+
+
+@pytest.mark.slow
+def test_ten_random_starts_reach_one_optimum(tiny_run):
+    assert_one_optimum(tiny_run)
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +63,7 @@ def natural_run(knee_data, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.data
 def test_ten_random_starts_of_the_natural_knee_reach_one_optimum(natural_run):
-    assert casadi.Function
-    figures = example("optimal_control").main(natural_run)
-    assert figures["hits"] >= 9
-    assert figures["rms_error_deg"] < 3.0
+    assert_one_optimum(natural_run)
 
 
 @pytest.mark.slow

@@ -21,17 +21,24 @@ pytestmark = pytest.mark.casadi
 SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
 
 
+def assert_wrench(function, knee):
+    """Compare a function of CasADi with the knee at a pose in contact."""
+    pose = middle_of(knee)
+    wanted = knee.evaluate_batch(pose)[0][0, :, :6]
+    peak = np.abs(wanted).max()
+    np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+
+
 @needs_compiler
 def test_values_and_derivatives_are_those_of_python(tmp_path):
     assert has_compiler()
     function = compiled_wrench(SMOOTH, tmp_path / "new", "mine")
     assert function.name() == "mine_wrench"
     pose = middle_of(SMOOTH)
-    loads, jacobian, _ = SMOOTH.evaluate_batch(pose)
+    jacobian = SMOOTH.evaluate_batch(pose)[1]
+    assert_wrench(function, SMOOTH)
     at = casadi.MX.sym("at", 6)
     slope = casadi.Function("slope", [at], [casadi.jacobian(function(at), at)])
-    peak = np.abs(loads[0, :, :6]).max()
-    np.testing.assert_allclose(np.array(function(pose[0])).T, loads[0, :, :6], atol=1e-10 * peak)
     wanted = jacobian[0].reshape(12, 6)
     found = np.array(slope(pose[0]))
     np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())
@@ -67,10 +74,7 @@ def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatc
     program.chmod(0o755)
     monkeypatch.setattr(c_source.shutil, "which", lambda name: str(program))
     function = compiled_wrench(SMOOTH, tmp_path / "out")
-    pose = middle_of(SMOOTH)
-    wanted = SMOOTH.evaluate_batch(pose)[0][0, :, :6]
-    peak = np.abs(wanted).max()
-    np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+    assert_wrench(function, SMOOTH)
 
 
 @needs_compiler
@@ -86,10 +90,7 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
     assert outputs(calls) == 1
     assert len(list(tmp_path.glob("*.so"))) == 2
     for knee, function in ((SMOOTH, first), (other, second)):
-        pose = middle_of(knee)
-        wanted = knee.evaluate_batch(pose)[0][0, :, :6]
-        peak = np.abs(wanted).max()
-        np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+        assert_wrench(function, knee)
 
 
 @needs_compiler
@@ -101,10 +102,7 @@ def test_threads_with_one_folder_get_their_own_knees(tmp_path):
         functions = list(pool.map(lambda knee: compiled_wrench(knee, tmp_path), knees))
     assert len(list(tmp_path.iterdir())) == 2
     for knee, function in zip(knees, functions, strict=True):
-        pose = middle_of(knee)
-        wanted = knee.evaluate_batch(pose)[0][0, :, :6]
-        peak = np.abs(wanted).max()
-        np.testing.assert_allclose(np.array(function(pose[0])).T, wanted, atol=1e-10 * peak)
+        assert_wrench(function, knee)
 
 
 @needs_compiler
