@@ -54,8 +54,8 @@ def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str
 
 
 def without_figures() -> AbstractContextManager[Any]:
-    """Leave out what takes longest of a report: putting its figures into a file."""
-    return patch.object(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+    """Leave out what takes longest of a page: its figures."""
+    return patch.object(drawings, "data_uri", lambda draw, kind: f"data:{kind}")
 
 
 def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:

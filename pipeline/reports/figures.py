@@ -60,6 +60,7 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "report",
 }
 _DOTS_PER_INCH = 150
+_MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
 
 Drawing = ParamSpec("Drawing")
 #: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of a surface.
@@ -95,16 +96,21 @@ def picture(
     def wrap(draw: Callable[Drawing, Figure]) -> Callable[Concatenate[str, Drawing], Picture]:
         @functools.wraps(draw)
         def drawn(text: str, *args: Drawing.args, **kwargs: Drawing.kwargs) -> Picture:
-            with matplotlib.rc_context(_STYLE):
-                return Picture(data_uri(draw(*args, **kwargs), kind), text)
+            return Picture(data_uri(functools.partial(draw, *args, **kwargs), kind), text)
 
         return drawn
 
     return wrap
 
 
-def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
-    """Return a figure as a data URI; the same figure gives the same text."""
+def data_uri(draw: Callable[[], Figure], kind: Literal["svg", "png"]) -> str:
+    """Draw a figure in the style of the pages; return a data URI, the same for the same figure."""
+    with matplotlib.rc_context(_STYLE):
+        return f"data:{_MEDIA[kind]};base64,{_encoded(draw(), kind)}"
+
+
+def _encoded(figure: Figure, kind: Literal["svg", "png"]) -> str:
+    """Return the file of a figure in Base64."""
     content = io.BytesIO()
     if kind == "svg":
         figure.savefig(content, format="svg", metadata={"Date": None}, dpi=_DOTS_PER_INCH)
@@ -114,8 +120,7 @@ def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
         # A palette of 256 colours takes a third of the space.
         few = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
         few.save(content, format="png", optimize=True)
-    media = {"svg": "image/svg+xml", "png": "image/png"}[kind]
-    return f"data:{media};base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
+    return base64.b64encode(content.getvalue()).decode("ascii")
 
 
 def panel(

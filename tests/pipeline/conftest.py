@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
+from filelock import FileLock
 from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
@@ -349,16 +352,17 @@ def write_run(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def undrawn() -> Iterator[None]:
-    """Leave out the figures of reports."""
-    with without_figures():
+@pytest.fixture(scope="module", autouse=True)
+def figures_left_out(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave out the figures of pages, but in modules that are marked `drawn`."""
+    drawn = request.node.get_closest_marker("drawn") is not None
+    with nullcontext() if drawn else without_figures():
         yield
 
 
-@pytest.fixture(scope="module")
-def undrawn_module() -> Iterator[None]:
-    """Leave out the same for all tests of a module."""
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Leave out the figures in one test of a module that is marked `drawn`."""
     with without_figures():
         yield
 
@@ -409,11 +413,38 @@ def html(folder: Path, content: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that returns a folder which one of the test processes makes for all.
+
+    `make` writes the folder, whose name is unique in the tests; nobody writes to the folder later.
+    """
+
+    def made(name: str, make: Callable[[Path], Any]) -> Path:
+        base = tmp_path_factory.getbasetemp()
+        # Each process of pytest-xdist has a base of its own in the one of the session.
+        shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+        folder = shared / "made" / name
+        folder.parent.mkdir(exist_ok=True)
+        with FileLock(folder.with_name(f"{name}.lock")):
+            if not folder.exists():
+                draft = folder.with_name(f"{name}.draft")
+                shutil.rmtree(draft, ignore_errors=True)
+                make(draft)
+                draft.rename(folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tiny_run(made_once: Callable[..., Path]) -> Path:
     """Return the folder of a finished run of the smoke study, made tiny; not to be written to."""
-    folder = tmp_path_factory.mktemp("tiny") / "run"
-    assert main(run_command(folder, *TINY)) == 0
-    return folder
+
+    def make(folder: Path) -> None:
+        with without_figures():
+            assert main(run_command(folder, *TINY)) == 0
+
+    return made_once("run", make)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import tomli_w
 from shapes import ellipsoid, plate
-from studies import ROOT, export, without_figures
+from studies import ROOT, export
 
 import surrogates
 from foundation.errors import InputError
@@ -69,8 +69,7 @@ def study(folder: Path, **changes) -> Path:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair")
-    with without_figures():
-        assert main(["run", str(study(folder)), "--out", str(folder / "run"), "--quiet"]) == 0
+    assert main(["run", str(study(folder)), "--out", str(folder / "run"), "--quiet"]) == 0
     return folder / "run"
 
 
@@ -116,17 +115,15 @@ def test_the_report_has_neither_gait_nor_knee(run):
 
 def test_the_page_is_written_again_from_the_files(run, tmp_path):
     before = (run / "report.json").read_bytes()
-    with without_figures():
-        write_report(run)
+    write_report(run)
     assert (run / "report.json").read_bytes() == before
 
 
 def test_a_resumed_run_evaluates_nothing_again(run, capsys):
     tables = sorted((run / "samples").glob("*.parquet"))
     before = [table.read_bytes() for table in tables]
-    with without_figures():
-        command = ["run", str(run / "config.toml"), "--out", str(run), "--quiet", "--resume"]
-        assert main(command) == 0
+    command = ["run", str(run / "config.toml"), "--out", str(run), "--quiet", "--resume"]
+    assert main(command) == 0
     assert [table.read_bytes() for table in tables] == before
 
 
@@ -251,7 +248,6 @@ def test_runs_of_earlier_versions_are_those_of_knees(run_copy):
     assert text.count("\n") < stored.read_text().count("\n") - 1
     stored.write_text(text)
     write_made_with(run_copy, text)
-    with without_figures():
-        found = write_report(run_copy)
+    found = write_report(run_copy)
     assert found["validation"] == before["validation"]
     assert found["gait"]["models"] == ["original", "surrogate"]

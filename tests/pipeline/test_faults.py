@@ -55,7 +55,6 @@ def wrong_type(*_, **__):
         ("bench", "pipeline.studies.repeated_stages.speed"),
     ],
 )
-@pytest.mark.usefixtures("undrawn")
 def test_fault_has_a_traceback_a_line_and_a_status(
     run_copy, tmp_path, monkeypatch, capsys, slip, command, place
 ):
@@ -176,7 +175,6 @@ def try_damaged(data, file, command):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.usefixtures("undrawn")
 def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     # What takes longest of a report, and what a run may be without.
     for other in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):

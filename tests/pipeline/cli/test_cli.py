@@ -247,7 +247,6 @@ def test_failed_stage_keeps_its_samples_with_the_reasons(tmp_path, capsys):
     assert first["reason"].str.startswith("load not reached").all()
 
 
-@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("command", ["validate", "report", "simulate"])
 def test_command_repeats_its_part(run_copy, capsys, command):
     """It writes the report again, and what it computes again is the same."""
@@ -341,7 +340,6 @@ def test_errors_have_a_status_and_one_line(replaced, capsys, error, status, text
 
 
 @pytest.mark.parametrize("command", ["bench", "report", "validate"])
-@pytest.mark.usefixtures("undrawn")
 def test_commands_answer_with_one_document(run_copy, capsys, command):
     assert main([command, str(run_copy), "--json"]) == 0
     assert isinstance(strict(capsys.readouterr().out), dict)

@@ -142,7 +142,6 @@ def test_environments_are_compared_by_name():
     )
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_two_commands_in_one_run_directory(run_copy, capsys):
     """The lock of a process that lives is kept, that of one that was killed is not."""
     code = (

@@ -24,7 +24,6 @@ from pipeline.stages.assessment import feasible
 from pipeline.store.samples import OK, loads_of, poses_of, read_table, usable
 from surrogates.formulations.validation import errors_at_load
 
-pytestmark = pytest.mark.usefixtures("undrawn_module")
 #: What makes the fits and the cycle take seconds.
 QUICK = {
     "design": {"rounds": 1, "first": 60},

@@ -295,7 +295,6 @@ def interrupted(*_):
 
 
 @pytest.mark.data
-@pytest.mark.usefixtures("undrawn")
 def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     """docs/first_knee.md, with fewer samples."""
     monkeypatch.chdir(tmp_path)

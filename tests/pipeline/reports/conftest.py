@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import firefox
 import pytest
+
+from pipeline.reports.report import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 # Software rendering, which any machine has; nothing of the browser's own goes to the network.
@@ -25,3 +29,15 @@ def browser() -> Iterator[Any]:
         found = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def drawn_run(tiny_run: Path, made_once: Callable[..., Path]) -> Path:
+    """Return the folder of the tiny run with the figures of its page; not to be written to."""
+    if CHROMIUM is None and firefox.PROGRAM is None:
+        pytest.skip("needs the system program chromium or firefox")
+
+    def make(folder: Path) -> None:
+        write_report(shutil.copytree(tiny_run, folder))
+
+    return made_once("drawn", make)

@@ -12,7 +12,7 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from studies import TINY, run_command, without_figures
+from studies import TINY, run_command
 
 from pipeline.cli.main import main
 from pipeline.reports.comparison import comparison_content
@@ -25,14 +25,12 @@ DISHES = (60, 80)
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("dishes")
-    # Nobody looks at the pages of the runs themselves.
-    with without_figures():
-        for radius in DISHES:
-            changes = (
-                *(f'run.name="dish{radius}"', f"knee.implant.dish_sagittal_radius_mm={radius}.0"),
-                *("simulation.combinations=false", "surrogate.compare=[]"),
-            )
-            assert main(run_command(folder / f"dish{radius}", *TINY, *changes)) == 0
+    for radius in DISHES:
+        changes = (
+            *(f'run.name="dish{radius}"', f"knee.implant.dish_sagittal_radius_mm={radius}.0"),
+            *("simulation.combinations=false", "surrogate.compare=[]"),
+        )
+        assert main(run_command(folder / f"dish{radius}", *TINY, *changes)) == 0
     return [folder / f"dish{radius}" for radius in DISHES]
 
 

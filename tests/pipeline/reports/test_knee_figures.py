@@ -102,7 +102,6 @@ def test_run_of_an_implant_has_wear(tiny_run: Path) -> None:
     assert any("mm3 per million cycles" in line for line in found["summary"])
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_run_of_cartilage_has_none_and_says_why(run_copy: Path) -> None:
     # The same run, as if its springs had been those of cartilage.
     (run_copy / "made_with.json").unlink()

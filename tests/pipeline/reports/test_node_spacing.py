@@ -25,7 +25,7 @@ LINE = (
 
 @pytest.fixture
 def report(
-    make_run: Callable[[Path], Path], tmp_path: Path, undrawn: None
+    make_run: Callable[[Path], Path], tmp_path: Path
 ) -> Callable[..., tuple[dict[str, Any], str]]:
     """Return a function that reports a run with an entry on the node spacing."""
     folder = make_run(tmp_path)

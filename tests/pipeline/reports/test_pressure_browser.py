@@ -15,23 +15,25 @@ from viewer_pictures import changed, pixels
 from pipeline.reports.inputs import read_run
 from pipeline.reports.pressure_field import ContactFields, scale_of
 
+pytestmark = pytest.mark.drawn
+
 LARGEST_PAGE = 8_000_000  # bytes
 
 
 @pytest.fixture(scope="module")
-def fields(tiny_run: Path) -> ContactFields:
-    found = read_run(tiny_run).fields
+def fields(drawn_run: Path) -> ContactFields:
+    found = read_run(drawn_run).fields
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def opened(browser: Any, tiny_run: Path) -> Any:
+def opened(browser: Any, drawn_run: Path) -> Any:
     page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
     page.faults = []
     page.on("console", lambda message: page.faults.append(message.text))
     page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.goto((tiny_run / "report.html").as_uri())
+    page.goto((drawn_run / "report.html").as_uri())
     page.wait_for_selector("#viewer[data-frame]")
     # What lies over the picture must not be taken for it.
     page.add_style_tag(
@@ -402,9 +404,9 @@ class TestFigures:
         assert waiting.value.suggested_filename == f"{name}.csv"
         return pd.read_csv(waiting.value.path())
 
-    def test_csv_is_the_simulated_cycle(self, desk: Any, tiny_run: Path) -> None:
+    def test_csv_is_the_simulated_cycle(self, desk: Any, drawn_run: Path) -> None:
         table = self.data(desk, "cycle-anterior_m")
-        cycles = read_run(tiny_run).cycles
+        cycles = read_run(drawn_run).cycles
         assert list(table) == [
             "gait cycle [%]", *(f"{name}: anterior position [mm]" for name in cycles)
         ]  # fmt: skip
@@ -470,8 +472,8 @@ class TestPage:
     def test_nothing_goes_wrong(self, desk: Any) -> None:
         assert desk.faults == []
 
-    def test_page_is_small_and_opens_fast(self, browser: Any, tiny_run: Path) -> None:
-        file = tiny_run / "report.html"
+    def test_page_is_small_and_opens_fast(self, browser: Any, drawn_run: Path) -> None:
+        file = drawn_run / "report.html"
         assert file.stat().st_size < LARGEST_PAGE
         page = browser.new_page()
         page.goto(file.as_uri())
@@ -486,12 +488,12 @@ class TestPage:
         assert spent["TaskDuration"] < 2.0
         page.close()
 
-    def test_phone(self, browser: Any, tiny_run: Path, fields: ContactFields) -> None:
+    def test_phone(self, browser: Any, drawn_run: Path, fields: ContactFields) -> None:
         phone = browser.new_context(
             viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
         )
         page = phone.new_page()
-        page.goto((tiny_run / "report.html").as_uri())
+        page.goto((drawn_run / "report.html").as_uri())
         page.wait_for_selector("#viewer[data-frame]")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         strip = page.locator(".strip")
@@ -514,10 +516,10 @@ class TestPage:
         assert "medial" in page.locator("figure.chart output").first.inner_text()
         phone.close()
 
-    def test_without_script_the_pictures_stand(self, browser: Any, tiny_run: Path) -> None:
+    def test_without_script_the_pictures_stand(self, browser: Any, drawn_run: Path) -> None:
         plain = browser.new_context(java_script_enabled=False)
         page = plain.new_page()
-        page.goto((tiny_run / "report.html").as_uri())
+        page.goto((drawn_run / "report.html").as_uri())
         assert page.locator("figure.chart .instead").first.is_visible()
         assert not page.locator("figure.chart button").first.is_visible()
         plain.close()

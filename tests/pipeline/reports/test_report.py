@@ -27,6 +27,8 @@ from pipeline.reports.units import given, kind_of, number
 from pipeline.store.quantities import axis_label, outputs_of, quantity_of
 from pipeline.store.samples import read_table, write_table
 
+pytestmark = pytest.mark.drawn
+
 VOID = {"meta", "link", "img", "br", "input"}
 MakeRun = Callable[[Path], Path]
 

@@ -14,6 +14,8 @@ from viewer_pictures import changed, pixels
 
 from pipeline.reports.units import number
 
+pytestmark = pytest.mark.drawn
+
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
@@ -23,8 +25,8 @@ SECTIONS = (
 
 
 @pytest.fixture(scope="module")
-def address(tiny_run: Path) -> str:
-    return (tiny_run / "report.html").as_uri()
+def address(drawn_run: Path) -> str:
+    return (drawn_run / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +87,8 @@ class TestFirstScreen:
             == (screen.viewport_size["width"])
         )
 
-    def test_figures_are_those_of_the_json(self, screen: Any, tiny_run: Path) -> None:
-        stored = json.loads((tiny_run / "report.json").read_text(encoding="utf-8"))
+    def test_figures_are_those_of_the_json(self, screen: Any, drawn_run: Path) -> None:
+        stored = json.loads((drawn_run / "report.json").read_text(encoding="utf-8"))
         tiles = screen.locator(".tiles.knee").inner_text()
         assert f"{number(stored['knee']['medial_peak_pressure_MPa'])} MPa" in tiles
         assert f"{number(stored['knee']['anterior_range_mm'])} mm" in tiles
@@ -195,9 +197,9 @@ class TestPage:
         assert fetched == [f"request: {address[:60]}"]
         assert desk.locator("html").get_attribute("lang") == "en"
 
-    def test_opens_fast_and_is_small(self, browser: Any, address: str, tiny_run: Path) -> None:
+    def test_opens_fast_and_is_small(self, browser: Any, address: str, drawn_run: Path) -> None:
         """Processor time of the main thread, which does not depend on other programs."""
-        assert (tiny_run / "report.html").stat().st_size < 8e6
+        assert (drawn_run / "report.html").stat().st_size < 8e6
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})

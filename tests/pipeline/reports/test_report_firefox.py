@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from firefox import PROGRAM, Page, firefox
 
+pytestmark = pytest.mark.drawn
+
 if PROGRAM is None:
     pytest.skip("needs the system program firefox", allow_module_level=True)
 pytest.importorskip("websockets", reason="needs websockets to drive Firefox")
@@ -26,8 +28,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_first_screen(page: Page, tiny_run: Path, width: int, height: int) -> None:
-    page.open((tiny_run / "report.html").as_uri(), width, height)
+def test_first_screen(page: Page, drawn_run: Path, width: int, height: int) -> None:
+    page.open((drawn_run / "report.html").as_uri(), width, height)
     shown = page.evaluate(INSIDE)
     assert len(shown) == 9
     assert all(shown)
@@ -36,8 +38,8 @@ def test_first_screen(page: Page, tiny_run: Path, width: int, height: int) -> No
     assert [event for event in page.events if event["params"]["level"] == "error"] == []
 
 
-def test_contents_open_a_folded_section(page: Page, tiny_run: Path) -> None:
-    page.open((tiny_run / "report.html").as_uri(), 1280, 800)
+def test_contents_open_a_folded_section(page: Page, drawn_run: Path) -> None:
+    page.open((drawn_run / "report.html").as_uri(), 1280, 800)
     section = "document.querySelector('details.section:has(#provenance)')"
     assert page.evaluate(f"{section}.open") is False
     page.evaluate("(document.querySelector('nav a[href=\"#provenance\"]').click(), true)")

@@ -536,7 +536,6 @@ class TestReport:
         assert last.count("<b>") == 9
         assert "flexion +10 %: surrogate: beyond" in part
 
-    @pytest.mark.usefixtures("undrawn")
     def test_only_the_pressure_above_its_bar_is_marked(
         self, make_run: MakeRun, tmp_path: Path
     ) -> None:
@@ -564,7 +563,6 @@ class TestReport:
         assert pressure.count('class="scale"') == 1
         assert "Depth of wear per million cycles" in section(html, "gait")
 
-    @pytest.mark.usefixtures("undrawn")
     def test_without_them_nothing_is_said(self, make_run: MakeRun, tmp_path: Path) -> None:
         content = write_report(make_run(tmp_path))
         gait = content["gait"]

@@ -92,7 +92,7 @@ def test_only_energy_learns_energies(tmp_path, knee, training):
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory, undrawn_module):
+def learnt(tmp_path_factory):
     """A tiny run that also learns from samples along gait."""
     folder = tmp_path_factory.mktemp("gait") / "run"
     more = (f"design.gait_samples={ALONG_GAIT}", "simulation.combinations=false")

@@ -62,14 +62,13 @@ def test_edited_configuration_is_refused_by_studies_and_walks(run_copy):
         Task.of(run_copy, "surrogate", {})
 
 
-def test_restored_configuration_is_taken_again(run_copy, undrawn):
+def test_restored_configuration_is_taken_again(run_copy):
     before = (run_copy / "config.toml").read_bytes()
     edit(run_copy, "contact", youngs_modulus_MPa=400.0)
     (run_copy / "config.toml").write_bytes(before)
     assert main(["report", str(run_copy)]) == 0
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_copy):
     edit(run_copy, "run", workers=7, chunk=3, name="renamed", backend="dask")
     assert main(["report", str(run_copy)]) == 0
@@ -78,7 +77,6 @@ def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_c
     assert (told["workers"], told["chunk"], told["name"]) == (1, 7, "smoke")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_run_of_earlier_versions_opens_without(run_copy):
     (run_copy / MADE_WITH).unlink()
     assert main(["report", str(run_copy)]) == 0

@@ -12,7 +12,6 @@ from foundation.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.muscle_walks.comak_tool import comak_file, mesh_in
 
-pytestmark = pytest.mark.usefixtures("undrawn_module")
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 
 

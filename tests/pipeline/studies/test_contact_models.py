@@ -138,7 +138,6 @@ def test_table_page_and_document_agree(compared):
     assert "Read this first" not in page
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, monkeypatch):
     folder = copied(compared, tmp_path)
     (folder / "models" / "linear.json").unlink()
@@ -202,7 +201,6 @@ def test_a_section_of_defaults_is_no_other_setting(compared, tmp_path):
         compare_models(plain, folder, resume=True, quiet=True)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_weights_change_the_sum_alone(compared, tmp_path):
     folder = copied(compared, tmp_path)
     # The memory alone: springs hold less than condensed elements.
@@ -214,7 +212,6 @@ def test_weights_change_the_sum_alone(compared, tmp_path):
         assert_allclose(row["weighted_sum"], row["marks"]["memory"], rtol=1e-12)
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypatch):
     def refused(knee):
         raise InputError("no such law")

@@ -52,7 +52,7 @@ def test_fits_that_fail_with_some_seeds_are_counted():
 
 
 @pytest.mark.slow
-def test_seeds_draw_samples_of_their_own_and_keep_the_held_out_ones(run_copy, undrawn, monkeypatch):
+def test_seeds_draw_samples_of_their_own_and_keep_the_held_out_ones(run_copy, monkeypatch):
     monkeypatch.setattr(study, "VARIANTS", (study.VARIANTS[6],))
     monkeypatch.setattr(study, "KNEE_VARIANTS", ())
     monkeypatch.setattr(study, "FAMILIES", ("polynomial",))

@@ -27,7 +27,6 @@ from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, wit
 from pipeline.studies.muscle_walks.settings import walk_settings
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 CONFIGS = ROOT / "configs"
 JAM = "$KNEE_DATA/jam_comak_walking"
 IK = (
@@ -46,7 +45,7 @@ def osim(jam_folder, opensim):
 
 
 @pytest.fixture(scope="module")
-def pulled(osim, undrawn_module, tmp_path_factory):
+def pulled(osim, tmp_path_factory):
     """Return the folder of the first instants of the laxity test, pulled at once."""
     folder = tmp_path_factory.mktemp("forward") / "out"
     sets = (

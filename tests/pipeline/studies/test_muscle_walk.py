@@ -32,7 +32,7 @@ from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim", "undrawn")]
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
 SHIPPED = ROOT / "configs" / "comak_walking.toml"
 #: OpenSim-JAM's example: plane triangles.
 AS_JAM = ("walk.surface=flat",)

@@ -20,7 +20,6 @@ from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
 from pipeline.studies.study import load_study, simulate_study, study_task
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 FACTORS = [
     {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
     {"name": "ap_force_sin2_N", "mean": 0.0, "sd": 10.0},

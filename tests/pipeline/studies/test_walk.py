@@ -22,7 +22,6 @@ from pipeline.studies.walks.schema import describe_walk
 from pipeline.studies.walks.summary import moment_peaks
 from pipeline.studies.walks.walk import load_walk, simulate_walk
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {
     *("config.toml", "loads.csv", "waveforms.csv", "simulation.parquet", "walk.html", "walk.json"),
 }
