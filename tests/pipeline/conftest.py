@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +19,8 @@ from filelock import FileLock
 from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
@@ -350,6 +353,28 @@ def write_run(folder: Path) -> Path:
     }
     write_json(folder / "run.json", run)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def femurs_prepared_once() -> Iterator[None]:
+    """Keep the last femoral surfaces that were prepared for the kernels, which is half of a set-up.
+
+    Nothing writes to the arrays, and equal meshes give equal bits.
+    """
+    kept: dict[str, Any] = {}
+
+    def prepared(mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float) -> Any:
+        arrays = (mesh.vertices, mesh.faces, surface.corners, surface.middles)
+        key = joblib.hash((*arrays, curved, reach))
+        if key not in kept:
+            if len(kept) > 20:
+                kept.pop(next(iter(kept)))
+            kept[key] = femur_patches(mesh, surface, curved=curved, reach=reach)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("foundation.elastic_foundation.model.femur_patches", prepared)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -281,6 +281,7 @@ class _Loads(HTMLParser):
             self.found.append(value)
 
 
+@pytest.mark.slow
 def test_site_needs_no_network(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) == len(PAGES)  # one each, and that of what is not found for the README

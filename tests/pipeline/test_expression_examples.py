@@ -105,6 +105,7 @@ def test_bioptim_accepts_the_model(tiny_run):
     assert model.forward_dynamics().n_in() >= 3
 
 
+@pytest.mark.slow
 def test_steps_of_mjx_are_differentiable(tiny_run):
     pytest.importorskip("mujoco.mjx", reason="MJX is not installed: pip install mujoco-mjx")
     figures = example("mjx_knee").main(tiny_run)

@@ -92,6 +92,7 @@ def test_lost_compliances_are_computed_again(knee, folder, drawn, done):
     assert all(f.stat().st_mtime_ns == times[f.name] for f in others)
 
 
+@pytest.mark.slow
 def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
     assert len(ForkingPickler.dumps(knee.model)) < SMALL
     function, shared, _, _ = knee.evaluation()

@@ -66,6 +66,7 @@ def test_deviations_that_cannot_be_met_keep_the_mesh(files, small_is_huge, capsy
     assert "femur.stl: not decimated" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_check_and_run_use_the_same_surfaces(files, small_is_huge, tmp_path):
     keys = {name: {"file": str(file), "decimate_um": 50.0} for name, file in files.items()}
     path = mesh_study(tmp_path, keys["femur"], keys["tibia"])

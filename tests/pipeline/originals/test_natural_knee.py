@@ -150,6 +150,7 @@ def test_walks_as_its_solution_does(natural, knee_data):
     assert axial[0].sum() / axial.sum() == pytest.approx(0.62, abs=0.05)
 
 
+@pytest.mark.slow
 def test_walks_under_the_axial_force_alone(natural, knee_data):
     """AP position and rotation are left to ligaments, springs and contact."""
     walked = walk(natural, knee_data, axial_only=True)
@@ -158,6 +159,7 @@ def test_walks_under_the_axial_force_alone(natural, knee_data):
     assert (walked.motion_rms() < [2.5, 8.0, 1.6, 0.3, 1.1]).all(), walked.motion_rms()
 
 
+@pytest.mark.slow
 def test_without_ligaments_it_slides_off(natural):
     """At the first peak of the load the plateaus' slope pushes harder than the springs hold."""
     cycle = gait_cycle(SimulationConfig())

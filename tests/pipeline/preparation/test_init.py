@@ -294,6 +294,7 @@ def interrupted(*_):
 # ---- the whole way -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     """docs/first_knee.md, with fewer samples."""

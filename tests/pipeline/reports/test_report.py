@@ -331,6 +331,7 @@ class TestPage:
         assert "details" in [tag for tag, _ in page.tags]
         assert 'thickness_mm = "underside"' in page.words
 
+    @pytest.mark.slow
     def test_written_again_it_is_the_same(self, folder: Path, html: str) -> None:
         before = dict(matplotlib.rcParams)
         write_report(folder)

@@ -95,6 +95,7 @@ def test_run_tells_which_budget_gave_which_samples(run_copy, capsys):
     assert "12 for a budget of 86" in (run_copy / "report.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_interrupted_extension_goes_on(at_once, run_copy, asked):
     chunks = run_copy / "samples" / "chunks-kept-3"
@@ -106,6 +107,7 @@ def test_interrupted_extension_goes_on(at_once, run_copy, asked):
     assert_same_results(run_copy, at_once, EVALUATED)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_way_back_and_forth_evaluates_nothing(tiny_run, run_copy, asked):
     assert resume(run_copy, MORE) == 0

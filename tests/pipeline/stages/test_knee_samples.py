@@ -195,6 +195,7 @@ def test_a_fit_that_fails_is_told(space, done):
         knee_samples.fit_knees(done.iloc[:0], space, settings, pairs, 1)
 
 
+@pytest.mark.slow
 def test_a_study_of_the_whole_knee_from_end_to_end(tmp_path):
     compare = '[["inverted", "polynomial"], ["knee_direct", "polynomial"]]'
     folder = tmp_path / "run"
@@ -222,6 +223,7 @@ def test_a_study_of_the_whole_knee_from_end_to_end(tmp_path):
     assert main(["export", str(folder), "--out", str(tmp_path / "c")]) == 2
 
 
+@pytest.mark.slow
 def test_formulations_are_compared_on_the_same_total_loads(run_copy, monkeypatch):
     variants = formulation_study.VARIANTS
     monkeypatch.setattr(formulation_study, "VARIANTS", (variants[0], variants[6]))

@@ -223,6 +223,7 @@ def test_a_load_on_no_body_of_the_model_names_the_key(jam_folder):
         prepare_forward(file.forward)
 
 
+@pytest.mark.slow
 def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
     (tmp_path / "settings.xml").write_text(
         "<D><ForsimTool><model_file>x.osim</model_file><use_muscle_physiology>false"

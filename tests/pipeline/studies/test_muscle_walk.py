@@ -66,6 +66,7 @@ def reference(jam_folder, name, columns):
     return table.values[:, places]
 
 
+@pytest.mark.slow
 def test_the_example_of_jam_is_reproduced(example, jam_folder):
     setup, result = example
     motion = setup.plant.motion
@@ -97,6 +98,7 @@ def test_the_example_of_jam_is_reproduced(example, jam_folder):
     assert (result.costs <= 1.005 * cost).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [0, 40, 80])
 def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame):
     """Muscles and ligaments that a joint does not move are left out of differences: they add 0."""
@@ -115,6 +117,7 @@ def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame
         assert_allclose(columns[:, k], wanted, atol=2e-4 * np.abs(wanted).max(), rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("frame", "draw"), [(8, 42), (42, 56), (24, 68)])
 def test_displaced_starts_converge_to_the_same_solution(example, frame, draw):
     """Each of these takes slow steps at first, and then needs whole ones."""
@@ -385,6 +388,7 @@ def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monke
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 
+@pytest.mark.slow
 def test_a_record_of_another_model_is_told(done, tmp_path, jam_folder):
     file = load_muscle_walk(done / "config.toml")
     text = (jam_folder / "models/lenhart2015/lenhart2015.osim").read_text()
@@ -519,6 +523,7 @@ def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path
     assert "1.21 s: not converged in 1 iterations" in page
 
 
+@pytest.mark.slow
 def test_settings_hold_for_a_changed_plant(example):
     """The contact energy as part of the cost keeps the surfaces less apart: its weight acts."""
     setup, result = example
