@@ -107,6 +107,7 @@ def test_no_caches_are_shipped(request, kind):
     assert [name for name in request.getfixturevalue(kind) if caches.search(name)] == []
 
 
+@pytest.mark.slow
 def test_sdist_builds_the_wheel_that_the_tree_builds(tree, in_wheel, tmp_path):
     build(tree, tmp_path, "--wheel")
     direct = members(next(tmp_path.glob("*.whl")))

@@ -163,6 +163,7 @@ def test_refinement_changes_nothing(rule):
     np.testing.assert_allclose(loads[6:9], finer[6:9], rtol=5e-6)
 
 
+@pytest.mark.slow
 def test_poses_follow_the_seed_and_the_limits():
     implant = CondylarImplant()
     poses = contact_poses(implant, 3, seed=1, low=200.0, high=300.0)

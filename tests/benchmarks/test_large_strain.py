@@ -130,6 +130,7 @@ def test_departure_at_a_sixth_of_the_thickness(energy, force, pressure):
     np.testing.assert_allclose(peak(large) / peak(small) - 1.0, pressure, rtol=0, atol=1.5e-3)
 
 
+@pytest.mark.slow
 def test_neo_hookean_contact_is_in_equilibrium_and_does_not_cross_the_sphere(model, compliance):
     start = press_linear(model, compliance, DEPTH).normal > 0.0
     found = press(model, DEPTH, model.rest, start)

@@ -51,6 +51,7 @@ def test_documentation_has_each_picture():
         assert (DOCS / f"{name}.png").is_file()
 
 
+@pytest.mark.slow
 def test_restitution_draws_into_the_given_file_alone(elsewhere, monkeypatch, capsys):
     """Carried out as a program; the picture of the documentation stays as it was."""
     before = (DOCS / "restitution.png").read_bytes()

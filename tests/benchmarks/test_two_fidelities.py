@@ -40,6 +40,7 @@ def _values(x: np.ndarray) -> np.ndarray:
     return np.column_stack([np.sin(2.0 * x[:, 0]) * x[:, 1], np.cos(x[:, 1]) + x[:, 2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", ["squared_exponential", "mixed"])
 def test_merged_is_factors_times_network_plus_kriging(correlation: str) -> None:
     rng = np.random.default_rng(1)
@@ -94,6 +95,7 @@ def test_a_difference_reproduces_its_samples(samples: tuple[SampleSpace, Pair], 
     assert np.std(wrong) < 0.3 * np.sqrt(np.mean(moved**2))
 
 
+@pytest.mark.slow
 def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> None:
     space, pair = samples
     base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from benchmarks.literature import machado
 
 #: Attachments on femur and tibia and rest length [m], as printed.
@@ -24,6 +26,7 @@ def test_rest_lengths_follow_with_the_femur_at_0_and_not_at_90_degrees():
         assert abs(abs(1j * complex(*femoral) - end) - rest) > 3e-3
 
 
+@pytest.mark.slow
 def test_every_statement_agrees_and_the_erratum_has_the_same_figures():
     assert all(each.agrees for each in machado.statements())
     (erratum,) = machado.errata()

@@ -45,6 +45,7 @@ def test_no_cell_breaks_its_row(paper):
     assert all(line.count("|") in (0, 5) for line in section(paper).splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", [p for p in PAPERS if p.picture], ids=lambda paper: paper.name)
 def test_the_picture_is_drawn(paper, tmp_path):
     paper.picture().savefig(tmp_path / "picture.png")

@@ -93,6 +93,7 @@ def test_energy_is_kept_without_damping(knee, quasi_static):
     assert_kept(simulator, result, dishes.energy, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quasi_static", [(), REDUCED], ids=["full", "reduced"])
 def test_energy_never_grows_with_damping(knee, quasi_static):
     dishes = knee(stiffness=1e7)
@@ -112,6 +113,7 @@ def test_energy_never_grows_with_damping(knee, quasi_static):
         assert_allclose(total[0] - total[-1], taken[-1], rtol=0.03)
 
 
+@pytest.mark.slow
 def test_energy_under_the_axial_force_in_the_sagittal_plane(knee):
     """The axial force through the origin has a potential while nothing tilts the knee."""
     dishes = knee(stiffness=1e7)

@@ -14,6 +14,7 @@ from foundation.contact_laws import HertzLaw
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [None, HertzLaw(6e8)])
 def test_a_gait_cycle_closes(law):
     """The second cycle begins where it ends, and carries the axial force all along."""

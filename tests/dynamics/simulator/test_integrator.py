@@ -144,6 +144,7 @@ def test_multistep_methods_agree_with_radau(knee, walking, method):
     assert_allclose(other.loads[:, :3], radau.loads[:, :3], rtol=0.0, atol=2.0)
 
 
+@pytest.mark.slow
 def test_tighter_tolerance_converges(knee, walking):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
     truth = simulate(dishes, simulator, walking, samples=51, rtol=1e-6).loads[:, 1]

@@ -40,6 +40,7 @@ def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
         assert share_of_range(found.rates[:, inertial], radau.rates[:, inertial]) < 1e-7
 
 
+@pytest.mark.slow
 def test_massless_coordinates_against_elimination(knee, waves, resting):
     """The equilibria solved within each call of an integrator of ordinary equations."""
     dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.1)
@@ -91,6 +92,7 @@ def advanced(model, simulator, cycle, first, rates, times):
     return states
 
 
+@pytest.mark.slow
 def test_full_dynamics_tends_to_reduced_as_masses_vanish(knee, waves):
     """In proportion to the mass, damping the same."""
     dishes, cycle = knee(offset=OFFSET), waves(0.5)

@@ -11,6 +11,7 @@ import shapes
 from beds import IMPLANT, K
 from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
+from some_slow import first_of
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from foundation.pose import Pose
@@ -37,7 +38,7 @@ def sphere_errors(level, width, cells, depth, *, count=50, surface="curved"):
     return np.array(found) / exact - 1.0
 
 
-@pytest.mark.parametrize("cells", [15, 30])
+@pytest.mark.parametrize("cells", first_of([15, 30]))
 def test_light_contact_of_a_sphere_at_an_edge_length_of_one_millimetre(cells):
     """F = K pi d² (3 R - d) / 3; the patch is 1.9 mm in radius, few triangles wide."""
     errors = sphere_errors(5, 16.5e-3, cells, 0.06e-3)
@@ -62,6 +63,7 @@ def test_curved_femur_converges_at_fourth_order():
     assert curved[-1] < 1e-3 * flat[-1]
 
 
+@pytest.mark.slow
 def test_both_surfaces_refined_together():
     """Beside the surface's error that of the patch's edge on the bed, of order 2.5."""
     errors = [
@@ -108,6 +110,7 @@ def test_implant_has_the_loads_of_its_analytic_surfaces(conservative, rule):
         )
 
 
+@pytest.mark.slow
 def test_the_rules_are_told_apart():
     """The customary bed does not meet the consistent loads, and the reverse."""
     pose = implant_poses()[0]

@@ -103,6 +103,7 @@ def test_femur_out_of_this_world(surface, place):
         assert np.isfinite(model.evaluate(pose).wrench).all()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_wild_poses_of_real_cartilage(knee_data, surface):

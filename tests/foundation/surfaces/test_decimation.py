@@ -77,6 +77,7 @@ def test_smaller_deviations_need_more_triangles(fine, coarse):
     assert len(finer.mesh.faces) >= 1.5 * len(coarse.mesh.faces)
 
 
+@pytest.mark.slow
 def test_impossible_deviations_leave_the_mesh(fine):
     assert decimate(fine, 1e-12, fewest=4_000) is None
     assert decimate(fine, 20e-6, fewest=len(fine.faces)) is None

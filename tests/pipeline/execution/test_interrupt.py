@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from some_slow import first_of
 from studies import ROOT, TINY, run_command
 
 LIMIT = 240.0
@@ -40,7 +41,7 @@ def started(*arguments, **environment):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
+@pytest.mark.parametrize("after", first_of([0.3, 0.0, 1.5]))
 def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
     """A terminal sends the interrupt to the workers, too; here while they start and work."""
     folder = tmp_path / "run"

@@ -49,6 +49,7 @@ def outputs(calls):
     return sum("-o" in command for command, *_ in calls)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
     run = subprocess.run
@@ -93,6 +94,7 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
         assert_wrench(function, knee)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_threads_with_one_folder_get_their_own_knees(tmp_path):
     """Different knees and the same knee at a time: each function is that of its knee."""

@@ -83,6 +83,7 @@ def check(formulation, family, width, count):
         assert (bends * SIZES[:, None] * SIZES / peak[:6, None, None]).max() < 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formulation", "family"), FEW)
 def test_all_ways_agree(formulation, family):
     check(formulation, family, 0.02, 60)

@@ -95,6 +95,7 @@ def test_the_load_and_pressures_of_a_layer_are_learnt():
     assert np.median(errors) < 0.04
 
 
+@pytest.mark.slow
 def test_triangles_interpolate_between_places():
     """Triangles at the places themselves, and half way to the next."""
     bed = spheres.bed(0.5e-3)

@@ -246,6 +246,7 @@ def test_answers_do_not_share_memory(knee):
     np.testing.assert_array_equal(slope, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="numba is not installed")
 def test_a_users_compiled_loop_is_compiled_once_for_all_surrogates(tmp_path):
     import numba

@@ -130,6 +130,7 @@ def test_the_oracle_has_converged(random_chains):
     assert_allclose(coarse, fine, rtol=0.0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_undamped_motion_of_sixteen_segments(random_chains):
     chains = random_chains(16, damping=0.0)
     expected, _ = mujoco_motion(*chains, 1e-4)

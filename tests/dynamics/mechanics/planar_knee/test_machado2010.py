@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from some_slow import first_of
 
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
@@ -81,6 +82,7 @@ def test_starts_free_of_load_but_for_its_weight():
     assert -1e-4 < motion.indentation[0] < 0.0
 
 
+@pytest.mark.slow
 def test_position_and_flexion_are_practically_the_same_for_50_and_150_newtons():
     """True of the proximal pull of section 6; an anterior pull turns the knee six times as far."""
     weak, strong = free(50.0), free(150.0)
@@ -114,7 +116,7 @@ def under_laws(pull: float) -> dict[str, PlanarMotion]:
     return compare_machado_laws(pull)
 
 
-@pytest.mark.parametrize("pull", [50.0, 150.0])
+@pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 @pytest.mark.parametrize("law", MACHADO_LAWS[1:])
 def test_dissipative_laws_only_lose(law, pull):
     motion = under_laws(pull)[law]

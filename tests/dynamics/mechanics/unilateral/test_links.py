@@ -222,6 +222,7 @@ def lifted(damping, n_steps, step=1e-4):
     return simulate_links([[mass]], [muscle], [0.0], [0.0], step=step, n_steps=n_steps, load=load)
 
 
+@pytest.mark.slow
 def test_a_muscle_that_contracts_lifts_a_weight():
     # A cable with the pretension of the weight shortens by 20 mm; the mass follows, and rings.
     motion = lifted(40.0, 12000)
