@@ -125,11 +125,11 @@ def test_least_energy_against_a_general_optimiser():
             method="SLSQP",
             bounds=[(0.0, None)] * 8,
             constraints={"type": "eq", "fun": lambda f, b=balance, q=load: b @ f - q},
-            options={"ftol": 1e-14, "maxiter": 500},
+            options={"ftol": 1e-12, "maxiter": 500},
         )
         forces = solve_structure(balance, stiffness, load).forces
         assert_allclose(forces, found.x, rtol=0.0, atol=1e-5)
-        assert forces @ (forces / stiffness) / 2.0 <= found.fun * (1.0 + 1e-9)
+        assert forces @ (forces / stiffness) / 2.0 <= found.fun * (1.0 + 1e-7)
 
 
 def test_feasible_loads_are_those_of_non_negative_least_squares():
