@@ -107,7 +107,7 @@ def leg_motion(
         found["knee_flexion"] = f"-{found['knee_flexion']}"
     notes.append(_knee_note(found["knee_flexion"], stated=bool(stated.get("knee_flexion"))))
     notes += _unit_notes(motion, found, radians)
-    backward = _faces_backward(motion, in_degrees)
+    backward = _faces_backward(motion, _flexion_in_radians(radians))
     if backward:
         notes.append("the subject faces against the x axis: motion and force are turned about y")
         for name in {"pelvis_x", "pelvis_z"} & set(values):
@@ -167,9 +167,13 @@ def _columns_in_radians(
             # A joint turns by less than half a turn: more is a range in degrees.
             radians[name] = header is False and span < np.pi
     suffix = found["pelvis_tilt"].removeprefix("-").rpartition("_")[2]
-    by_others = all(radians[name] for name in ("hip_flexion", "knee_flexion"))
-    radians["pelvis_tilt"] = {"deg": False, "rad": True}.get(suffix, by_others)
+    radians["pelvis_tilt"] = {"deg": False, "rad": True}.get(suffix, _flexion_in_radians(radians))
     return radians
+
+
+def _flexion_in_radians(radians: Mapping[str, bool]) -> bool:
+    """Return whether hip and knee are in radians, whose ranges tell the unit, unlike a pelvis'."""
+    return all(radians[name] for name in ("hip_flexion", "knee_flexion"))
 
 
 def _unit_notes(
@@ -218,12 +222,19 @@ def _knee_note(column: str, *, stated: bool) -> str:
     return f"{bare} is {sign} in flexion, as in models like {model}"
 
 
-def _faces_backward(motion: MotionTable, in_degrees: bool | None) -> bool:
-    """Return whether the pelvis is turned by more than a quarter turn about the vertical."""
+def _faces_backward(motion: MotionTable, in_radians: bool) -> bool:
+    """Return whether the pelvis is turned by more than a quarter turn about the vertical.
+
+    `in_radians` is the unit of the other angles, since headers are wrong and a heading has no range
+    that tells the unit.
+    """
     for column in motion.names:
-        if _short(column) in _HEADINGS:
+        short = _short(column)
+        stem, _, suffix = short.rpartition("_")
+        named = suffix in ("deg", "rad")
+        if (stem if named else short) in _HEADINGS:
             values = motion.column(column)
-            degrees = motion.in_degrees if in_degrees is None else in_degrees
-            turn = np.radians(values) if degrees or np.abs(values).max() > 7.0 else values
+            radians = suffix == "rad" if named else in_radians and np.abs(values).max() <= 7.0
+            turn = values if radians else np.radians(values)
             return bool(np.median(np.cos(turn)) < 0.0)
     return False

@@ -203,6 +203,22 @@ def test_a_walk_against_the_x_axis_is_turned(plain):
     assert_same(trial_of(recognised), plain)
 
 
+@pytest.mark.parametrize("stated", [True, False, None])
+@pytest.mark.parametrize("unit", ["degrees", "radians"])
+@pytest.mark.parametrize(("heading", "backward"), [(3.0, False), (-4.5, False), (178.0, True)])
+def test_the_heading_is_in_the_unit_of_the_other_angles(stated, unit, heading, backward):
+    """Whatever the header says: 3 degrees that are read as radians would turn the subject about."""
+    motion, _ = two_legs()
+    columns = columns_of(motion) | {"pelvis_rotation": np.full(len(motion.time), heading)}
+    if unit == "radians":
+        columns |= {n: np.radians(v) for n, v in columns.items() if "_t" not in n or "tilt" in n}
+    rows = np.column_stack(list(columns.values()))
+    found = leg_motion(MotionTable(tuple(columns), motion.time, rows, stated), "right")
+    assert found.backward == backward
+    wanted = leg_motion(motion, "right").table.column("knee_flexion")
+    assert_allclose(found.table.column("knee_flexion"), wanted, rtol=1e-12)
+
+
 def off_the_plates(ground, after):
     """Return a ground force without contacts after an instant."""
     return MotionTable(
