@@ -38,7 +38,7 @@ def test_every_frame_converges(solved):
 
 @pytest.mark.parametrize("frame", [0, 1])
 def test_a_general_optimiser_finds_the_same_optimum(solved, frame):
-    """The nonlinear problem in activations and secondary coordinates; reserves close the balance."""
+    """The nonlinear problem in activations and secondary coordinates; reserves balance the rest."""
     comak, result = solved
     weights = 1e6 * comak.plant.muscles.volumes()
     previous = comak.plant.start if frame == 0 else result.values[frame - 1]
