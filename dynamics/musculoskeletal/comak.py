@@ -75,6 +75,11 @@ class Comak:
         self.plant, self.settings = plant, settings
         times, muscles = plant.motion.time.tolist(), plant.muscles.names
         self._weights = np.array([settings.muscle_weight(muscles, time) for time in times])
+        self._desired = np.array([settings.desired_activation(muscles, time) for time in times])
+        bounds = plant.muscles.bounds
+        self._bounds = np.array(
+            [settings.activation_bounds(muscles, time, bounds) for time in times]
+        )
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
         for contact in self.contacts.contacts:
@@ -241,8 +246,9 @@ class Comak:
             settings.activation_weight * muscles.volumes() * self._weights[frame],
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
-            muscles.bounds,
+            self._bounds[frame],
             self._largest,
+            self._desired[frame],
         )
         found = solve_frame(problem)
         values = at.values + found.steps
@@ -282,7 +288,7 @@ class Comak:
         activations = np.array([s.activations for s in solutions])
         reserves = np.array([s.reserves for s in solutions])
         volumes = settings.activation_weight * plant.muscles.volumes()
-        costs = (self._weights * volumes * activations**2).sum(axis=1)
+        costs = (self._weights * volumes * (activations - self._desired) ** 2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
         values = np.array([s.values for s in solutions])
         outside = plant.outside(values)

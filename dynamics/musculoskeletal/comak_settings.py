@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
+from scipy.interpolate import BSpline, make_interp_spline
 
 from dynamics.musculoskeletal.osim_xml import (
     boolean_of,
@@ -50,26 +52,40 @@ class SecondaryCoordinate:
 
 @dataclass(frozen=True)
 class MuscleWeight:
-    """Weight of a muscle in the cost, constant or over time.
+    """Weight of a muscle in the cost, or another number of a muscle, constant or over time.
 
     Parameters
     ----------
     name : str
         Name of the muscle.
     times, weights : tuple of float
-        Instants [s] and the weights there [1], linear between them; outside, the first and the
-        last segment go on, as OpenSim's PiecewiseLinearFunction. A single weight is constant.
+        Instants [s] and the weights there [1]. A single weight is constant.
+    smooth : bool
+        False: linear between the instants; outside, the first and the last segment go on, as
+        OpenSim's PiecewiseLinearFunction. True: cubic, with straight lines outside, as OpenSim's
+        SimmSpline.
+    quantity : {"weight", "desired activation", "least activation", "largest activation"}
+        What the numbers are.
+
+    Raises
+    ------
+    InputError
+        If the numbers do not match the instants, a number is negative or no number, or the
+        instants do not increase.
     """
 
     name: str
     times: tuple[float, ...]
     weights: tuple[float, ...]
+    smooth: bool = False
+    quantity: str = "weight"
 
     def __post_init__(self) -> None:
-        if not self.times or len(self.times) != len(self.weights) or min(self.weights) < 0.0:
+        fit = self.times and len(self.times) == len(self.weights)
+        if not fit or not np.isfinite([*self.times, *self.weights]).all() or min(self.weights) < 0:
             raise InputError(
-                f"{self.name}: expected one weight >= 0 per instant, found times {self.times} and "
-                f"weights {self.weights}"
+                f"{self.name}: expected one {self.quantity} >= 0 per instant, found times "
+                f"{self.times} and {self.quantity}s {self.weights}"
             )
         if (np.diff(self.times) <= 0.0).any():
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
@@ -89,13 +105,32 @@ class MuscleWeight:
             each[end - 1 : end + 1] for each in (self.times, self.weights)
         )
         weight = first + (time - begin) / (stop - begin) * (last - first)
+        if self.smooth:
+            inside = float(np.clip(time, self.times[0], self.times[-1]))
+            weight = float(self._spline(inside) + (time - inside) * self._spline(inside, 1))
+            # A spline through small numbers swings below zero between them.
+            if self.times[0] <= time <= self.times[-1]:
+                weight = max(weight, 0.0)
         if weight < 0.0:
             raise InputError(
-                f"{self.name}: expected a weight >= 0 at {time:g} s, found {weight:g}: the line "
-                f"through the weights {first:g} at {begin:g} s and {last:g} at {stop:g} s goes on "
-                "as in OpenSim; add points at the first and the last instant of the walk"
+                f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
+                f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
+                f"{stop:g} s goes on as in OpenSim; add points at the first and the last instant "
+                "of the walk"
             )
         return weight
+
+    @cached_property
+    def _spline(self) -> BSpline:
+        """The cubic spline of Forsythe, Malcolm & Moler, which OpenSim's SimmSpline has.
+
+        Its third derivatives at the ends are those of the cubics through the outermost four points.
+        """
+        x, y = np.array(self.times), np.array(self.weights)
+        if len(x) < 4:
+            return make_interp_spline(x, y, k=len(x) - 1)
+        ends = [6.0 * np.polyfit(u - u[0], v, 3)[0] for u, v in ((x[:4], y[:4]), (x[-4:], y[-4:]))]
+        return make_interp_spline(x, y, k=3, bc_type=([(3, ends[0])], [(3, ends[1])]))
 
 
 @dataclass(frozen=True)
@@ -132,6 +167,9 @@ class ComakSettings:
         Names of these reserves; by default the coordinate's followed by "_reserve".
     contact_energy_weight : float
         Weight of the energy that contacts store [1/J].
+    desired_activations, least_activations, largest_activations : tuple of MuscleWeight
+        Activations of single muscles that cost nothing, w (a - d)², and bounds [1]; by default zero
+        and the bounds of the model.
     muscle_weights : tuple of MuscleWeight
         Weights that are not 1.
     fibre_forces : bool
@@ -156,6 +194,9 @@ class ComakSettings:
     reserve_names: tuple[str, ...] = field(default=())
     contact_energy_weight: float = 0.0
     muscle_weights: tuple[MuscleWeight, ...] = field(default=())
+    desired_activations: tuple[MuscleWeight, ...] = field(default=())
+    least_activations: tuple[MuscleWeight, ...] = field(default=())
+    largest_activations: tuple[MuscleWeight, ...] = field(default=())
     fibre_forces: bool = False
 
     def __post_init__(self) -> None:
@@ -197,8 +238,28 @@ class ComakSettings:
 
     def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
         """Return the weights (M,) [1] of muscles at an instant [s]."""
-        weights = {w.name: w.at(time) for w in self.muscle_weights}
-        return np.array([weights.get(name, 1.0) for name in names])
+        return _of_muscles(self.muscle_weights, names, time, np.ones(len(names)))
+
+    def desired_activation(self, names: tuple[str, ...], time: float) -> FloatArray:
+        """Return the activations (M,) [1] of muscles that cost nothing at an instant [s]."""
+        return _of_muscles(self.desired_activations, names, time, np.zeros(len(names)))
+
+    def activation_bounds(
+        self, names: tuple[str, ...], time: float, bounds: FloatArray
+    ) -> FloatArray:
+        """Return least and largest activations (2, M) [1] of muscles at an instant [s].
+
+        `bounds` (2, M) [1] are those of the model. An `InputError` names a muscle whose least
+        activation is above the largest one.
+        """
+        low = _of_muscles(self.least_activations, names, time, bounds[0])
+        high = _of_muscles(self.largest_activations, names, time, bounds[1])
+        for k in np.flatnonzero(low >= high)[:1]:
+            raise InputError(
+                f"{names[k]}: expected a least activation below the largest one at {time:g} s, "
+                f"found {low[k]:g} and {high[k]:g}"
+            )
+        return np.stack([low, high])
 
     def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
@@ -207,7 +268,11 @@ class ComakSettings:
 
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of muscles that have a weight and are none of the model."""
-        return tuple(w.name for w in self.muscle_weights if w.name not in names)
+        courses = (
+            *(*self.muscle_weights, *self.desired_activations),
+            *(*self.least_activations, *self.largest_activations),
+        )
+        return tuple(dict.fromkeys(w.name for w in courses if w.name not in names))
 
 
 def check_distinct(*kinds: tuple[str, ...]) -> None:
@@ -290,7 +355,7 @@ def read_comak_settings(
         reserve_weight=number("non_muscle_actuator_weight", 1e3),
         **reserve_fields(() if forces is None else read_reserves(forces)),
         contact_energy_weight=number("contact_energy_weight", 0.0),
-        muscle_weights=_muscle_weights(tool),
+        **_muscle_costs(tool),
     )
     model, motion = tool.file("model_file"), tool.file("coordinates_file")
     if model is None or motion is None:
@@ -358,33 +423,70 @@ def _secondary(tool: ToolFile, viscosities: Mapping[str, float]) -> tuple[Second
     return tuple(found)
 
 
-def _muscle_weights(tool: ToolFile) -> tuple[MuscleWeight, ...]:
-    tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
-    return tuple(
-        _muscle_weight(element, f"{tool.path.name}, {element.get('name')}")
-        for tag in tags
-        for element in tool.element.iter(tag)
-    )
+def _of_muscles(
+    courses: tuple[MuscleWeight, ...], names: tuple[str, ...], time: float, default: FloatArray
+) -> FloatArray:
+    """Return numbers of muscles (M,) at an instant [s], those of `default` where none is stated."""
+    stated = {course.name: course.at(time) for course in courses}
+    return np.array([stated.get(name, own) for name, own in zip(names, default, strict=True)])
 
 
-def _muscle_weight(element: ET.Element, where: str) -> MuscleWeight:
-    name = child_text(element, "actuator").rsplit("/", 1)[-1]
-    function = element.find("weight/*")
-    kind = "none" if function is None else function.tag
-    if function is not None and kind == "Constant":
-        return MuscleWeight(name, (0.0,), (number_in(where, child_text(function, "value") or "0"),))
-    if function is not None and kind == "PiecewiseLinearFunction":
-        parts = [
+#: Functions of a muscle in the settings: element, field of `ComakSettings`, quantity.
+_COURSES = (
+    ("weight", "muscle_weights", "weight"),
+    ("desired_activation", "desired_activations", "desired activation"),
+    ("activation_lower_bound", "least_activations", "least activation"),
+    ("activation_upper_bound", "largest_activations", "largest activation"),
+)
+
+
+def _muscle_costs(tool: ToolFile) -> dict[str, tuple[MuscleWeight, ...]]:
+    """Return the fields of `ComakSettings` that functions of single muscles decide."""
+    found: dict[str, list[MuscleWeight]] = {target: [] for _, target, _ in _COURSES}
+    for tag in ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter"):
+        for element in tool.element.iter(tag):
+            where = f"{tool.path.name}, {element.get('name')}"
+            name = child_text(element, "actuator").rsplit("/", 1)[-1]
+            for key, target, quantity in _COURSES:
+                function = _function(element, key)
+                if function is not None:
+                    found[target].append(_course(name, function, f"{where}, {key}", quantity))
+                elif element.find(key) is not None:
+                    raise InputError(f"{where}, {key}: expected {_KINDS}, found none")
+    return {target: tuple(courses) for target, courses in found.items()}
+
+
+def _function(element: ET.Element, key: str) -> ET.Element | None:
+    """Return the function of a property, as OpenSim writes or reads the property.
+
+    OpenSim writes an object with the name of the property, `<Constant name="weight">`, and reads
+    one within an element of that name as well.
+    """
+    inside = element.find(f"{key}/*")
+    return next((c for c in element if c.get("name") == key), None) if inside is None else inside
+
+
+_KINDS = "a Constant, a LinearFunction, a PiecewiseLinearFunction or a SimmSpline"
+
+
+def _course(name: str, function: ET.Element, where: str, quantity: str) -> MuscleWeight:
+    """Return the numbers of a muscle that a function of OpenSim gives."""
+    kind = function.tag
+    if kind == "Constant":
+        value = number_in(where, child_text(function, "value") or "0")
+        return MuscleWeight(name, (0.0,), (value,), quantity=quantity)
+    if kind in ("PiecewiseLinearFunction", "SimmSpline"):
+        x, y = (
             tuple(number_in(where, part) for part in child_text(function, axis).split())
             for axis in "xy"
-        ]
-        return MuscleWeight(name, *parts)
-    if function is not None and kind == "LinearFunction":
+        )
+        return MuscleWeight(name, x, y, smooth=kind == "SimmSpline", quantity=quantity)
+    if kind == "LinearFunction":
         slope, offset = numbers_of(function, "coefficients", where, 2, (1.0, 0.0)).tolist()
-        return _linear_weight(name, slope, offset)
+        return replace(_linear_weight(name, slope, offset), quantity=quantity)
     raise InputError(
-        f"{where}: expected a Constant, a LinearFunction or a PiecewiseLinearFunction as weight, "
-        f"found {kind}; state a PiecewiseLinearFunction through values of the weight over the walk"
+        f"{where}: expected {_KINDS}, found {kind}; state a PiecewiseLinearFunction through values "
+        "over the walk"
     )
 
 

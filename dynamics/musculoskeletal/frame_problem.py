@@ -3,7 +3,7 @@
 With muscle forces R a, reserves r, steps s of the secondary coordinates and C = d(forces)/ds, the
 accelerations of the motion need R a + r + C s = b. The cost (Smith et al. 2018)
 
-    sum_i w_i a_i² + sum_k v_k r_k² + g . s
+    sum_i w_i (a_i - d_i)² + sum_k v_k r_k² + g . s
 
 is least where r = b - R a - C s; the steps are free, so that what is left is a bounded linear
 least-squares problem in the activations, with the residuals outside the range of C.
@@ -21,6 +21,8 @@ from foundation.checks import FloatArray
 
 #: Accuracy of the bounded least-squares problem, relative to its cost.
 _TOLERANCE = 1e-12
+#: Least weight of an activation, relative to the largest one.
+_LEAST_WEIGHT = 1e-9
 
 
 class FrameProblem(NamedTuple):
@@ -44,6 +46,8 @@ class FrameProblem(NamedTuple):
         Least and largest activations [1].
     largest_steps : (S,) float64
         Largest steps of the secondary coordinates [rad, m].
+    desired : (M,) float64
+        Activations that cost nothing, d [1].
     """
 
     arms: FloatArray
@@ -54,6 +58,7 @@ class FrameProblem(NamedTuple):
     energy_gradient: FloatArray
     bounds: FloatArray
     largest_steps: FloatArray
+    desired: FloatArray
 
 
 class FrameSolution(NamedTuple):
@@ -89,10 +94,10 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
     """
     root = np.sqrt(problem.reserve_weights)
     columns, needed = root[:, None] * problem.columns, root * problem.needed
-    arms, weights = root[:, None] * problem.arms, np.sqrt(problem.activation_weights)
+    arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))
     # A cost of the steps moves the goal of the residuals, by what their range can follow.
     shift = np.linalg.lstsq(columns.T, -0.5 * problem.energy_gradient, rcond=None)[0]
-    wanted = -(arms.T @ shift) / weights
+    wanted = weights * problem.desired - (arms.T @ shift) / weights
     basis, _ = qr(columns, mode="full")
     outside = basis[:, columns.shape[1] :]
     found = lsq_linear(
@@ -108,6 +113,14 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
         found, steps = _bounded_steps(problem, arms, columns, needed + shift, weights, wanted)
     reserves = problem.needed - problem.arms @ found - problem.columns @ steps
     return FrameSolution(found, reserves, steps)
+
+
+def _positive(weights: FloatArray) -> FloatArray:
+    """Return weights [cost] of which those of zero are a small part of the largest one.
+
+    A muscle that costs nothing leaves the activations undetermined.
+    """
+    return np.maximum(weights, _LEAST_WEIGHT * max(float(weights.max(initial=0.0)), 1.0))
 
 
 def _bounded_steps(

@@ -126,18 +126,52 @@ def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
     assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
 
 
+PER_MUSCLE = """<Constant name="weight"><value>4</value></Constant>
+<PiecewiseLinearFunction name="desired_activation"><x>1 3</x><y>0.1 0.3</y>
+</PiecewiseLinearFunction>
+<Constant name="activation_lower_bound"><value>0.02</value></Constant>
+<activation_upper_bound><Constant><value>0.9</value></Constant></activation_upper_bound>"""
+
+
+def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
+    """OpenSim names an object by its property: `<Constant name="weight">`."""
+    settings, _ = read_comak_settings(
+        tool("<weight><Constant><value>3</value></Constant></weight>", PER_MUSCLE)
+    )
+    names, bounds = ("ham", "gas"), np.array([[0.01, 0.01], [1.0, 1.0]])
+    np.testing.assert_allclose(settings.muscle_weight(names, 2.0), [9.0, 4.0])
+    np.testing.assert_allclose(settings.desired_activation(names, 2.0), [0.0, 0.2])
+    found = settings.activation_bounds(names, 2.0, bounds)
+    np.testing.assert_allclose(found, [[0.01, 0.02], [1.0, 0.9]])
+    assert settings.unknown_muscles(("ham",)) == ("gas",)
+    assert ComakSettings.from_json(settings.to_json()) == settings
+
+
+def test_bounds_that_exclude_each_other_are_refused(tool):
+    bounds = PER_MUSCLE.replace("0.02", "0.95")
+    settings, _ = read_comak_settings(
+        tool("<weight><Constant><value>3</value></Constant></weight>", bounds)
+    )
+    with pytest.raises(InputError, match=r"gas: expected a least .* found 0\.95 and 0\.9"):
+        settings.activation_bounds(("gas",), 2.0, np.array([[0.01], [1.0]]))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("<time_step>0.02", "<time_step>fast", "time_step: expected a number, found 'fast'"),
         ("<udot_tolerance>0.5", "<udot_tolerance>0", "tolerance: expected"),
         ("/jointset/hip/flex", "/jointset/a/px", "found px twice"),
-        ("<Constant><value>3</value></Constant>", "", "g: expected a Constant, .* found none"),
-        ("<Constant><value>3</value></Constant>", "<SimmSpline/>", "g: .* found SimmSpline"),
+        (
+            "<Constant><value>3</value></Constant>",
+            "",
+            "g, weight: expected a Constant, .* found none",
+        ),
+        ("<Constant><value>3</value></Constant>", "<SimmSpline/>", "gas: expected one weight >= 0"),
         (
             "<Constant><value>3</value></Constant>",
             "<MultiplierFunction><function><Constant/></function></MultiplierFunction>",
-            "g: .* found MultiplierFunction",
+            "g, weight: .* found MultiplierFunction",
         ),
         ("<x>0 1</x>", "<x>1 0</x>", "ham: expected increasing times"),
         ("<y>1 5</y>", "<y>1</y>", "ham: expected one weight >= 0 per instant"),

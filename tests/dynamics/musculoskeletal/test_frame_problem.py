@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 
 
-def random_problem(seed, *, energy=0.0, largest=1.0):
+def random_problem(seed, *, energy=0.0, largest=1.0, desired=0.0):
     rng = np.random.default_rng(seed)
     free, muscles, secondary = 7, 12, 4
     arms = rng.normal(size=(free, muscles))
@@ -21,13 +21,14 @@ def random_problem(seed, *, energy=0.0, largest=1.0):
         energy * rng.normal(size=secondary),
         np.array([np.full(muscles, 0.01), np.ones(muscles)]),
         np.full(secondary, largest),
+        desired * rng.uniform(0.0, 0.6, muscles),
     )
 
 
 def cost(problem, activations, steps):
     reserves = problem.needed - problem.arms @ activations - problem.columns @ steps
     return (
-        problem.activation_weights @ activations**2
+        problem.activation_weights @ (activations - problem.desired) ** 2
         + problem.reserve_weights @ reserves**2
         + problem.energy_gradient @ steps
     )
@@ -36,7 +37,9 @@ def cost(problem, activations, steps):
 def gradient(problem, activations, steps):
     reserves = problem.needed - problem.arms @ activations - problem.columns @ steps
     pull = -2.0 * problem.reserve_weights * reserves
-    by_activation = 2.0 * problem.activation_weights * activations + problem.arms.T @ pull
+    by_activation = (
+        2.0 * problem.activation_weights * (activations - problem.desired) + problem.arms.T @ pull
+    )
     return np.concatenate([by_activation, problem.columns.T @ pull + problem.energy_gradient])
 
 
@@ -57,8 +60,9 @@ def by_optimiser(problem):
 
 @pytest.mark.parametrize(("energy", "largest"), [(0.0, 1.0), (3.0, 1.0), (0.0, 0.02), (3.0, 0.02)])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_cost_is_the_least_one(seed, energy, largest):
-    problem = random_problem(seed, energy=energy, largest=largest)
+@pytest.mark.parametrize("desired", [0.0, 1.0])
+def test_the_cost_is_the_least_one(seed, energy, largest, desired):
+    problem = random_problem(seed, energy=energy, largest=largest, desired=desired)
     found = solve_frame(problem)
     ours = cost(problem, found.activations, found.steps)
     assert ours == pytest.approx(by_optimiser(problem), rel=1e-7, abs=1e-9)
@@ -77,6 +81,19 @@ def test_no_allowed_change_lowers_the_cost(seed):
             activations = np.clip(found.activations + shift, *problem.bounds)
             steps = np.clip(found.steps + 0.1 * step, -problem.largest_steps, problem.largest_steps)
             assert cost(problem, activations, steps) >= least * (1 - 1e-9) - 1e-12
+
+
+@pytest.mark.parametrize("energy", [0.0, 3.0])
+@pytest.mark.parametrize("free_of_cost", [slice(0, 1), slice(0, 5), slice(None)])
+def test_muscles_that_cost_nothing_are_used_first(free_of_cost, energy):
+    problem = random_problem(4, energy=energy)
+    weights = problem.activation_weights.copy()
+    weights[free_of_cost] = 0.0
+    problem = problem._replace(activation_weights=weights)
+    found = solve_frame(problem)
+    assert np.isfinite(found.activations).all()
+    ours = cost(problem, found.activations, found.steps)
+    assert ours == pytest.approx(by_optimiser(problem), rel=1e-5, abs=1e-6)
 
 
 def test_reserves_close_the_balance():

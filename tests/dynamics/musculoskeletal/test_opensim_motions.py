@@ -211,3 +211,16 @@ def test_weights_over_time_are_those_of_opensim(opensim):
     for time in (1.27, 1.3, 1.32, 1.35, 1.357, 1.36, 1.5):
         theirs = function.calcValue(opensim.Vector(1, time))
         assert own.at(time) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 9])
+def test_splines_over_time_are_those_of_opensim(opensim, count):
+    rng = np.random.default_rng(count)
+    times = tuple((1.0 + np.cumsum(rng.uniform(0.1, 0.5, count))).tolist())
+    weights = tuple(rng.uniform(2.0, 3.0, count).tolist())
+    function, own = opensim.SimmSpline(), MuscleWeight("ham", times, weights, smooth=True)
+    for point in zip(times, weights, strict=True):
+        function.addPoint(*point)
+    for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():
+        theirs = function.calcValue(opensim.Vector(1, time))
+        assert own.at(time) == pytest.approx(theirs, rel=1e-10), time
