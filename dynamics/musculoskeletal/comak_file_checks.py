@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from dynamics.musculoskeletal.osim_xml import boolean_of, parse_xml
+from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.errors import InputError
 
@@ -36,7 +36,9 @@ _OF_SECONDARY = {"coordinate", "comak_damping", "max_change"}
 _OFF = ("", "false", "0", "unassigned")
 
 
-def comak_file_notes(path: str | Path, coordinates: Collection[str]) -> tuple[str, ...]:
+def comak_file_notes(
+    path: str | Path, coordinates: Collection[str], held: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return what a file of COMAK settings asks for that is not done.
 
     Parameters
@@ -45,6 +47,8 @@ def comak_file_notes(path: str | Path, coordinates: Collection[str]) -> tuple[st
         Settings of OpenSim-JAM's COMAKTool (.xml).
     coordinates : collection of str
         Names of the coordinates of the model.
+    held : collection of str
+        Coordinates that are locked or coupled to others, which no list needs.
 
     Returns
     -------
@@ -68,11 +72,27 @@ def comak_file_notes(path: str | Path, coordinates: Collection[str]) -> tuple[st
                       coordinates)  # fmt: skip
     name = tool.path.name
     notes = [f"{name}: unknown setting {text}" for text in _unknown_settings(tool)]
+    notes += _coordinates_in_no_list(tool, [n for n in coordinates if n not in held])
     idle = [e.tag for e in tool.element if e.tag in _WITHOUT_EFFECT and _asks(e)]
     if idle:
         notes.append(f"{name}: no effect of {', '.join(idle)}")
     forces = tool.file("force_set_file")
     return (*notes, *(() if forces is None else _other_actuators(forces)))
+
+
+def _coordinates_in_no_list(tool: ToolFile, coordinates: Collection[str]) -> list[str]:
+    """Return a sentence on coordinates that are neither prescribed, primary nor secondary."""
+    listed = {*tool.names("prescribed_coordinates"), *tool.names("primary_coordinates")}
+    for element in tool.element.iter(_SECONDARY):
+        listed.add(child_text(element, "coordinate").rsplit("/", 1)[-1])
+    left = [name for name in coordinates if name not in listed]
+    if not left:
+        return []
+    return [
+        f"{tool.path.name}: {', '.join(left)}: expected in prescribed_coordinates, "
+        "primary_coordinates or the secondary coordinates, found in none; they follow the motion "
+        "as prescribed coordinates do; add each of them to the list that is meant"
+    ]
 
 
 def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:

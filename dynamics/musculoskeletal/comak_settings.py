@@ -130,7 +130,8 @@ class MuscleWeight:
         if len(x) < 4:
             return make_interp_spline(x, y, k=len(x) - 1)
         ends = [6.0 * np.polyfit(u - u[0], v, 3)[0] for u, v in ((x[:4], y[:4]), (x[-4:], y[-4:]))]
-        return make_interp_spline(x, y, k=3, bc_type=([(3, ends[0])], [(3, ends[1])]))
+        conditions: Any = ([(3, ends[0])], [(3, ends[1])])
+        return make_interp_spline(x, y, k=3, bc_type=conditions)
 
 
 @dataclass(frozen=True)
@@ -440,7 +441,7 @@ _COURSES = (
 )
 
 
-def _muscle_costs(tool: ToolFile) -> dict[str, tuple[MuscleWeight, ...]]:
+def _muscle_costs(tool: ToolFile) -> dict[str, Any]:
     """Return the fields of `ComakSettings` that functions of single muscles decide."""
     found: dict[str, list[MuscleWeight]] = {target: [] for _, target, _ in _COURSES}
     for tag in ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter"):

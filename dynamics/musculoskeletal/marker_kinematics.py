@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,9 @@ from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import check_number
 from foundation.errors import InputError
+
+#: Errors above which OpenSim advises to check the markers: largest and RMS [m].
+_LARGEST_ERROR, _LARGEST_RMS = 0.04, 0.02
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,13 @@ class MarkerMotion(NamedTuple):
         Coordinates over time, angles in degrees.
     errors : MotionTable
         Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m].
+    notes : tuple of str
+        Sentences on markers that are not followed, and on large errors.
     """
 
     motion: MotionTable
     errors: MotionTable
+    notes: tuple[str, ...] = ()
 
 
 def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
@@ -164,7 +170,9 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
         (folder / "model.osim").write_text(model, encoding="utf-8")
         try:
             # OpenSim crashes where it has no marker to follow.
-            _check_markers(osim.MarkerData(str(measured)), model, settings, measured)
+            data = osim.MarkerData(str(measured))
+            _check_markers(data, model, settings, measured)
+            settings, notes = _followed(data, model, settings, measured)
             _write_tool(folder, measured, settings)
             with without_output():
                 done = osim.InverseKinematicsTool(str(folder / "tool.xml")).run()
@@ -177,7 +185,70 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
                 "instant"
             )
         motion = read_motion_table(folder / "ik.mot")
-        return MarkerMotion(motion, read_motion_table(folder / "walk_ik_marker_errors.sto"))
+        errors = read_motion_table(folder / "walk_ik_marker_errors.sto")
+        return MarkerMotion(motion, errors, (*notes, *_error_notes(errors, measured)))
+
+
+def _followed(
+    data: Any, model: str, settings: MarkerSettings, path: Path
+) -> tuple[MarkerSettings, tuple[str, ...]]:
+    """Return settings without markers that nobody measured, and sentences on these markers.
+
+    Some systems store a marker that they do not see as 0, 0, 0, which OpenSim follows as a point.
+
+    Raises an `InputError` if a followed marker is 0, 0, 0 at some instants alone.
+    """
+    names = data.getMarkerNames()
+    columns = {names.get(k): k for k in range(names.getSize())}
+    known = {element.get("name") for element in ET.fromstring(model).iter("Marker")}
+    weighted = [name for name, weight in settings.weights if weight > 0.0]
+    absent = [name for name in weighted if name not in columns]
+    unplaced = [name for name in weighted if name in columns and name not in known]
+    zeros = {}
+    for name in weighted:
+        if name in columns and name in known:
+            points = _points(data, columns[name])
+            zeros[name] = float(np.mean((points == 0.0).all(axis=1)))
+    partly = [name for name, share in zeros.items() if 0.0 < share < 1.0]
+    if partly:
+        raise InputError(
+            f"{path}: expected positions of the marker {partly[0]}, found 0, 0, 0 in "
+            f"{100 * zeros[partly[0]]:.0f} % of the instants; leave the cells of missing positions "
+            "blank, or give the marker the weight 0"
+        )
+    lost = [name for name, share in zeros.items() if share == 1.0]
+    left = {*lost, *absent, *unplaced}
+    notes = [
+        f"{path.name}: {', '.join(found)}: {text}; the motion follows the other markers"
+        for found, text in (
+            (absent, "weights of markers that the file does not have"),
+            (unplaced, "weights of markers that the model does not have"),
+            (lost, "stored as 0, 0, 0 throughout, which counts as not measured"),
+        )
+        if found
+    ]
+    kept = tuple((n, w) for n, w in settings.weights if n not in left)
+    return replace(settings, weights=kept), tuple(notes)
+
+
+def _points(data: Any, column: int) -> np.ndarray:
+    """Return the positions (N, 3) of a marker, in the unit of the file."""
+    frames = (data.getFrame(k).getMarker(column) for k in range(data.getNumFrames()))
+    return np.array([[point.get(axis) for axis in range(3)] for point in frames])
+
+
+def _error_notes(errors: MotionTable, path: Path) -> tuple[str, ...]:
+    """Return a sentence if markers are farther from the model than OpenSim advises."""
+    largest, rms = errors.column("marker_error_max"), errors.column("marker_error_RMS")
+    if largest.max() <= _LARGEST_ERROR and rms.max() <= _LARGEST_RMS:
+        return ()
+    worst = int(largest.argmax())
+    return (
+        f"{path.name}: expected markers within {1e3 * _LARGEST_ERROR:.0f} mm of the model and "
+        f"{1e3 * _LARGEST_RMS:.0f} mm RMS, found up to {1e3 * largest.max():.0f} mm (at "
+        f"{errors.time[worst]:.4g} s) and {1e3 * rms.max():.0f} mm RMS; check names, unit and "
+        "places of the markers and the size of the model",
+    )
 
 
 def _check_markers(data: Any, model: str, settings: MarkerSettings, path: Path) -> None:

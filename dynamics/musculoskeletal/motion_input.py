@@ -31,6 +31,9 @@ _LARGEST_ANGLE = 4.0 * np.pi
 _HALF_TURN, _MOVING = np.pi, 0.18
 #: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
 _FAR, _FAR_IN_JOINT = 100.0, 1.0
+#: Part of a motion beside its ends in which the filter distorts: periods of its cut-off frequency,
+#: and at least some frames.
+_EDGE_CYCLES, _EDGE_FRAMES = 0.2, 3
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
@@ -138,6 +141,50 @@ def angle_unit_notes(table: MotionTable, system: OpenSimSystem) -> tuple[str, ..
         f"{table.source}: the angles look like radians, although the header states inDegrees=yes: "
         f"none is beyond {largest:.3g} degrees; state inDegrees=no if they are in radians",
     )
+
+
+def filter_edge_notes(
+    table: MotionTable, time: FloatArray, settings: ComakSettings
+) -> tuple[str, ...]:
+    """Return a note for each end of the motion whose distance to the frames is too small.
+
+    The filter continues a motion beyond its ends by a guess. In OpenSim-JAM's walking example at
+    6 and 15 Hz, accelerations of the last frame are off by 30 to 100 % of the largest one where the
+    motion ends with the walk, and by 5 to 15 % where it goes on for 0.04 s.
+
+    Parameters
+    ----------
+    table : MotionTable
+        Motion of coordinates, as read.
+    time : (N,) float64
+        Instants of the frames [s].
+    settings : ComakSettings
+        The filter.
+
+    Returns
+    -------
+    tuple of str
+        Up to two sentences, none without a filter.
+    """
+    if settings.lowpass is None:
+        return ()
+    needed = max(_EDGE_CYCLES / settings.lowpass, _EDGE_FRAMES * float(np.diff(time).min()))
+    begin, end = float(table.time[0]), float(table.time[-1])
+    notes = []
+    for ahead, frames, key, better in (
+        (time - begin, "up to", "comak.start_s", begin + needed),
+        (end - time, "from", "comak.stop_s", end - needed),
+    ):
+        near = time[ahead < needed - _SLACK]
+        if len(near):
+            edge, instant = (begin, near[-1]) if frames == "up to" else (end, near[0])
+            notes.append(
+                f"{table.source}: expected rows for {needed:.3g} s before and after the walk, as "
+                f"the filter of {settings.lowpass:g} Hz distorts accelerations at the ends of the "
+                f"motion, found an end at {edge:g} s: the frames {frames} {instant:.4g} s are "
+                f"doubtful; give a motion that goes on, or set {key} = {better:.4g}"
+            )
+    return tuple(notes)
 
 
 def check_lengths(table: MotionTable, system: OpenSimSystem, secondary: tuple[str, ...]) -> None:

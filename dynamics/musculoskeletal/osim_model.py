@@ -262,6 +262,39 @@ class OsimModel:
             _add_far_surface(root)
         return ET.tostring(root, encoding="unicode")
 
+    @property
+    def held_coordinates(self) -> tuple[str, ...]:
+        """The coordinates that are locked, or that a constraint couples to others."""
+        locked = [
+            element.get("name", "")
+            for element in self._model.iterfind("JointSet/objects/*/coordinates/Coordinate")
+            if boolean_of(element, "locked", self.path.name, False)
+        ]
+        coupled = [
+            child_text(element, "dependent_coordinate_name")
+            for element in self._elements("ConstraintSet", "CoordinateCouplerConstraint")
+            if boolean_of(element, "isEnforced", self.path.name, True)
+        ]
+        return (*locked, *coupled)
+
+    def muscles_with_dynamics(self, ignored_by: str) -> tuple[str, ...]:
+        """Return the muscles whose flag `ignored_by` is false, such as ignore_tendon_compliance.
+
+        A muscle without the flag has that of the model's defaults for its kind, or false.
+        """
+        defaults = {
+            element.tag: boolean_of(element, ignored_by, self.path.name, False)
+            for element in self._root.iterfind(".//defaults/*")
+        }
+        return tuple(
+            element.get("name", "")
+            for element in self._elements("ForceSet")
+            if element.tag.endswith("Muscle")
+            and not boolean_of(
+                element, ignored_by, self.path.name, defaults.get(element.tag, False)
+            )
+        )
+
     def joint_between(self, first: str, second: str) -> OsimJoint:
         """Return the joint between two bodies.
 
@@ -298,6 +331,7 @@ class OsimModel:
             child_text(element, "elastic_foundation_formulation", "linear"),
             _FORMULATIONS,
         )
+        self._check_least_overlap(element, where)
         return ArticularContact(
             element.get("name", ""),
             self._mesh(child_text(element, "socket_casting_mesh"), where),
@@ -306,6 +340,15 @@ class OsimModel:
             boolean_of(element, "use_lumped_contact_model", where, True),
             number_of(element, "max_proximity", where, 0.01),
         )
+
+    def _check_least_overlap(self, element: ET.Element, where: str) -> None:
+        """Raise an `InputError` if springs bear nothing below a least overlap, which ours do."""
+        least = number_of(element, "min_proximity", where, 0.0)
+        if least > 0.0:
+            raise InputError(
+                f"{where}, min_proximity: expected 0, found {least:g} m: springs that bear nothing "
+                "below an overlap are not modelled; set min_proximity to 0"
+            )
 
     def _mesh(self, path: str, where: str) -> ContactMesh:
         name = path.rsplit("/", 1)[-1]

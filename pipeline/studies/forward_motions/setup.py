@@ -153,11 +153,38 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
+    warnings += _model_dynamics(model, files, muscles)
     warnings += held_constant(files.prescribed, prescribed, time)
     warnings += held_constant(files.muscles, muscles, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
+
+
+def _model_dynamics(
+    model: OsimModel, files: ForwardFiles, inputs: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return notes on muscles of the file of actuators that have dynamics in the model.
+
+    OpenSim-JAM's flags of tendons and activation hold for muscles that the file does not list.
+    """
+    names = [key.rsplit("/", 1)[-1].rpartition("_") for key in inputs]
+    pulled = {name for name, _, kind in names if kind != "force"}
+    controlled = {name for name, _, kind in names if kind == "control"}
+    notes = []
+    for flag, listed, ours in (
+        ("ignore_tendon_compliance", pulled, "tendons are rigid"),
+        ("ignore_activation_dynamics", controlled, "activations follow their controls at once"),
+    ):
+        found = [name for name in model.muscles_with_dynamics(flag) if name in listed]
+        if found:
+            notes.append(
+                f"{files.muscles}: expected {flag} = true in the model for the muscles of this "
+                f"file, found false for {', '.join(found)}: OpenSim-JAM's settings hold for "
+                f"muscles that the file does not list, and here {ours} for all; set {flag} to true "
+                "in the model to compare both"
+            )
+    return tuple(notes)
 
 
 def check_not_secondary(

@@ -11,6 +11,7 @@ import numpy as np
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     MarkerFiles,
+    MarkerMotion,
     MarkerSettings,
     OpenSimSystem,
     OsimModel,
@@ -30,17 +31,15 @@ from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, Muscle
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
 
 
-def with_motion(file: MuscleWalkFile, folder: Path) -> MuscleWalkFile:
-    """Return a walk whose motion is that of `motion_of_walk`; a walk without markers as it is."""
-    if file.inverse_kinematics is None:
-        return file
-    motion = motion_of_walk(file, folder)
-    walk = file.walk.model_copy(update={"motion": str(motion.resolve())})
-    return file.model_copy(update={"walk": walk})
+def with_motion(file: MuscleWalkFile, folder: Path) -> tuple[MuscleWalkFile, MarkerMotion]:
+    """Return a walk whose motion is that of `motion_of_walk`, and this motion."""
+    found = motion_of_walk(file, folder)
+    walk = file.walk.model_copy(update={"motion": str((folder / MOTION).resolve())})
+    return file.model_copy(update={"walk": walk}), found
 
 
-def motion_of_walk(file: MuscleWalkFile, folder: Path) -> Path:
-    """Find the motion of a walk from markers, and return its file.
+def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
+    """Find the motion of a walk from markers, and write its files.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> Path:
     write_motion_table(folder / MOTION, found.motion, title="Coordinates")
     errors = replace(found.errors, in_degrees=False)
     write_motion_table(folder / ERRORS, errors, title="errors of markers")
-    return folder / MOTION
+    return found
 
 
 def _settings(

@@ -25,8 +25,12 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
 from dynamics.musculoskeletal.external_loads import check_loads_cover
-from dynamics.musculoskeletal.motion_input import angle_unit_notes, coordinate_columns
-from dynamics.walking.motion_tables import read_motion_table
+from dynamics.musculoskeletal.motion_input import (
+    angle_unit_notes,
+    coordinate_columns,
+    filter_edge_notes,
+)
+from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -59,6 +63,8 @@ class WalkSetup:
         Time that the parts of the preparation took [s], by name.
     notes : tuple of str
         What the files leave out, and keys without effect.
+    markers : MotionTable, optional
+        Errors of markers [m] where the motion is that of markers.
     """
 
     model: OsimModel
@@ -68,6 +74,7 @@ class WalkSetup:
     contacts: tuple[JointContact, ...]
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    markers: MotionTable | None = None
 
     @property
     def comak(self) -> Comak:
@@ -137,6 +144,8 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     check_facing(springs, model, plant.motion)
+    if walk.settings is None:
+        notes += _rigid_notes(springs, settings)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -145,6 +154,27 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
     return setup
+
+
+def _rigid_notes(contacts: tuple[JointContact, ...], settings: ComakSettings) -> tuple[str, ...]:
+    """Return a note on coordinates of joints with contact that the motion prescribes.
+
+    Files of settings list prescribed coordinates; configurations do not.
+    """
+    free = {*settings.primary, *secondary_names(settings)}
+    left = {
+        f"{name} ({contact.name})": None
+        for contact in contacts
+        for name in contact.joint.coordinates
+        if name not in free
+    }
+    if not left:
+        return ()
+    return (
+        f"{', '.join(left)}: these coordinates of joints with contact are neither primary nor "
+        "secondary, so that they follow the motion and contact does not move them; list them in "
+        "comak.secondary where contact and ligaments decide on them",
+    )
 
 
 def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
@@ -167,6 +197,7 @@ def _from_opensim(
     table = read_motion_table(files.motion)
     notes += angle_unit_notes(table, system)
     motion = read_motion(table, system, settings)
+    notes += filter_edge_notes(table, motion.time, settings)
     if files.external_loads is not None and system.load_table is not None:
         start, stop = float(motion.time[0]), float(motion.time[-1])
         check_loads_cover(files.external_loads, system.load_table, start, stop)
@@ -189,7 +220,7 @@ def _file_notes(file: MuscleWalkFile, settings: ComakSettings, model: OsimModel)
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
     path = file.walk.settings
-    notes = () if path is None else comak_file_notes(data_file(path), known)
+    notes = () if path is None else comak_file_notes(data_file(path), known, model.held_coordinates)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"

@@ -113,10 +113,34 @@ def summarise(
             "reserves_max": dict(
                 zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
             ),
+            "markers": _marker_errors(setup),
             "warnings": list(setup.warnings),
             "flags": [*contact_flags(result), *result.flags],
         }
     )
+
+
+def _marker_errors(setup: WalkSetup) -> dict[str, float] | None:
+    """Return the errors of the markers that the motion follows, None without markers."""
+    if setup.markers is None:
+        return None
+    largest, rms = (setup.markers.column(f"marker_error_{kind}") for kind in ("max", "RMS"))
+    return {
+        "rms_mm": 1e3 * float(np.sqrt((rms**2).mean())),
+        "largest_mm": 1e3 * float(largest.max()),
+        "largest_at_s": float(setup.markers.time[largest.argmax()]),
+    }
+
+
+def marker_text(summary: dict[str, Any]) -> list[str]:
+    """Return no or one sentence on the errors of the markers."""
+    found = summary["markers"]
+    if found is None:
+        return []
+    return [
+        f"markers: {found['rms_mm']:.1f} mm RMS off the model, at most {found['largest_mm']:.0f} "
+        f"mm (at {found['largest_at_s']:.4g} s)"
+    ]
 
 
 def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str, Any]:
@@ -161,6 +185,7 @@ def summary_text(summary: dict[str, Any], folder: Any) -> str:
         told = ", ".join(f"{part} {row['peak_BW']:.2f}" for part, row in parts.items())
         pressure = parts["total"]["peak_pressure_MPa"]
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += marker_text(summary)
     lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
     if len(summary["flags"]) > 5:
         lines.append(f"and {len(summary['flags']) - 5} flags more in walk.json")

@@ -70,7 +70,11 @@ def simulate_muscle_walk(
         config = dump_config(file)
         if from_markers:
             _begin(folder, config)
-            setup = prepare_walk(with_motion(file, folder))
+            moved, markers = with_motion(file, folder)
+            for text in markers.notes:
+                warnings.warn(text, stacklevel=2)
+            setup = prepare_walk(moved)
+            setup = replace(setup, notes=(*markers.notes, *setup.notes), markers=markers.errors)
         setup = replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)
         _begin(folder, config)  # Until here, the results of an earlier walk stay.

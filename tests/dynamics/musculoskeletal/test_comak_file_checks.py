@@ -9,6 +9,7 @@ COORDINATES = ("flex", "px", "py", "ty")
 TOOL = """<OpenSimDocument><COMAKTool>
 <model_file>m.osim</model_file><force_set_file>reserves.xml</force_set_file>
 <prescribed_coordinates>/jointset/a/px /jointset/a/py</prescribed_coordinates>
+<primary_coordinates>/jointset/hip/flex</primary_coordinates>
 <replace_force_set>false</replace_force_set><verbose>2</verbose>
 <COMAKSecondaryCoordinateSet><objects>
 <COMAKSecondaryCoordinate name="s"><coordinate>ty</coordinate></COMAKSecondaryCoordinate>
@@ -53,6 +54,20 @@ def test_settings_that_are_off_need_no_note(notes):
 )  # fmt: skip
 def test_settings_without_effect_are_told(notes, old, new, wanted):
     assert notes(old, new) == (f"tool.xml: {wanted}",)
+
+
+@pytest.mark.parametrize(
+    ("old", "name"),
+    [
+        (" /jointset/a/py", "py"),
+        ("<primary_coordinates>/jointset/hip/flex</primary_coordinates>", "flex"),
+        ("<coordinate>ty</coordinate>", "ty"),
+    ],
+)
+def test_coordinates_in_no_list_are_told(notes, tmp_path, old, name):
+    (told,) = notes(old, "")
+    assert told.startswith(f"tool.xml: {name}: expected in prescribed_coordinates, primary")
+    assert comak_file_notes(tmp_path / "tool.xml", COORDINATES, held=[name]) == ()
 
 
 def test_actuators_that_are_no_reserves_are_told(notes):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import read_motion
-from dynamics.musculoskeletal.motion_input import angle_unit_notes, check_lengths
+from dynamics.musculoskeletal.motion_input import angle_unit_notes, check_lengths, filter_edge_notes
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.errors import InputError
@@ -106,3 +106,23 @@ def test_a_motion_outside_its_file_or_of_few_rows_is_refused(tmp_path):
     few = write(tmp_path / "b.mot", 0.1 * TIME[:4], TIME[:4])
     with pytest.raises(InputError, match="expected at least 6 rows, found 4"):
         read_motion(few, SYSTEM, settings())
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "lowpass", "told"),
+    [
+        (0.05, 0.14, 6.0, []),
+        (0.0, 0.14, 6.0, ["up to 0.03 s", "comak.start_s = 0.03333"]),
+        (0.05, 0.19, 6.0, ["from 0.16 s", "comak.stop_s = 0.1567"]),
+        (0.05, 0.19, None, []),
+        (0.05, 0.14, 2.0, ["up to 0.09 s", "from 0.1 s"]),
+    ],
+)
+def test_frames_at_the_ends_of_a_filtered_motion_are_told(start, stop, lowpass, told):
+    table = leg(STRIDE)
+    time = np.arange(start, stop + 1e-9, 0.01)
+    notes = filter_edge_notes(table, time, settings(lowpass=lowpass))
+    text = "; ".join(notes)
+    for words in told:
+        assert words in text
+    assert bool(told) == bool(notes)

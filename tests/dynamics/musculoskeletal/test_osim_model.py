@@ -191,3 +191,39 @@ def test_the_model_of_opensim_jam(jam_folder):
         found = model.joint_between(contact.bed.body, contact.target.body)
         assert found.name == joint
         assert found.child == contact.bed.body
+
+
+def test_springs_that_bear_nothing_below_an_overlap_are_refused(tmp_path):
+    path = tmp_path / "m.osim"
+    for least, refused in (("0", False), ("-1e-3", False), ("1e-4", True)):
+        element = f"<min_proximity>{least}</min_proximity><elastic_foundation_formulation>"
+        path.write_text(MODEL.replace("<elastic_foundation_formulation>", element))
+        for name in ("bed.stl", "target.stl", "bone.stl"):
+            (tmp_path / name).touch()
+        if refused:
+            with pytest.raises(InputError, match=r"tf, min_proximity: expected 0, found 0\.0001 m"):
+                _ = OsimModel(path).contacts
+        else:
+            assert OsimModel(path).contacts
+
+
+def test_flags_of_muscles_and_held_coordinates_are_read(tmp_path):
+    muscles = "".join(
+        f'<Millard2012EquilibriumMuscle name="{name}"><ignore_tendon_compliance>{flag}'
+        "</ignore_tendon_compliance></Millard2012EquilibriumMuscle>"
+        for name, flag in (("gas", "false"), ("sol", "true"))
+    )
+    coupler = (
+        "<ConstraintSet><objects><CoordinateCouplerConstraint><isEnforced>true</isEnforced>"
+        "<dependent_coordinate_name>ty</dependent_coordinate_name></CoordinateCouplerConstraint>"
+        "</objects></ConstraintSet>"
+    )
+    text = MODEL.replace('<PathActuator name="kept">', muscles + '<PathActuator name="kept">')
+    text = text.replace(
+        '<Coordinate name="flex"/>', '<Coordinate name="flex"><locked>true</locked></Coordinate>'
+    )
+    path = tmp_path / "m.osim"
+    path.write_text(text.replace("<BodySet>", coupler + "<BodySet>"))
+    model = OsimModel(path)
+    assert model.muscles_with_dynamics("ignore_tendon_compliance") == ("gas",)
+    assert model.held_coordinates == ("flex", "ty")

@@ -10,7 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from dynamics.musculoskeletal import ConstraintFunctions, Course, read_marker_settings
+from dynamics.musculoskeletal import (
+    ConstraintFunctions,
+    Course,
+    ForwardFiles,
+    OsimModel,
+    read_marker_settings,
+)
 from dynamics.musculoskeletal.wheel import opensim as wheel
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.errors import InputError
@@ -18,6 +24,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.studies.forward_motions.schema import describe_forward
 from pipeline.studies.forward_motions.setup import (
+    _model_dynamics,
     check_not_secondary,
     held_constant,
     prepare_forward,
@@ -344,7 +351,6 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
 
 def test_a_walk_without_markers_keeps_its_motion(tmp_path):
     file = load_muscle_walk(CONFIGS / "comak_walking.toml")
-    assert with_motion(file, tmp_path) is file
     with pytest.raises(ValueError, match="section with markers"):
         motion_of_walk(file, tmp_path)
 
@@ -365,7 +371,10 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
         "inverse_kinematics.start_s=1.4",
         "inverse_kinematics.stop_s=1.42",
     )
-    file = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    file, found = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    absent, unplaced = found.notes
+    assert "R.Scapula, R.TH4, L.SH4, L.MT1: weights of markers that the file does not" in absent
+    assert "weights of markers that the model does not have" in unplaced
     assert {path.name for path in tmp_path.iterdir()} == {
         *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
     }
@@ -382,6 +391,19 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
     assert errors.column("marker_error_RMS").max() < 0.02
 
 
+def test_muscles_of_the_file_of_actuators_with_dynamics_of_their_own_are_told(jam_folder):
+    model = OsimModel(jam_folder / "models/lenhart2015/lenhart2015.osim")
+    files = ForwardFiles(model.path, None, Path("inputs.sto"), None)
+    inputs = dict.fromkeys(
+        ("soleus_r_force", "/forceset/gasmed_r_activation", "vasmed_r_control"), None
+    )
+    tendons, activations = _model_dynamics(model, files, inputs)
+    assert "ignore_tendon_compliance = true" in tendons
+    assert "found false for gasmed_r, vasmed_r: OpenSim-JAM" in tendons
+    assert "found false for vasmed_r: OpenSim-JAM" in activations
+    assert _model_dynamics(model, files, {"soleus_r_force": None}) == ()
+
+
 def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
     """The motion that OpenSim-JAM ships does not lie on its constraint functions."""
     sets = (
@@ -391,7 +413,7 @@ def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
         "inverse_kinematics.stop_s=1.45",
     )
     file = load_muscle_walk(CONFIGS / "comak_walking.toml", sets)
-    motion = read_motion_table(motion_of_walk(file, tmp_path))
+    motion = motion_of_walk(file, tmp_path).motion
     folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
     known = read_motion_table(folder / "overground_17_ik.mot")
     rows = np.searchsorted(known.time, motion.time - 1e-6)

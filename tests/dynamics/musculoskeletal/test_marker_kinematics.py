@@ -1,0 +1,80 @@
+"""Markers that nobody measured, and large errors of markers: a block with four markers."""
+
+import numpy as np
+import pytest
+
+from dynamics.musculoskeletal import MarkerSettings, follow_markers
+from foundation.errors import InputError
+
+
+def markers(path, columns, zeros=(), frames=12):
+    """Write a file of markers (.trc) at rest, zero where `zeros` says so."""
+    names = list(columns)
+    head = "\t".join(f"{name}\t\t" for name in names)
+    axes = "\t".join(f"X{k}\tY{k}\tZ{k}" for k in range(1, len(names) + 1))
+    lines = [
+        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
+        "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame"
+        "\tOrigNumFrames",
+        f"100\t100\t{frames}\t{len(names)}\tm\t100\t1\t{frames}",
+        f"Frame#\tTime\t{head}",
+        f"\t\t{axes}",
+        "",
+    ]
+    for k in range(frames):
+        points = [
+            (0.0, 0.0, 0.0) if (name, k) in zeros or (name, None) in zeros else columns[name]
+            for name in names
+        ]
+        cells = "\t".join(f"{x:.6f}" for point in points for x in point)
+        lines.append(f"{k + 1}\t{k / 100:.4f}\t{cells}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+BLOCK = """<OpenSimDocument Version="40000"><Model name="block"><BodySet><objects>
+<Body name="block"><mass>1</mass><mass_center>0 0 0</mass_center><inertia>1 1 1 0 0 0</inertia>
+</Body></objects></BodySet><JointSet><objects><FreeJoint name="free">
+<socket_parent_frame>/ground</socket_parent_frame>
+<socket_child_frame>/bodyset/block</socket_child_frame></FreeJoint></objects></JointSet>
+<MarkerSet><objects>{}</objects></MarkerSet></Model></OpenSimDocument>"""
+PLACES = {"a": (0.1, 0.2, 0.3), "b": (0.5, 0.2, 0.3), "c": (0.1, 0.7, 0.3), "d": (0.1, 0.2, 0.9)}
+
+MODEL = BLOCK.format(
+    "".join(
+        f'<Marker name="{name}"><socket_parent_frame>/bodyset/block</socket_parent_frame>'
+        f"<location>{' '.join(map(str, place))}</location></Marker>"
+        for name, place in PLACES.items()
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("zeros", "weights", "told"),
+    [
+        ((), {}, []),
+        ([("d", None)], {}, ["d: stored as 0, 0, 0 throughout"]),
+        ((), {"e": 1.0}, ["e: weights of markers that the file does not have"]),
+        ([("d", 3)], {}, "marker d, found 0, 0, 0 in 8 % of the instants"),
+    ],
+)
+def test_markers_that_nobody_measured_are_told(opensim, tmp_path, zeros, weights, told):
+    file = markers(tmp_path / "walk.trc", PLACES, zeros)
+    settings = MarkerSettings(tuple((dict.fromkeys(PLACES, 1.0) | weights).items()))
+    if isinstance(told, str):
+        with pytest.raises(InputError, match=told):
+            follow_markers(MODEL, file, settings)
+        return
+    found = follow_markers(MODEL, file, settings)
+    assert [text.partition(": ")[2].partition(",")[0][:30] for text in found.notes] == [
+        text[:30].partition(",")[0] for text in told
+    ]
+    assert np.abs(found.motion.values).max() < 1e-3
+
+
+def test_markers_far_off_the_model_are_told(opensim, tmp_path):
+    exchanged = PLACES | {"a": PLACES["b"], "b": PLACES["a"]}
+    file = markers(tmp_path / "walk.trc", exchanged)
+    found = follow_markers(MODEL, file, MarkerSettings(tuple((n, 1.0) for n in PLACES)))
+    (told,) = found.notes
+    assert "expected markers within 40 mm of the model and 20 mm RMS, found up to" in told
