@@ -25,8 +25,6 @@ from pipeline.progress import say
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
-#: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold.
-_CONFINED = 0.485
 #: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
 _MODULI = (0.5, 2000.0)
 
