@@ -67,10 +67,9 @@ def ball_errors() -> str:
         pose = Pose(superior=-exact.approach)
         linear = bed.with_law(LinearLaw(case.layer.youngs_modulus, ratio, thickness)).loads(pose)
         said = re.search(r"about (\S+) times", " ".join(linear.flags))
-        rows.append(
-            [f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}", *found]
-            + [f"{linear.force[1] / exact.load:.3g}", said[1] if said else "no flag"]
-        )
+        numbers = f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}"
+        excess = f"{linear.force[1] / exact.load:.3g}", said[1] if said else "no flag"
+        rows.append([*numbers, *found, *excess])
     header = ["ν", "h [mm]", "a/h", *(f"{name} [%]" for name in _FIGURES)]
     header += ["linear springs, times too stiff", "as flagged"]
     return table("Springs under balls on flat layers, at the exact approach", header, rows)

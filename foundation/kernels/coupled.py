@@ -34,10 +34,10 @@ NEARLY_INCOMPRESSIBLE = 0.46
 #: the largest overlap: first, and at most where a layer hardly changes its volume. A strip of an
 #: incompressible layer touches up to 2 (no volume flows across the edge).
 _BULGING, _FARTHEST = 0.1, 2.4
-#: First width of such a layer, and least distance of the contact from the last nodes, as `_BULGING`.
+#: First width for such a layer, and least distance of contact from the last nodes, as `_BULGING`.
 _WIDE, _ROUND_ABOUT = 0.6, 0.25
-#: Edge of a cell over that of other layers, and largest edge over the thickness of such a layer: the
-#: pressure rises from the edge of contact within a part of the thickness.
+#: Edge of a cell over that of other layers, and largest edge over the thickness of such a layer:
+#: the pressure rises from the edge of contact within a part of the thickness.
 _FINER, _COARSEST = 0.7, 0.8
 #: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
 _START, _TOLERANCE = 0.4, 1e-12
@@ -383,8 +383,18 @@ def measured(frame, number, cells, count, points, squares, bent, edge_offset):
     level, weight, out = np.zeros(count), np.zeros(count), np.zeros(4)
     ring = np.empty(4 * count, np.int64)
     measure_patch(
-        neighbours, quads, quads_at, points, active, squares[active], 0.0, bent, level, weight,
-        ring, out,
+        neighbours,
+        quads,
+        quads_at,
+        points,
+        active,
+        squares[active],
+        0.0,
+        bent,
+        level,
+        weight,
+        ring,
+        out,
     )
     extrapolate(neighbours, active, -_BELOW * squares.max(), bent, squares, weight, ring)
     first = second = 0.0

@@ -95,7 +95,7 @@ def unchanged_laws(contact: ContactConfig) -> dict[str, str]:
 
 
 def confined_layers(contact: ContactConfig) -> dict[str, str]:
-    """Return the keys of ratios at which independent springs are too stiff, each with what to do."""
+    """Return the keys of ratios that make independent springs too stiff, and what to do."""
     layers = {"contact": contact, "contact.femur_layer": contact.femur_layer}
     return {
         f"{section}.poissons_ratio": (
