@@ -389,7 +389,8 @@ class ElasticFoundation(CompartmentChoice):
         return sums, by_twist, active
 
     def _loads(self, sums: FloatArray) -> ContactLoads:
-        names, flags = self.compartment_names, ()
+        names = self.compartment_names
+        flags: tuple[str, ...] = ()
         if self._soft_layers:
             flags = tuple(
                 flag
