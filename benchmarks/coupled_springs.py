@@ -1,28 +1,46 @@
 """Coupled springs on flat layers beside exact contact.
 
 `python -m benchmarks.coupled_springs` prints errors of force, stiffness, peak pressure and area at
-the exact approach, over numbers of nodes across the patch.
+the exact approach, over numbers of nodes across the patch, and under balls on layers that hardly
+change their volume; there also how many times too stiff linear springs are.
 """
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from benchmarks.exact_layer import CASES, Case, ExactContact, exact_contact, paraboloid
+from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
+from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import paraboloid as paraboloid_mesh
 from benchmarks.flat_layer import sheet
 from benchmarks.timing import table
-from foundation import CoupledLaw, ElasticFoundation, Pose, SpringLaw
+from foundation import CoupledLaw, ElasticFoundation, LinearLaw, Pose, SpringLaw
 from foundation.checks import FloatArray
 from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.surfaces.mesh import TriangleMesh
 
 _NODES = (6, 8, 12)
+_FIGURES = ("force", "stiffness", "peak pressure", "area")
 #: Half width of the plate over that of the patch, places of the femur [m], cells of the plate, and
 #: distance of the other plate [m].
 _MARGIN, _APART = 1.6, 1.0
 _PLACES = ((0.0, 0.0), (0.1e-3, 0.2e-3), (-0.3e-3, 0.1e-3), (0.2e-3, -0.4e-3))
 _CELLS = 48
+#: Poisson's ratio, thickness [m], half width of the patch in thicknesses, and radius [m] of balls.
+BALLS = (
+    (0.46, 8e-3, 1.0, 0.1),
+    (0.47, 1e-3, 8.0, 0.3),
+    (0.48, 2e-3, 6.0, 0.3),
+    (0.49, 4e-3, 2.0, 0.1),
+    (0.49, 2e-3, 3.5, 0.1),
+    (0.499, 2.5e-3, 5.0, 0.3),
+    (0.4999, 4e-3, 1.0, 0.1),
+    (0.4999, 2e-3, 2.0, 0.1),
+    (0.4999, 2e-3, 8.0, 0.3),
+)
 
 
 def errors() -> str:
@@ -35,8 +53,34 @@ def errors() -> str:
             found = 100.0 * _errors(bed.with_law(law_of(case, nodes)), exact)
             cells = [f"{value:+.2f}" for value in found]
             rows.append([f"{case.name}, {case.load:.0f} N", str(nodes), *cells])
-    header = ["case", "nodes across", "force [%]", "stiffness [%]", "peak pressure [%]", "area [%]"]
+    header = ["case", "nodes across", *(f"{name} [%]" for name in _FIGURES)]
     return table("Coupled springs on flat layers, at the exact approach", header, rows)
+
+
+def ball_errors() -> str:
+    """Return the table of errors under `BALLS` at the exact approach, mean over some places."""
+    rows = []
+    for ratio, thickness, size, radius in BALLS:
+        case, exact = ball(ratio, thickness, size, radius)
+        bed = flat_contact(case, exact)
+        found = [f"{100.0 * value:+.2f}" for value in _errors(bed, exact)]
+        pose = Pose(superior=-exact.approach)
+        linear = bed.with_law(LinearLaw(case.layer.youngs_modulus, ratio, thickness)).loads(pose)
+        said = re.search(r"about (\S+) times", " ".join(linear.flags))
+        numbers = f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}"
+        excess = f"{linear.force[1] / exact.load:.3g}", said[1] if said else "no flag"
+        rows.append([*numbers, *found, *excess])
+    header = ["ν", "h [mm]", "a/h", *(f"{name} [%]" for name in _FIGURES)]
+    header += ["linear springs, times too stiff", "as flagged"]
+    return table("Springs under balls on flat layers, at the exact approach", header, rows)
+
+
+def ball(
+    ratio: float, thickness: float, size: float, radius: float
+) -> tuple[Case, AxisymmetricContact]:
+    """Return a case of `BALLS` and its exact contact."""
+    exact = AxisymmetricContact(Layer(463e6, ratio, thickness), radius, size * thickness)
+    return Case(f"ball, ν {ratio:g}", (radius, radius), exact.layer, exact.load), exact
 
 
 def law_of(case: Case, nodes: int = 8) -> SpringLaw:
@@ -47,7 +91,7 @@ def law_of(case: Case, nodes: int = 8) -> SpringLaw:
     )
 
 
-def flat_contact(case: Case, exact: ExactContact) -> ElasticFoundation:
+def flat_contact(case: Case, exact: ExactContact | AxisymmetricContact) -> ElasticFoundation:
     """Return the rigid paraboloid of a case on a flat bed; its lateral plate is far away."""
     half = _MARGIN * float(np.sqrt(2.0 * exact.approach * max(case.radii)))
     lines = list(np.linspace(-half, half, _CELLS + 1))
@@ -60,7 +104,7 @@ def flat_contact(case: Case, exact: ExactContact) -> ElasticFoundation:
     return ElasticFoundation(femur, tibia, law_of(case), compartments=labels)
 
 
-def _errors(bed: ElasticFoundation, exact: ExactContact) -> FloatArray:
+def _errors(bed: ElasticFoundation, exact: ExactContact | AxisymmetricContact) -> FloatArray:
     """Return relative errors of force, stiffness, peak pressure and area (4,) [1]."""
     found = []
     for x, z in _PLACES:
@@ -77,4 +121,4 @@ def _errors(bed: ElasticFoundation, exact: ExactContact) -> FloatArray:
 
 
 if __name__ == "__main__":
-    print(errors())
+    print(errors(), ball_errors(), sep="\n\n")

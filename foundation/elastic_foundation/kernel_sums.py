@@ -27,12 +27,17 @@ def loads_of(sums: FloatArray) -> FloatArray:
     return np.array([*s[:MEAN_PRESSURE], mean, *centre])
 
 
-def contact_loads(sums: FloatArray, names: tuple[str, ...]) -> ContactLoads:
-    """Return the loads of the named compartments from the kernel's sums (C, SUMS) [SI]."""
+def contact_loads(
+    sums: FloatArray, names: tuple[str, ...], others: tuple[str, ...] = ()
+) -> ContactLoads:
+    """Return the loads of the named compartments from the kernel's sums (C, SUMS) [SI].
+
+    With the flags `others`, besides those of strain.
+    """
     flags = tuple(
         f"{name}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
         "the femur is pressed through the layer"
         for name, strain in zip(names, sums[:, STRAIN].tolist(), strict=True)
         if strain > kernels.STRAIN_LIMIT
     )
-    return ContactLoads.trusted_parts(tuple(map(loads_of, sums)), names, flags)
+    return ContactLoads.trusted_parts(tuple(map(loads_of, sums)), names, flags + others)

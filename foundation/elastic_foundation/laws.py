@@ -378,7 +378,12 @@ class SeriesLaw(SpringLaw):
         return LayerArrays(*stacked)
 
 
+def single_laws(law: SpringLaw) -> tuple[LayerLaw, ...]:
+    """Return the law of each layer, one or two."""
+    layers = (law.first, law.second) if isinstance(law, SeriesLaw) else (law,)
+    return tuple(layer for layer in layers if isinstance(layer, LayerLaw))
+
+
 def coupled_laws(law: SpringLaw) -> tuple[CoupledLaw, ...]:
     """Return the coupled laws of a law's layers; none if the springs are independent."""
-    layers = (law.first, law.second) if isinstance(law, SeriesLaw) else (law,)
-    return tuple(layer for layer in layers if isinstance(layer, CoupledLaw))
+    return tuple(layer for layer in single_laws(law) if isinstance(layer, CoupledLaw))

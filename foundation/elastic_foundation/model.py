@@ -13,6 +13,7 @@ from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.compartment_choice import CompartmentChoice
 from foundation.elastic_foundation import kernel_sums
+from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
 from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
 from foundation.elastic_foundation.kernel_sums import DEPTH, ENERGY, OFFSET, loads_of, no_sums
@@ -123,6 +124,7 @@ class ElasticFoundation(CompartmentChoice):
         self.law = law
         self._law = law_on_bed(layers)
         self._handle: tuple[Any, Any, Any] | None = None
+        self._soft_layers = soft_layers(law, layers.thicknesses)
         self._coupled = coupled_springs(law, layers.thicknesses, conservative=self.conservative)
         if self._coupled is not None and (self.surface != "curved" or self.dissipation.resisting):
             raise InputError(
@@ -178,7 +180,8 @@ class ElasticFoundation(CompartmentChoice):
         -------
         ContactLoads
             Loads per compartment and in total; `flags` names a compartment in which the femur is
-            pressed through the layer.
+            pressed through the layer, or independent springs of a nearly incompressible layer are
+            too stiff.
 
         Raises
         ------
@@ -386,7 +389,15 @@ class ElasticFoundation(CompartmentChoice):
         return sums, by_twist, active
 
     def _loads(self, sums: FloatArray) -> ContactLoads:
-        return kernel_sums.contact_loads(sums, self.compartment_names)
+        names = self.compartment_names
+        flags: tuple[str, ...] = ()
+        if self._soft_layers:
+            flags = tuple(
+                flag
+                for name, each in zip(names, sums, strict=True)
+                for flag in confinement_flags(name, self._soft_layers, each)
+            )
+        return kernel_sums.contact_loads(sums, names, flags)
 
     def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
         if rates is None:

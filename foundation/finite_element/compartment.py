@@ -302,7 +302,7 @@ class CompartmentContact:
         squares = (forces / layer.areas[active]) ** 2
         kernels.measure_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares, 0.5,
-            np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
+            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
         )  # fmt: skip
         total = float(forces.sum())
         area = found[0] - EDGE_OFFSET * layer.spacing * found[1]

@@ -7,20 +7,38 @@ import numpy as np
 from foundation.compiling import fused_kernel, fused_part
 from foundation.kernels.gradients import add_curvature
 from foundation.kernels.lattice import (
-    BULGING,
     REACH,
     add_field,
     find_patch,
     fit_lattice,
     link_lattice,
+    refine_lattice,
     sample_overlaps,
+    widen_patch,
 )
 from foundation.kernels.patch import extrapolate, measure_patch
-from foundation.kernels.two_layers import lattice_excess, lattice_own_part, subtract_flat
+from foundation.kernels.two_layers import (
+    lattice_curvature,
+    lattice_excess,
+    lattice_own_part,
+    subtract_flat,
+)
 
 #: Most nodes of a lattice; a lattice with more is made coarser by this factor.
 ROOM = 1024
 _COARSER = 1.4
+#: Poisson's ratio above which a layer hardly changes its volume: under a wide patch the layer flows
+#: aside, bulges beside the pressure, and needs the sum over the lattice to the next order.
+NEARLY_INCOMPRESSIBLE = 0.46
+#: How far apart nodes may be that the surface touches where it bulges beside a pressure, as part of
+#: the largest overlap: first, and at most where a layer hardly changes its volume. A strip of an
+#: incompressible layer touches up to 2 (no volume flows across the edge).
+_BULGING, _FARTHEST = 0.1, 2.4
+#: First width for such a layer, and least distance of contact from the last nodes, as `_BULGING`.
+_WIDE, _ROUND_ABOUT = 0.6, 0.25
+#: Edge of a cell over that of other layers, and largest edge over the thickness of such a layer:
+#: the pressure rises from the edge of contact within a part of the thickness.
+_FINER, _COARSEST = 0.7, 0.8
 #: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
 _START, _TOLERANCE = 0.4, 1e-12
 _PATIENCE, _MOST = 8, 500
@@ -57,26 +75,69 @@ def evaluate_coupled(
         for layer in range(len(layers[4])):
             whole += layers[4][layer, deepest]
         sums[12], sums[13] = largest, largest / whole
-    scale, places, edge_offset = lattices
+    scale, _, _ = lattices
     if end == 0 or not fit_lattice(moments, scale, frame):
         return True
-    origin = frame[0].copy()
+    thickness, soft = 1.0, False
+    for layer in range(len(layers[4])):
+        if layers[3][layer] > NEARLY_INCOMPRESSIBLE:
+            thickness, soft = min(thickness, layers[4][layer, deepest]), True
+    bulging = _BULGING
+    if soft:
+        refine_lattice(_FINER, _COARSEST * thickness, frame)
+        bulging = _WIDE
+    while True:
+        if soft:
+            end = widen_patch(
+                rotation, translation, femur, bed, work, compartment, reach, frame[3],
+                bulging * largest,
+            )  # fmt: skip
+        least = -bulging * largest if soft else 0.0
+        farthest = bear_lattices(
+            rotation, femur, bed, work, end, frame, layers, lattices, bulging, least, conservative,
+            with_jacobian, with_field, sums, jacobian, field,
+        )  # fmt: skip
+        if not soft or not farthest > bulging - _ROUND_ABOUT or bulging >= _FARTHEST:
+            return np.isfinite(farthest)
+        bulging *= 2.0
+
+
+@fused_part
+def bear_lattices(
+    rotation, femur, bed, work, end, frame, layers, lattices, bulging, least, conservative,
+    with_jacobian, with_field, sums, jacobian, field,
+):  # fmt: skip
+    """Write the mean of the loads on the lattices, see `evaluate_coupled`.
+
+    Returns how far apart the surfaces were at the farthest node in contact, as part of the largest
+    overlap; NaN if no solution was found.
+    """
+    _, places, edge_offset = lattices
+    for k in range(15):
+        if k != 12 and k != 13:
+            sums[k] = 0.0
+    jacobian[:, :] = 0.0
+    field[:, :] = 0.0
+    origin, farthest = frame[0].copy(), -np.inf
     for place in places:
         for k in range(3):
             frame[0, k] = origin[k] + place[0] * frame[1, k] + place[1] * frame[2, k]
         nodes = new_lattice(len(layers[4]))
         number = np.empty((2 * REACH + 1, 2 * REACH + 1), np.int64)
-        count = laid_lattice(bed, work, end, frame, layers[4], number, nodes)
+        count = laid_lattice(bed, work, end, frame, layers[4], bulging, number, nodes)
         squares = np.zeros(count)
-        solved = bear_lattice(
+        apart = bear_lattice(
             rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
-            1.0 / len(places), conservative, with_jacobian, squares, sums, jacobian,
+            1.0 / len(places), bulging, conservative, with_jacobian, squares, sums, jacobian,
         )  # fmt: skip
-        if not solved:
-            return False
+        if np.isnan(apart):
+            return apart
+        farthest = max(farthest, apart)
         if with_field:
-            add_field(bed, work, end, frame, number, squares, 1.0 / len(places), field)
-    return True
+            add_field(bed, work, end, frame, number, squares, 1.0 / len(places), least, field)
+    for k in range(3):
+        frame[0, k] = origin[k]
+    return farthest
 
 
 @fused_part
@@ -90,11 +151,11 @@ def new_lattice(layers):
 
 
 @fused_part
-def laid_lattice(bed, work, end, frame, thickness_of, number, lattice):
+def laid_lattice(bed, work, end, frame, thickness_of, bulging, number, lattice):
     """Write the nodes of a lattice, made coarser if they are too many; return their number."""
     while True:
         number[:, :] = -1
-        count = sample_overlaps(bed, work, end, frame, thickness_of, number, lattice)
+        count = sample_overlaps(bed, work, end, frame, thickness_of, bulging, number, lattice)
         if count <= ROOM:
             return count
         for k in range(3):
@@ -105,30 +166,36 @@ def laid_lattice(bed, work, end, frame, thickness_of, number, lattice):
 @fused_part
 def bear_lattice(
     rotation, femur, bed, work, end, frame, layers, number, lattice, count, edge_offset, part,
-    conservative, with_jacobian, squares, sums, jacobian,
+    bulging, conservative, with_jacobian, squares, sums, jacobian,
 ):  # fmt: skip
     """Add a ``part`` of the loads on a lattice and of their Jacobian; write squared pressures.
 
     The forces act along the normals of the nodes, or if ``conservative`` along the gradients of the
-    overlaps. Returns whether a solution was found.
+    overlaps. Returns how far apart the surfaces were at the farthest node in contact, as part of
+    the largest overlap; NaN if no solution was found.
     """
     cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
     tables, per_step, factors, ratios, _ = layers
     if count == 0 or not overlaps[:count].max() > 0.0:
-        return True
-    inside = np.flatnonzero(overlaps[:count] > -BULGING * overlaps[:count].max())
+        return -np.inf
+    soft = ratios.max() > NEARLY_INCOMPRESSIBLE
+    deepest, farthest = overlaps[:count].max(), -np.inf
+    inside = np.flatnonzero(overlaps[:count] > -bulging * deepest)
     compliance = lattice_compliance(
         frame, tables, per_step, factors, ratios, inside, points, areas, thickness
     )
+    add_curvatures(frame, factors, ratios, number, cells, inside, compliance)
     gradients = lattice_gradients(work, nodes, shapes, inside)
     forces, moved = solve_springs(compliance, overlaps[inside], gradients)
     if not np.isfinite(forces[0]):
-        return False
+        return np.nan
     wrenches = -gradients if conservative else normal_wrenches(points, directions, inside)
     held = np.zeros(count)
     for i in range(len(inside)):
         at, force = inside[i], part * forces[i]
         held[at] = force
+        if force > 0.0:
+            farthest = max(farthest, -overlaps[at] / deepest)
         squares[at] = (forces[i] / areas[at]) ** 2
         for k in range(6):
             sums[k] += force * wrenches[i, k]
@@ -136,7 +203,7 @@ def bear_lattice(
             sums[9 + k] += force * points[at, k]
         sums[8] += force
         sums[14] += 0.5 * force * overlaps[at]
-    area, peak, margin = measured(frame, number, cells, count, points, squares, edge_offset)
+    area, peak, margin = measured(frame, number, cells, count, points, squares, soft, edge_offset)
     sums[6] += part * area
     sums[7] += part * peak
     if with_jacobian:
@@ -153,7 +220,7 @@ def bear_lattice(
         if conservative:
             spread(work, nodes, shapes, held)
             add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
-    return True
+    return farthest
 
 
 @fused_part
@@ -181,6 +248,46 @@ def lattice_compliance(
                 at[i, k] = points[inside[i], k]
         subtract_flat(tables[layer], per_step, -factors[layer], at, below, own, compliance)
     return compliance
+
+
+@fused_part
+def add_curvatures(frame, factors, ratios, number, cells, inside, compliance):
+    """Add what the sum over a lattice misses of the second order in the spacing.
+
+    A wave of pressure exp(i k·x) moves the surface of a nearly incompressible layer by little, as
+    k² h³, beside which what the sum over the half-space's part misses, as k² times the cube of the
+    spacing, is much: it is taken from nodes and neighbours (n, n) of layers that hardly change
+    their volume.
+    """
+    factor = 0.0
+    for layer in range(len(ratios)):
+        if ratios[layer] > NEARLY_INCOMPRESSIBLE:
+            factor += factors[layer]
+    if factor == 0.0:
+        return
+    g11 = g12 = g22 = 0.0
+    for k in range(3):
+        g11 += frame[1, k] * frame[1, k]
+        g12 += frame[1, k] * frame[2, k]
+        g22 += frame[2, k] * frame[2, k]
+    m11, m12, m22 = lattice_curvature(g11, g12, g22)
+    across = abs(m12)
+    weights = (factor * (m11 - across), factor * (m22 - across), factor * across)
+    place = np.full(len(number) * len(number), -1)
+    for i in range(len(inside)):
+        place[(cells[inside[i], 0] + REACH) * len(number) + cells[inside[i], 1] + REACH] = i
+    turn = 1 if m12 > 0.0 else -1
+    for i in range(len(inside)):
+        compliance[i, i] -= 2.0 * (weights[0] + weights[1] + weights[2])
+        for k in range(3):
+            a = cells[inside[i], 0] + REACH + (1 if k != 1 else 0)
+            b = cells[inside[i], 1] + REACH + (0 if k == 0 else (1 if k == 1 else turn))
+            if not (0 <= a < len(number) and 0 <= b < len(number)):
+                continue
+            j = place[a * len(number) + b]
+            if j >= 0:
+                compliance[i, j] += weights[k]
+                compliance[j, i] += weights[k]
 
 
 @fused_part
@@ -264,7 +371,7 @@ def solve_springs(compliance, overlaps, gradients):
 
 
 @fused_part
-def measured(frame, number, cells, count, points, squares, edge_offset):
+def measured(frame, number, cells, count, points, squares, bent, edge_offset):
     """Return area [m²], peak pressure [Pa] and edge times the cell's edge [m²] of a patch.
 
     The squared pressures become those of the nodes next to the patch too, which are negative.
@@ -276,9 +383,20 @@ def measured(frame, number, cells, count, points, squares, edge_offset):
     level, weight, out = np.zeros(count), np.zeros(count), np.zeros(4)
     ring = np.empty(4 * count, np.int64)
     measure_patch(
-        neighbours, quads, quads_at, points, active, squares[active], 0.0, level, weight, ring, out
+        neighbours,
+        quads,
+        quads_at,
+        points,
+        active,
+        squares[active],
+        0.0,
+        bent,
+        level,
+        weight,
+        ring,
+        out,
     )
-    extrapolate(neighbours, active, -_BELOW * squares.max(), squares, weight, ring)
+    extrapolate(neighbours, active, -_BELOW * squares.max(), bent, squares, weight, ring)
     first = second = 0.0
     for k in range(3):
         first += frame[1, k] * frame[1, k]

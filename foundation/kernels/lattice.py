@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.compiling import fused_part
-from foundation.kernels.contact import LUMPED, find_contact
+from foundation.kernels.contact import LUMPED, find_contact, indent_nodes
 from foundation.kernels.fields import quadratic_shapes
 from foundation.kernels.gradients import find_gradients
 
-#: How far apart nodes may be that the surface touches where it bulges beside a pressure, as part of
-#: the largest overlap.
-BULGING = 0.1
+#: Overlap of a node that is out of contact [m].
+_FAR = -1.0
 #: Lines of the lattice on each side of its origin.
 REACH = 64
 #: Largest ratio of the edges of a cell: of longer cells, the compliance is not positive definite.
@@ -48,6 +47,51 @@ def find_patch(rotation, translation, femur, bed, work, compartment, reach, mome
         active, work.kind, end, bed.centroid_first, moments,
     )  # fmt: skip
     return end, active[max(deepest, 0)], largest
+
+
+@fused_part
+def widen_patch(rotation, translation, femur, bed, work, compartment, reach, normal, margin):
+    """Find the elements of a compartment up to a ``margin`` [m] apart, and their gradients.
+
+    The femur is brought nearer by the margin against the mean ``normal`` (3,) of the patch; the
+    indentations are those of the true place. Returns the number of active elements.
+    """
+    work.generation[0] += 1
+    nearer = np.empty(3)
+    for k in range(3):
+        nearer[k] = translation[k] - margin * normal[k]
+    groups, begin = bed.compartments, np.int64(0)
+    end, _, _ = find_contact(
+        rotation, nearer, femur, bed, work, groups[compartment], groups[compartment + 1], reach,
+        begin,
+    )  # fmt: skip
+    work.generation[0] += 1
+    listed = list_active(bed.elements, bed.centroid_first, end, work)
+    nodes = work.todo[:listed].copy()
+    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    for node in nodes:
+        if not np.isfinite(work.depth[node]):
+            work.depth[node] = _FAR
+    find_gradients(rotation, femur, bed, work, begin, end)
+    return end
+
+
+@fused_part
+def list_active(elements, centroid_first, end, work):
+    """List the nodes of the active elements in ``todo``, each once; return their number."""
+    stamp, generation, met = work.stamp, work.generation[0], work.met
+    active, kinds, todo, starts = work.active, work.kind, work.todo, work.starts
+    listed = np.int64(0)
+    for i in range(end):
+        e = active[i]
+        lumped = kinds[i] == LUMPED
+        for k in range(1 if lumped else elements.shape[1]):
+            node = centroid_first + e if lumped else np.int64(elements[e, k])
+            if stamp[node] != generation:
+                stamp[node] = generation
+                todo[listed], starts[listed] = node, met[node]
+                listed += 1
+    return listed
 
 
 @fused_part
@@ -156,13 +200,23 @@ def fit_lattice(moments, scale, frame):
 
 
 @fused_part
-def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
+def refine_lattice(part, longest, frame):
+    """Shorten both edges of a lattice to a ``part``, and to at most ``longest`` [m]."""
+    for edge in (frame[1], frame[2]):
+        length = np.sqrt(edge[0] * edge[0] + edge[1] * edge[1] + edge[2] * edge[2])
+        for k in range(3):
+            edge[k] *= min(part, longest / length)
+
+
+@fused_part
+def sample_overlaps(bed, work, end, frame, thickness_of, bulging, number, lattice):
     """Write the nodes of a lattice within the active elements and around; return their number.
 
     ``lattice`` has, for each of P nodes, the place (P, 2) in the lattice, nodes of the bed and
     weights (P, 6) that the overlap is made of, position (P, 3) [m], normal (P, 3), overlap (P,)
     [m], area (P,) of the surface [m²] and thickness (L, P) of the layers [m], which comes from
-    ``thickness_of`` (L, F). Around the nodes with overlap stand nodes that are out of contact.
+    ``thickness_of`` (L, F). Around the nodes that are apart by less than ``bulging`` times the
+    largest overlap stand nodes that are out of contact.
     ``number`` (2 R + 1, 2 R + 1) is -1 before and the number of each node of the lattice after.
     P + 1 nodes mean that there is no room for all.
     """
@@ -214,17 +268,17 @@ def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
                 for layer in range(len(thickness)):
                     thickness[layer, count] = thickness_of[layer, e]
                 count += 1
-    return add_ring(first, second, number, cells, points, overlaps, count)
+    return add_ring(first, second, number, cells, points, overlaps, bulging, count)
 
 
 @fused_part
-def add_ring(first, second, number, cells, points, overlaps, count):
+def add_ring(first, second, number, cells, points, overlaps, bulging, count):
     """Add nodes out of contact around the nodes with overlap; return the number of all nodes.
 
     The edge of contact is found between nodes inside and outside.
     """
     room = len(overlaps)
-    lowest = -BULGING * max(overlaps[:count].max(), 0.0) if count > 0 else 0.0
+    lowest = -bulging * max(overlaps[:count].max(), 0.0) if count > 0 else 0.0
     for i in range(count):
         if overlaps[i] <= lowest:
             continue
@@ -239,7 +293,7 @@ def add_ring(first, second, number, cells, points, overlaps, count):
                 cells[count, 0], cells[count, 1] = cells[i, 0] + a, cells[i, 1] + b
                 for d in range(3):
                     points[count, d] = points[i, d] + a * first[d] + b * second[d]
-                overlaps[count] = -1.0
+                overlaps[count] = _FAR
                 count += 1
     return count
 
@@ -310,9 +364,10 @@ def link_lattice(number, cells, count, neighbours, quads, quads_at):
 
 
 @fused_part
-def add_field(bed, work, end, frame, number, squares, part, field):
+def add_field(bed, work, end, frame, number, squares, part, least, field):
     """Add a ``part`` of indentation and pressure at the middle of the active elements to (2, F).
 
+    Elements with an overlap up to ``least`` [m], at most 0, are out of contact.
     ``squares`` (P,) are the squared pressures of the nodes of the lattice, which are interpolated
     by cubic convolution (Keys 1981, IEEE Trans Acoust Speech Signal Process 29:1153-1160): the
     square of the pressure of a smooth contact is smooth up to its edge.
@@ -334,9 +389,9 @@ def add_field(bed, work, end, frame, number, squares, part, field):
             depth = 0.0
             for j in range(6):
                 depth += work.shape[j] * work.depth[bed.elements[e, j]]
-        if depth <= 0.0:
+        if depth <= least:
             continue
-        field[0, e] += part * depth
+        field[0, e] += part * max(depth, 0.0)
         p = q = 0.0
         for d in range(3):
             away = bed.points[centre, d] - origin[d]

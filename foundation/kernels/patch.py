@@ -16,11 +16,12 @@ _BELOW = 1e-9
 
 @fused_kernel
 def measure_patch(
-    neighbours, quads, quads_at, points, active, squares, mean_part, level, weight, ring, out
+    neighbours, quads, quads_at, points, active, squares, mean_part, bent, level, weight, ring, out
 ):  # fmt: skip
     """Write contact area [m²], length of the edge [m], peak pressure [Pa] and sharpness to ``out``.
 
-    The sharpness of the peak and ``mean_part`` are as of `fitted_peak`.
+    The sharpness of the peak and ``mean_part`` are as of `fitted_peak`, ``bent`` as of
+    `extrapolate`.
 
     ``neighbours`` (C, 2, 2) of each node along and against both grid lines, ``quads_at`` (C, 4)
     around each node, -1 for none; ``squares`` (A,) are the squared pressures of the nodes
@@ -34,7 +35,7 @@ def measure_patch(
     floor = -_BELOW * highest
     for i in range(len(active)):
         level[active[i]] = max(squares[i], -floor)
-    count = extrapolate(neighbours, active, floor, level, weight, ring)
+    count = extrapolate(neighbours, active, floor, bent, level, weight, ring)
     area = edge = 0.0
     for i in range(len(active)):
         node = active[i]
@@ -54,10 +55,12 @@ def measure_patch(
 
 
 @fused_part
-def extrapolate(neighbours, active, floor, level, weight, ring):
-    """Write the mean of linear extrapolations to the nodes next to the patch; return their number.
+def extrapolate(neighbours, active, floor, bent, level, weight, ring):
+    """Write the mean of extrapolations to the nodes next to the patch; return their number.
 
-    Each is listed in ``ring``.
+    Each is listed in ``ring``. The extrapolation is the straight line through two nodes, or if
+    ``bent`` that to the root of the parabola through three: the squared pressure of a layer that is
+    thin beside a spacing rises slowly from the edge.
     """
     count = 0
     for i in range(len(active)):
@@ -83,10 +86,27 @@ def extrapolate(neighbours, active, floor, level, weight, ring):
                 own = level[node]
                 # Without a second node inside, the edge lies half way to the node outside.
                 before = level[inner] if inner >= 0 and level[inner] > 0.0 else 3.0 * own
-                total += min(2.0 * own - before, floor)
+                drop = before - own
+                if bent and inner >= 0 and level[inner] > 0.0:
+                    third = neighbours[inner, axis, side]
+                    if third >= 0 and level[third] > 0.0:
+                        drop = bent_drop(own, before, level[third])
+                total += min(own - drop, floor)
         level[outer] = total / weight[outer]
         weight[outer] = 0.0
     return count
+
+
+@fused_part
+def bent_drop(own, before, third):
+    """Return the drop per spacing of the line from a node to the root of a parabola beyond.
+
+    Through the values at three nodes, the last before the root; the parabola rises from its root.
+    """
+    bend = 0.5 * (third - 2.0 * before + own)
+    slope = before - own - bend
+    half = 0.5 * (slope + np.sqrt(max(slope * slope - 4.0 * bend * own, 0.0)))
+    return max(half, 0.0)
 
 
 @fused_part

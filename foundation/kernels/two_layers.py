@@ -85,6 +85,39 @@ def lattice_excess(g11, g12, g22, thickness, ratio):
     return total
 
 
+#: Lines of the dual lattice on each side, for a sum that decreases with the cube.
+_CUBED_TERMS = 16
+
+
+@fused_kernel
+def lattice_curvature(g11, g12, g22):
+    """Return what a sum of 1/r over a lattice misses of second order in the spacing [1/m].
+
+    With `lattice_own_part` at a node itself, the sum over the lattice of exp(i k·x)/r exceeds the
+    integral over a cell, 2π/(A k), by m11 (k·a)² + 2 m12 (k·a)(k·b) + m22 (k·b)² of the edges a and
+    b, and terms of higher order: by Poisson's summation formula, half of the second derivatives of
+    2π/(A k), summed over the dual lattice but K = 0. For squares of edge 1, m11 = m22 = 0.0572.
+    """
+    area = sqrt(g11 * g22 - g12 * g12)
+    # Metric of the dual lattice, over 2π.
+    h11, h12, h22 = g22 / area**2, -g12 / area**2, g11 / area**2
+    largest = _CUBED_TERMS * sqrt(min(h11 - h12 * h12 / h22, h22 - h12 * h12 / h11))
+    m11 = m12 = m22 = 0.0
+    for i in range(-_CUBED_TERMS, _CUBED_TERMS + 1):
+        for j in range(-_CUBED_TERMS, _CUBED_TERMS + 1):
+            first, second = i * h11 + j * h12, i * h12 + j * h22
+            square = i * first + j * second
+            if 0.0 < square <= largest * largest:
+                cube = 1.0 / (square * sqrt(square))
+                m11 += cube * (3.0 * first * first / square - h11)
+                m12 += cube * (3.0 * first * second / square - h12)
+                m22 += cube * (3.0 * second * second / square - h22)
+    # The rest of the sum is an integral over all directions.
+    rest = pi * area / largest
+    scale = 1.0 / (8.0 * pi * pi * area)
+    return scale * (m11 + rest * h11), scale * (m12 + rest * h12), scale * (m22 + rest * h22)
+
+
 @fused_kernel
 def subtract_flat(table, per_step, strength, points, thickness, own, matrix):
     """Subtract the compliance of a flat layer between nodes (C,) from a matrix (C, C).

@@ -30,6 +30,15 @@ def strength(youngs_modulus: float, poissons_ratio: float) -> float:
     return (1.0 - poissons_ratio**2) / (np.pi * youngs_modulus)
 
 
+def wave_compliance(
+    youngs_modulus: float, poissons_ratio: float, thickness: float, wave_number: float
+) -> float:
+    """Return the compliance 2 (1 - ν²)/(E k) φ(k t) [m/Pa] at a wave number k > 0 [1/m]."""
+    s = np.array([wave_number * thickness])
+    phi = 1.0 - float(kernels.deficit_transform(s, poissons_ratio)[0])
+    return 2.0 * (1.0 - poissons_ratio**2) / (youngs_modulus * wave_number) * phi
+
+
 @lru_cache(maxsize=8)
 def deficit_table(poissons_ratio: float) -> FloatArray:
     """Return cubic pieces (P, 4) [1] of D, coefficients of powers of the place in the piece."""

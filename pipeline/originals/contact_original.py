@@ -21,7 +21,7 @@ from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
-from pipeline.originals.spring_bed import bed_digest, build_bed, unchanged_laws
+from pipeline.originals.spring_bed import bed_digest, build_bed, confined_layers, unchanged_laws
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -125,7 +125,8 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
 
 def _spring_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) -> Knee:
     del folder  # springs need no preparation
-    for text in unchanged_laws(config.contact).values():
+    contact = config.contact
+    for text in (unchanged_laws(contact) | confined_layers(contact)).values():
         warnings.warn(text, stacklevel=3)
     model = build_bed(config.contact, surfaces)
     return Knee(model, middle_pose(model.femur, model.tibia), bed_digest(model))

@@ -9,6 +9,12 @@ from dataclasses import fields
 import numpy as np
 
 from foundation.checks import FloatArray
+from foundation.elastic_foundation.confinement import (
+    NEARLY_INCOMPRESSIBLE,
+    REMEDY,
+    confined_excess,
+    times,
+)
 from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.key_names import in_words_of
@@ -85,6 +91,23 @@ def unchanged_laws(contact: ContactConfig) -> dict[str, str]:
         )
         for section, layer in layers.items()
         if layer is not None and layer.is_modified_in_name_alone
+    }
+
+
+def confined_layers(contact: ContactConfig) -> dict[str, str]:
+    """Return the keys of ratios that make independent springs too stiff, and what to do."""
+    layers = {"contact": contact, "contact.femur_layer": contact.femur_layer}
+    return {
+        f"{section}.poissons_ratio": (
+            f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
+            f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
+            "on a patch twice as wide as the layer is thick: expected at most "
+            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}"
+        )
+        for section, layer in layers.items()
+        if layer is not None
+        and layer.law != "coupled"
+        and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
     }
 
 

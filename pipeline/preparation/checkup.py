@@ -16,7 +16,7 @@ from foundation.wording import counted
 from pipeline.config.reading import explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
-from pipeline.originals.spring_bed import unchanged_laws
+from pipeline.originals.spring_bed import confined_layers, unchanged_laws
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import check_meshes
@@ -25,8 +25,6 @@ from pipeline.progress import say
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
-#: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold.
-_CONFINED = 0.485
 #: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
 _MODULI = (0.5, 2000.0)
 
@@ -89,21 +87,14 @@ def _check_tables(config: Config, remarks: Remarks) -> None:
 
 def _check_layers(config: Config, remarks: Remarks) -> None:
     if config.contact.model == "elastic_foundation":
-        for key, text in unchanged_laws(config.contact).items():
+        found = unchanged_laws(config.contact) | confined_layers(config.contact)
+        for key, text in found.items():
             remarks.warning(key, text)
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     for section, layer in layers.items():
         if layer is None:
             continue
-        nu, modulus = layer.poissons_ratio, layer.youngs_modulus_MPa
-        if nu > _CONFINED and config.contact.model == "elastic_foundation":
-            factor = (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
-            remarks.warning(
-                f"{section}.poissons_ratio",
-                f"{nu:g} makes the layer {factor:.0f} times as stiff as its Young's modulus; the "
-                "elastic foundation overestimates this effect near incompressibility: use 0.45 to "
-                "0.47",
-            )
+        modulus = layer.youngs_modulus_MPa
         if not _MODULI[0] <= modulus <= _MODULI[1]:
             remarks.warning(
                 f"{section}.youngs_modulus_MPa",

@@ -1,5 +1,6 @@
 """Coupled springs against exact layers, Hertz's contact, identities and independent springs."""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -8,12 +9,14 @@ import pytest
 import shapes
 from scipy.optimize import brentq
 
+from benchmarks.coupled_springs import ball
 from benchmarks.coupled_springs import flat_contact as flat_layer
 from benchmarks.exact_layer import CASES, exact_contact, paraboloid
 from foundation import (
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
+    ModifiedLaw,
     Pose,
     SeriesLaw,
 )
@@ -326,3 +329,53 @@ def test_parameters_out_of_range_are_refused(options, name):
 def test_two_layers_are_both_coupled_or_neither():
     with pytest.raises(InputError, match="two coupled laws or none"):
         SeriesLaw(CoupledLaw(E, NU, H), LinearLaw(E, NU, H))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "thickness", "size", "radius"),
+    [(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)],
+)
+def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, size, radius):
+    case, exact = ball(ratio, thickness, size, radius)
+    model = flat_layer(case, exact)
+    pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
+    loads, jacobian, _ = model.compartment_loads(pose, "medial")
+    assert loads[AXIAL_FORCE] == pytest.approx(exact.load, rel=0.005)
+    assert loads[PEAK_PRESSURE] == pytest.approx(exact.peak_pressure, rel=0.005)
+    assert loads[AREA] == pytest.approx(exact.area, rel=0.04)
+    assert -jacobian[1, 4] == pytest.approx(exact.stiffness, rel=0.05)
+    assert model.loads(pose).flags == ()
+    state = model.spring_state(pose)
+    assert state.pressure @ model.tibia.areas == pytest.approx(exact.load, rel=0.01)
+
+
+def test_a_nearly_incompressible_layer_has_smooth_loads():
+    case, exact = ball(0.499, 2.5e-3, 5.0, 0.3)
+    model = flat_layer(case, exact)
+    heights = np.linspace(0.9, 1.1, 21)
+    rows = np.zeros((21, 6))
+    rows[:, 4] = -heights * exact.approach
+    force = model.evaluate_batch(rows)[:, 0, AXIAL_FORCE]
+    smooth = np.polynomial.Polynomial.fit(heights, force, 4)(heights)
+    assert np.abs(force - smooth).max() < 5e-3 * force.max()
+
+
+def test_independent_springs_say_how_much_too_stiff_they_are():
+    for numbers in ((0.47, 1e-3, 8.0, 0.3), (0.49, 2e-3, 3.5, 0.1), (0.4999, 2e-3, 8.0, 0.3)):
+        case, exact = ball(*numbers)
+        layer = case.layer
+        linear = flat_layer(case, exact).with_law(
+            LinearLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness)
+        )
+        loads = linear.loads(Pose(superior=-exact.approach))
+        (flag,) = loads.flags
+        said = float(re.search(r"medial: .* about (\S+) times too stiff", flag)[1])
+        assert said == pytest.approx(loads.force[1] / case.load, rel=0.12)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.45, 0.46])
+def test_ordinary_springs_are_not_flagged(ratio):
+    case, exact = ball(ratio, 3e-3, 2.0, 0.1)
+    model = flat_layer(case, exact)
+    for law in (LinearLaw(10e6, ratio, 3e-3), ModifiedLaw.hertz(10e6, 0.499, 0.1)):
+        assert model.with_law(law).loads(Pose(superior=-exact.approach)).flags == ()

@@ -30,7 +30,7 @@ def measured(a, b, turn, middle, spacing=1.0, half=14):
     active = np.flatnonzero(squares > 0.0)
     level, weight, out = np.zeros(x.size), np.zeros(x.size), np.zeros(4)
     kernels.measure_patch(
-        neighbours, quads, quads_at, points, active, squares[active], 0.5, level, weight,
+        neighbours, quads, quads_at, points, active, squares[active], 0.5, False, level, weight,
         np.zeros(4 * x.size, dtype=np.int64), out,
     )  # fmt: skip
     assert not level.any()

@@ -1,0 +1,59 @@
+"""Finite elements of nearly incompressible layers at the exact approach, beside what they flag.
+
+`python -m benchmarks.incompressible_elements` prints errors of force and area under balls, and the
+bounds of both in the flag of the model.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
+from benchmarks.exact_layer_compliance import Layer
+from benchmarks.flat_layer import FlatLayer
+from benchmarks.timing import table
+
+#: Thickness [m], half width of the patch in thicknesses, radius of the ball [m], spacings [m].
+BALLS = (
+    (8e-3, 1.0, 0.1, (1e-3,)),
+    (3e-3, 2.0, 0.1, (1e-3, 0.5e-3)),
+    (1.5e-3, 3.0, 0.1, (0.75e-3, 0.35e-3)),
+    (1e-3, 6.0, 0.3, (1e-3, 0.5e-3)),
+)
+RATIOS = (0.46, 0.49, 0.499, 0.4999)
+
+
+def errors() -> str:
+    """Return the table of errors, and of the bounds in the flag."""
+    rows = []
+    for ratio in RATIOS:
+        for thickness, size, radius, spacings in BALLS:
+            for spacing in spacings:
+                force, area, flags = contact(ratio, thickness, size, radius, spacing)
+                said = re.search(
+                    r"about (\d+) % and the area too small by (\d+) %", " ".join(flags)
+                )
+                case = f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}", f"{1e3 * spacing:g}"
+                found = f"{100.0 * force:+.1f}", f"{100.0 * area:+.1f}"
+                rows.append([*case, *found, f"{said[1]}, {said[2]}" if said else "no flag"])
+    header = ["ν", "h [mm]", "a/h", "spacing [mm]", "force [%]", "area [%]", "flag: up to [%]"]
+    return table("Finite elements under balls on flat layers, at the exact approach", header, rows)
+
+
+def contact(
+    ratio: float, thickness: float, size: float, radius: float, spacing: float
+) -> tuple[float, float, tuple[str, ...]]:
+    """Return relative errors of force and area, and the flags, of a case of `BALLS`."""
+    half = size * thickness
+    exact = AxisymmetricContact(Layer(463e6, ratio, thickness), radius, half)
+    reach = 1.25 * half + 2.0 * spacing
+    flat = FlatLayer(exact.layer, (radius, radius), spacing=spacing, half=(reach, reach))
+    loads = flat.contact.loads(flat.pose(exact.approach, x=0.3 * spacing, z=0.2 * spacing))
+    found = np.array([loads.medial.force[1] / exact.load, loads.medial.area / exact.area]) - 1.0
+    return float(found[0]), float(found[1]), loads.flags
+
+
+if __name__ == "__main__":
+    print(errors())

@@ -1,0 +1,88 @@
+"""Independent springs under which a layer that hardly changes its volume would flow aside.
+
+The confined modulus of the springs is infinite at Poisson's ratio 0.5, whereas the layer gives way
+beside the patch. The layer gives to a pressure on a patch of half width a about as to a wave of
+pressure of the wave number 2/a, of the compliance of Hayes et al. (`foundation.layer_theory`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.elastic_foundation.kernel_sums import DEPTH
+from foundation.elastic_foundation.laws import (
+    CoupledLaw,
+    LayerLaw,
+    LinearLaw,
+    SpringLaw,
+    single_laws,
+)
+from foundation.kernels.coupled import NEARLY_INCOMPRESSIBLE
+from foundation.layer_theory.flat_layer import wave_compliance
+from foundation.loads import AREA, PEAK_PRESSURE
+
+#: Wave number of the layer times half width of the patch.
+_WAVE = 2.0
+#: Excess of the force over that of the wave: the estimate is within 10 % under the balls of
+#: `python -m benchmarks.coupled_springs`.
+_SHARE = 0.78
+#: Least excess that is said.
+_SAID = 1.1
+#: What to do.
+REMEDY = 'use law = "coupled" or finite elements, which let the layer flow aside'
+
+
+def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw, float], ...]:
+    """Return the layers of independent springs and their mean thicknesses [m].
+
+    Of thicknesses (L, F) [m]; none if no layer is nearly incompressible.
+    """
+    laws = single_laws(law)
+    ratios = [each.poissons_ratio for each in laws if not isinstance(each, CoupledLaw)]
+    if max(ratios, default=0.0) <= NEARLY_INCOMPRESSIBLE:
+        return ()
+    return tuple(zip(laws, thicknesses.mean(axis=1).tolist(), strict=True))
+
+
+def confinement_flags(
+    name: str, layers: tuple[tuple[LayerLaw, float], ...], sums: FloatArray
+) -> tuple[str, ...]:
+    """Return the flag of a compartment with sums (SUMS,) [SI], if its springs are too stiff."""
+    area, peak, depth = sums[AREA], sums[PEAK_PRESSURE], sums[DEPTH]
+    if not layers or area <= 0.0 or depth <= 0.0:
+        return ()
+    excess = _excess(peak * _compliance(layers, _WAVE / float(np.sqrt(area / np.pi))) / depth)
+    if excess < _SAID:
+        return ()
+    ratio = max(law.poissons_ratio for law, _ in layers)
+    return (
+        f"{name}: independent springs of Poisson's ratio {ratio:g} are {times(excess)} too stiff "
+        f"on this patch; {REMEDY}",
+    )
+
+
+def confined_excess(poissons_ratio: float) -> float:
+    """Return how many times too stiff springs are on a patch twice as wide as a layer is thick.
+
+    About, for Poisson's ratio below 0.5 [1].
+    """
+    law = LinearLaw(1.0, poissons_ratio, 1e-3)
+    return _excess(_compliance(((law, 1e-3),), _WAVE / 1e-3) * law.confined_modulus / 1e-3)
+
+
+def times(excess: float) -> str:
+    """Return an excess in words."""
+    return f"about {excess:.0f} times" if excess >= 10.0 else f"about {excess:.2g} times"
+
+
+def _excess(peak: float) -> float:
+    """Return the excess of force from that of a wave, as `python -m benchmarks.coupled_springs`."""
+    return 1.0 + _SHARE * (peak - 1.0)
+
+
+def _compliance(layers: tuple[tuple[LayerLaw, float], ...], wave_number: float) -> float:
+    return sum(
+        wave_compliance(law.youngs_modulus, law.poissons_ratio, thickness, wave_number)
+        for law, thickness in layers
+    )

@@ -1,0 +1,23 @@
+"""Finite elements of nearly incompressible layers are exact within a few per cent, or flagged."""
+
+import re
+
+import pytest
+
+from benchmarks.incompressible_elements import contact
+
+
+@pytest.mark.parametrize("ratio", [0.499, 0.4999])
+def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
+    force, area, flags = contact(ratio, 1.5e-3, 3.0, 0.1, 0.75e-3)
+    said = [re.search(r"off by up to about (\d+) % .* small by (\d+) %", flag) for flag in flags]
+    ((most_force, most_area),) = (each.groups() for each in said if each)
+    assert abs(100.0 * force) < 1.2 * float(most_force)
+    assert -100.0 * area < 1.2 * float(most_area)
+
+
+@pytest.mark.parametrize("ratio", [0.45, 0.46])
+def test_ordinary_layers_are_not_flagged(ratio):
+    force, _, flags = contact(ratio, 3e-3, 2.0, 0.1, 1e-3)
+    assert flags == ()
+    assert force == pytest.approx(0.0, abs=0.01)
