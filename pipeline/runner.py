@@ -25,7 +25,9 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.finite_element_layer import remove_stale
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
+from pipeline.preparation.checkup import run_remarks
 from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
+from pipeline.preparation.remarks import Remarks
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
@@ -88,10 +90,17 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
             gait_cycle(config.simulation)
             gait_ligaments(config.simulation)
         run.compile_kernels()
-        original = build_original(config, folder)
+        heard = Remarks()
+        with heard.hearing(
+            "[original]" if config.original.kind == "table" else "[knee], [contact]"
+        ):
+            original = build_original(config, folder)
     run.prepare(resume=resume, original=original)
     with run.timed("reference path"):
-        space = sample_space(config, stored_path(run, original))
+        with heard.hearing("[space.path], [simulation]"):
+            space = sample_space(config, stored_path(run, original))
+        remarks = run_remarks(config, original, space, heard)
+        run.write_json("remarks.json", {"remarks": [remark._asdict() for remark in remarks]})
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):

@@ -81,9 +81,10 @@ class Part(BaseModel):
 
 
 class PathKnots(Part):
-    """`path.json`: knots of the reference path."""
+    """`path.json`: knots of the reference path, and the warnings of the search, if any."""
 
     original: str | None = None
+    warnings: list[str] = Field(default_factory=list)
     flexion_rad: Annotated[list[Number], Field(min_length=1)]
     coordinates_rad_m: list[Annotated[list[Number], Field(min_length=5, max_length=5)]]
 
@@ -99,6 +100,20 @@ class PathKnots(Part):
             raise InputError(f"coordinates_rad_m: expected {knots} rows, found {rows}")
         ReferencePath.through(self.flexion_rad, self.coordinates_rad_m)
         return self
+
+
+class Remarked(Part):
+    """Remark of the checks on a study: level, the key, section or file concerned, and finding."""
+
+    level: Literal["error", "warning", "note"]
+    about: str
+    text: str
+
+
+class RunRemarks(Part):
+    """`remarks.json`: remarks of `check` on the study of a run."""
+
+    remarks: list[Remarked]
 
 
 class Cost(Part):
