@@ -263,9 +263,11 @@ def _judged(
     from pipeline.reports.judgement import judgement_lines, stored_judgement
 
     found = stored_judgement(source, model)
-    return Answer(
-        "\n".join([*lines, *judgement_lines(found), *last]), {**content, "verdict": found}
-    )
+    told = judgement_lines(found)
+    if found is None and model == "surrogate":
+        told = [f"verdict of {source}: not known, without a report and held-out errors"]
+    known = {} if found is None else {"verdict": found}
+    return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 
 
 _COLUMNS_HELP = (

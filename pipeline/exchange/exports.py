@@ -87,7 +87,8 @@ def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate | PairSurr
             "formulations of the whole knee cannot be exported"
         )
     judged = judgement(source)
-    assert judged is not None  # a surrogate is always judged
+    if judged is None:
+        return file, knee
     name = knee.header.get("name")
     of = "the surrogate" if name is None else f"the run {name}"
     told = f"Verdict of {of}: {ascii_line(judged)}."

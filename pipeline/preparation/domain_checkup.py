@@ -199,6 +199,8 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
 
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
     area = _typical_area(table)
+    if not np.isfinite(area):  # no pose has a solution
+        return
     elements = Elements.of(knee.model, config.contact.finite_element)
     if elements is not None:
         elements.check_nodes(area, remarks)

@@ -31,15 +31,7 @@ from pipeline.store.documents import (
 )
 from pipeline.store.made_with import check_configuration
 from pipeline.store.quantities import ERRORS
-from pipeline.store.run_documents import (
-    MODELS,
-    Combinations,
-    PathKnots,
-    Remarked,
-    RunRecord,
-    RunRemarks,
-    Simulation,
-)
+from pipeline.store.run_documents import MODELS, Combinations, PathKnots, RunRecord, Simulation
 from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from pipeline.store.validation_document import Validation
@@ -94,7 +86,6 @@ class RunFiles:
     combinations: Combinations | None = None
     combination_cycles: pd.DataFrame | None = None
     knee: AnyKnee | None = None
-    remarks: tuple[Remarked, ...] = ()
 
     @cached_property
     def cycles(self) -> dict[str, pd.DataFrame]:
@@ -253,7 +244,6 @@ _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "combination_cycles": ("combinations.parquet", _varied),
     "knee": ("knee.npz", _surrogate),
-    "remarks": ("remarks.json", lambda path: tuple(read_document(path, RunRemarks).remarks)),
 }
 
 

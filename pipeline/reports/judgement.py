@@ -35,7 +35,7 @@ class _Found(Part):
     """Finding of a rule of the verdict."""
 
     level: Literal[0, 1, 2]
-    figure: Optional
+    figure_percent: Optional
     reason: str
     remedy: str
     judges: bool
@@ -65,8 +65,7 @@ class _OwnError(Part):
 
     column: str
     unit: str
-    error: Optional
-    percent: Optional
+    error_percent: Optional = None
 
 
 class _Verdict(Part):
@@ -120,7 +119,8 @@ def judgement(source: Path, model: str = "surrogate") -> Row | None:
     -------
     dict or None
         `run` (the source), `model`, `level`, `parts`, `line`, `next` (words and command), `errors`
-        (of the model, by quantity) and `warnings` of the run; None if nothing is judged.
+        (of the model, by quantity) and `warnings` of the run; None if nothing is judged, as of a
+        surrogate that was not validated.
 
     Raises
     ------
@@ -134,7 +134,9 @@ def judgement(source: Path, model: str = "surrogate") -> Row | None:
     head = {"run": str(source), "model": model}
     report = _report(folder, header)
     if report is None or report.verdict is None:
-        return None if model == "original" else {**head, **_by_header(header, source)}
+        if model == "original" or "errors" not in header:
+            return None
+        return {**head, **_by_header(header, source)}
     content = report.verdict.content()
     parts, errors = content["parts"], content.get("errors", [])
     step = {key: in_folder(text, folder) for key, text in content["next"].items()}
@@ -167,7 +169,7 @@ def _report(folder: Path, header: Mapping[str, Any]) -> _Report | None:
 def _by_header(header: Mapping[str, Any], source: Path) -> Row:
     """Return the verdict by the held-out errors in the header of a surrogate."""
     try:
-        parts = _HEADER_ERRORS.validate_python(header.get("errors", {}))
+        parts = _HEADER_ERRORS.validate_python(header["errors"])
     except ValidationError:
         parts = {}
     known = [
@@ -200,7 +202,7 @@ def _of_contact_model(judged: _Verdict) -> list[Row]:
     for part in judged.parts:
         own = [f for f in part.findings if f.remedy in _OF_CONTACT_MODEL]
         if own:
-            found = [Finding(f.level, f.figure, f.reason, f.remedy, f.judges) for f in own]
+            found = [Finding(f.level, f.figure_percent, f.reason, f.remedy, f.judges) for f in own]
             parts.append(part_of(part.what, found, part.sign))
     return parts
 
@@ -209,7 +211,7 @@ def _of_pressures(errors: list[Row], parts: list[Row]) -> list[Row]:
     """Return the errors of peak pressures with the figure of the parts of a verdict."""
     figures = {part["what"]: part["figure_percent"] for part in parts}
     return [
-        row | {"percent": figures.get(_PRESSURE)}
+        row | {"error_percent": figures.get(_PRESSURE)}
         for row in errors
         if row["column"].endswith(_PRESSURE_COLUMN)
     ]

@@ -124,7 +124,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "overview": overview,
         "knee": knee,
         "verdict": judged,
-        "remarks": [remark.content() for remark in files.remarks],
+        "remarks": [remark.content() for remark in files.run.remarks],
         "stages": stages,
         "validation": validation,
         "domain": domain_content(files),
@@ -241,7 +241,7 @@ def _notes(
     files: RunFiles, original: Row, stages: Row, validation: Row, gait: Row
 ) -> Iterator[tuple[str, str]]:
     """Yield the notes to read before the figures: where, and the text."""
-    for remark in files.remarks:
+    for remark in files.run.remarks:
         if remark.level != "note":
             yield remark.about, remark.text
     if original["kind"] == "table":

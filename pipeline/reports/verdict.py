@@ -210,7 +210,16 @@ def part_of(what: str, findings: list[Finding], sign: str) -> Row:
         "reasons": reasons,
         "remedies": list(dict.fromkeys(finding.remedy for finding in wrong)),
         "text": text,
-        "findings": [finding._asdict() for finding in findings],
+        "findings": [
+            {
+                "level": finding.level,
+                "figure_percent": finding.figure,
+                "reason": finding.reason,
+                "remedy": finding.remedy,
+                "judges": finding.judges,
+            }
+            for finding in findings
+        ],
     }
 
 

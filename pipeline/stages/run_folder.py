@@ -142,7 +142,7 @@ class Run(AbstractContextManager["Run"]):
             "knee.npz", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
             "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
-            "worn.json", "worn.npz", "remarks.json", MADE_WITH,
+            "worn.json", "worn.npz", MADE_WITH,
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)

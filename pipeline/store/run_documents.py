@@ -110,12 +110,6 @@ class Remarked(Part):
     text: str
 
 
-class RunRemarks(Part):
-    """`remarks.json`: remarks of `check` on the study of a run."""
-
-    remarks: list[Remarked]
-
-
 class Cost(Part):
     """Cost of a simulation: `dynamics.simulator.result.Statistics`."""
 
@@ -262,6 +256,8 @@ class RunRecord(Part):
     budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
+    # Runs of earlier versions have no remarks.
+    remarks: list[Remarked] = Field(default_factory=list)
 
     @property
     def not_given(self) -> list[str]:

@@ -11,6 +11,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.wear_law import Wear
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
+from foundation.quantities import unit_token
 from pipeline.store.quantities import quantity_of
 
 _MILLIONS = 1e6
@@ -108,9 +109,10 @@ def model_errors(
     rows = {} if judged is None else {row["column"]: row for row in judged["errors"]}
     found: dict[str, float | None] = {}
     for name, value in values.items():
-        row = rows.get(outputs[name].column, {"error": None, "percent": None})
-        percent = row["percent"]
-        found[name] = row["error"] if percent is None else 0.01 * percent * abs(value)
+        row = rows.get(outputs[name].column, {})
+        percent = row.get("error_percent")
+        absolute = row.get(f"error_{unit_token(row['unit'])}") if row else None
+        found[name] = absolute if percent is None else 0.01 * percent * abs(value)
     return found
 
 
