@@ -16,7 +16,7 @@ import surrogates
 from foundation.loads import WRENCH_COLUMNS
 from foundation.wording import counted
 from pipeline.advice import FOLDER, command_line, in_folder
-from pipeline.reports.units import largest, scaled
+from pipeline.reports.units import ASCII, largest, scaled
 from pipeline.reports.verdict import LEVELS, Evidence, Finding, ascii_line, part_of, summed, verdict
 from pipeline.store.documents import read_document, read_json
 from pipeline.store.run_documents import Optional, Part, Remarked
@@ -262,7 +262,7 @@ def judgement_lines(found: Row | None) -> list[str]:
     of = f"{run}, original model" if found["model"] == "original" else run
     lines = [f"verdict of {of}: {ascii_line(found)}"]
     told = found["warnings"]
-    lines += [f"warning of {run}: {text}" for text in told[:_MOST]]
+    lines += [f"warning of {run}: {text.translate(ASCII)}" for text in told[:_MOST]]
     if len(told) > _MOST:
         lines.append(f"{counted(len(told) - _MOST, 'more warning')} of {run}: see its report")
     if found["level"] == LEVELS[-1]:

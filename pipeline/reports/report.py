@@ -40,7 +40,7 @@ from pipeline.reports.trained_domain import (
     domain_content,
     sensitivity_content,
 )
-from pipeline.reports.units import largest, number
+from pipeline.reports.units import ASCII, largest, number
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.quantities import ERRORS
@@ -120,7 +120,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         *spacing_lines(gait["node_spacing"]),
     ]
     content = {
-        "summary": [*lines, *knee_lines(knee), *verdict_lines(judged)],
+        "summary": [*lines, *knee_lines(knee), *_warnings(run), *verdict_lines(judged)],
         "overview": overview,
         "knee": knee,
         "verdict": judged,
@@ -284,6 +284,14 @@ def _table_notes(original: Row) -> Iterator[str]:
             yield f"{number(original[key])} rows of a compartment {words}"
     if original["ignored_columns"]:
         yield f"columns not used: {', '.join(original['ignored_columns'])}"
+
+
+def _warnings(run: RunRecord) -> Iterator[str]:
+    """Yield the warnings of the checks for the terminal, in units of ASCII characters."""
+    for remark in run.remarks:
+        if remark.level != "note":
+            text = f"{remark.about}: {remark.text}".translate(ASCII)
+            yield f"warning: {text}"
 
 
 def summary_lines(overview: dict[str, Any], *, simulated: bool = True) -> list[str]:

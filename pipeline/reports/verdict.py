@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from foundation.wording import counted
 from pipeline.advice import FOLDER
 from pipeline.reports.mesh_resolution import Resolution
-from pipeline.reports.units import largest, number
+from pipeline.reports.units import ASCII, largest, number
 
 #: Levels of trust, the best first.
 LEVELS = ("trust", "care", "do not use")
@@ -270,4 +270,4 @@ def verdict_lines(found: Row) -> list[str]:
 
 def ascii_line(found: Row) -> str:
     """Return the line of a verdict in ASCII characters."""
-    return str(found["line"]).replace("±", "+-").encode("ascii", "replace").decode()
+    return str(found["line"]).translate(ASCII)
