@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,6 +32,21 @@ def silenced(*, quiet: bool) -> Iterator[None]:
         yield
     finally:
         _SILENCED.reset(before)
+
+
+@contextmanager
+def heard_warnings() -> Iterator[list[str]]:
+    """Yield a list that has the warnings of the block at its end; they are given all the same."""
+    told: list[str] = []
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield told
+    finally:
+        told += dict.fromkeys(str(warning.message) for warning in caught)
+        for each in caught:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def say(text: str, *, quiet: bool = False) -> None:

@@ -25,7 +25,9 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.finite_element_layer import remove_stale
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
+from pipeline.preparation.checkup import run_remarks
 from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
+from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
@@ -88,10 +90,16 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
             gait_cycle(config.simulation)
             gait_ligaments(config.simulation)
         run.compile_kernels()
-        original = build_original(config, folder)
+        heard = Remarks()
+        with heard.hearing(
+            "[original]" if config.original.kind == "table" else "[knee], [contact]"
+        ):
+            original = build_original(config, folder)
     run.prepare(resume=resume, original=original)
     with run.timed("reference path"):
-        space = sample_space(config, stored_path(run, original))
+        with heard.hearing("[space.path], [simulation]"):
+            space = sample_space(config, stored_path(run, original))
+        remarks = run_remarks(config, original, space, heard)
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
@@ -112,7 +120,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
         surrogates.save(main, folder / "knee.npz")
     hashes = {"samples": digest(fitted_to), "held_out": digest(held_out)}
     description = original.describe(space, main)
-    provenance = _provenance(run, original, sampled, hashes, description)
+    provenance = _provenance(run, original, sampled, hashes, description, remarks)
     run.write_json("run.json", provenance.content())
     if config.simulation.kind == "gait":
         with run.timed("h: gait simulation"):
@@ -241,8 +249,9 @@ def _provenance(
     sampled: Sampled,
     hashes: dict[str, str],
     description: dict[str, Any],
+    remarks: list[Remark],
 ) -> RunRecord:
-    """Return the content of `run.json`: versions, seeds, digests, counts and times."""
+    """Return the content of `run.json`: versions, seeds, digests, counts, times and remarks."""
     model = original.model
     configuration = configuration_digest(dump_config(run.config))
     digests = {"configuration": configuration, **_file_digests(run.config.knee)}
@@ -262,6 +271,7 @@ def _provenance(
         "budgets": sampled.added,
         "seconds": run.seconds,
         "original": description,
+        "remarks": [remark._asdict() for remark in remarks],
     }
     return RunRecord.model_validate(content)
 

@@ -140,6 +140,7 @@ def bench(folder: RunFolder, /) -> Answer:
     --------
     $ python -m pipeline bench runs/implant
     """
+    from pipeline.reports.judgement import judgement, judgement_lines
     from pipeline.studies.repeated_stages import bench as time_models
 
     times = time_models(folder)
@@ -147,4 +148,5 @@ def bench(folder: RunFolder, /) -> Answer:
         f"original {times['original_us']:.0f} us, surrogate {times['surrogate_us']:.1f} us per "
         f"evaluation with Jacobian: {times['ratio']:.0f} times faster"
     )
-    return Answer(text, times)
+    found = judgement(folder)
+    return Answer("\n".join([text, *judgement_lines(found)]), {**times, "verdict": found})

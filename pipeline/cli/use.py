@@ -20,7 +20,6 @@ from pipeline.cli.app import (
     RunFolder,
     SurrogateSource,
     command,
-    files_answer,
 )
 
 if TYPE_CHECKING:
@@ -221,11 +220,13 @@ def export(
 
     if fmu and casadi:
         raise InputError("--casadi: expected C source, found --fmu; leave out one of them")
-    if fmu:
-        return files_answer([write_fmu(source, fmu, out, prefix, not sources_only)])
-    if sources_only:
+    if sources_only and not fmu:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
-    return files_answer(export_c(source, out, prefix, casadi))
+    if fmu:
+        files = [str(write_fmu(source, fmu, out, prefix, not sources_only))]
+    else:
+        files = [str(file) for file in export_c(source, out, prefix, casadi)]
+    return _judged(files, {"files": files}, source, "surrogate")
 
 
 @command(USE)
@@ -250,8 +251,23 @@ def fields(
     from pipeline.exchange.pressure_fields import write_fields
 
     collection, *files = write_fields(folder, out, model)
-    text = f"{counted(len(files) // 2, 'instant')}, tibia and femur\npressure fields: {collection}"
-    return Answer(text, {"files": [str(path) for path in (collection, *files)]})
+    head = f"{counted(len(files) // 2, 'instant')}, tibia and femur"
+    content = {"files": [str(path) for path in (collection, *files)]}
+    return _judged([head], content, folder, model, f"pressure fields: {collection}")
+
+
+def _judged(
+    lines: list[str], content: dict[str, Any], source: Path, model: str, *last: str
+) -> Answer:
+    """Return an answer with the verdict on the model that it was made with."""
+    from pipeline.reports.judgement import judgement_lines, stored_judgement
+
+    found = stored_judgement(source, model)
+    told = judgement_lines(found)
+    if found is None and model == "surrogate":
+        told = [f"verdict of {source}: not known, without a report and held-out errors"]
+    known = {} if found is None else {"verdict": found}
+    return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 
 
 _COLUMNS_HELP = (
@@ -350,10 +366,13 @@ def loads(
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,
     }
-    return Answer(_loads_text(content), content)
+    which = "original" if original else "surrogate"
+    return _judged(
+        _loads_lines(content), content, source, which, *(f"loads: {file}" for file in files)
+    )
 
 
-def _loads_text(content: dict[str, Any]) -> str:
+def _loads_lines(content: dict[str, Any]) -> list[str]:
     pressure = content["largest_pressure_Pa"]
     lines = [
         f"{counted(content['rows'], 'instant')}: axial force up to "
@@ -365,7 +384,7 @@ def _loads_text(content: dict[str, Any]) -> str:
         f"  {flag['rows']} from {flag['time_s']:g} s: {flag['message']}"
         for flag in content["flags"]
     ]
-    return "\n".join([*lines, *(f"loads: {file}" for file in content["files"])])
+    return lines
 
 
 @command(USE)
@@ -400,4 +419,4 @@ def motion(
     write_motion(table, out)
     rows = len(table.time)
     content = {"file": str(out), "rows": rows, "columns": list(table.names)}
-    return Answer(f"{counted(rows, 'instant')}\nmotion: {out}", content)
+    return _judged([counted(rows, "instant")], content, folder, model, f"motion: {out}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import surrogates
 from foundation.errors import InputError
 from pipeline.files import replacing
+from pipeline.reports.judgement import judgement
+from pipeline.reports.verdict import ascii_line
 from pipeline.store.made_with import check_configuration
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
@@ -74,7 +77,7 @@ def write_fmu(
 
 
 def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate | PairSurrogate]:
-    """Return the file of a surrogate, and the surrogate of the compartments."""
+    """Return the file of a surrogate, and the surrogate of the compartments with its verdict."""
     check_configuration(source)
     file = source / "knee.npz" if source.is_dir() else source
     knee = surrogates.load(file)
@@ -83,4 +86,10 @@ def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate | PairSurr
             f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
             "formulations of the whole knee cannot be exported"
         )
-    return file, knee
+    judged = judgement(source)
+    if judged is None:
+        return file, knee
+    name = knee.header.get("name")
+    of = "the surrogate" if name is None else f"the run {name}"
+    told = f"Verdict of {of}: {ascii_line(judged)}."
+    return file, replace(knee, header={**knee.header, "verdict": told})

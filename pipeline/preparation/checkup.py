@@ -7,23 +7,26 @@ model at some poses.
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from foundation.wording import counted
-from pipeline.config.reading import explanations, read_tree, tuples_of
+from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
+from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.spring_bed import confined_layers, unchanged_laws
 from pipeline.originals.table_original import TableOriginal, build_original, completed
-from pipeline.preparation.domain_checkup import check_bounds, check_domain
+from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
 from pipeline.preparation.mesh_checkup import check_meshes
 from pipeline.preparation.remarks import Remark, Remarks
-from pipeline.progress import say
+from pipeline.progress import say, silenced
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
+from surrogates.sampling.space import SampleSpace
 
 #: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
 _MODULI = (0.5, 2000.0)
@@ -114,8 +117,43 @@ def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, An
     if isinstance(original, Knee):
         return check_domain(config, original, remarks, deep=deep)
     assert isinstance(original, TableOriginal)
+    _check_rows(complete, original, remarks)
+    return {}
+
+
+def _check_rows(config: Config, original: TableOriginal, remarks: Remarks) -> None:
+    """Check the rows of a table in the place of the original model."""
     rows = original.rows
     for name, own in rows.groupby("compartment"):
-        check_bounds(complete, loads_of(own), str(name), remarks)
-    remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
-    return {}
+        check_bounds(config, loads_of(own), str(name), remarks)
+    remarks.note("[original]", f"{config.original.file}: {counted(len(rows), 'usable row')}")
+
+
+def run_remarks(
+    config: Config, original: OriginalModel, space: SampleSpace, heard: Remarks
+) -> list[Remark]:
+    """Return the remarks of `check_study` on a run, whose original model and path are built.
+
+    Parameters
+    ----------
+    config : Config
+        Resolved configuration of the run.
+    original : OriginalModel
+        Original model.
+    space : SampleSpace
+        Sample space about the reference path of the run.
+    heard : Remarks
+        Warnings that were given while model and path were built.
+    """
+    remarks = Remarks()
+    with silenced(quiet=True):
+        check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), remarks)
+        if config.original.kind == "model":
+            _check_layers(config, remarks)
+        for remark in heard.ordered():
+            remarks.add(*remark)
+        if isinstance(original, Knee):
+            check_space(config, original, space, remarks)
+        elif isinstance(original, TableOriginal):
+            _check_rows(config, original, remarks)
+    return remarks.ordered()

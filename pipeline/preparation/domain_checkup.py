@@ -57,18 +57,10 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     if path is None:
         return {}
     space = sample_space(config, path)
-    _check_path(knee, space, remarks)
-    if remarks.has_errors:
+    table = check_space(config, knee, space, remarks, deep=deep)
+    if table is None:
         return {}
-    say("evaluating poses of the domain")
-    table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
-    for name in config.knee.compartments:
-        _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
-    _check_resolution(config, knee, table, remarks)
-    driven = config.simulation.kind == "gait"
-    if driven:
-        _check_waveforms(config, remarks)
-    if driven and deep:
+    if config.simulation.kind == "gait" and deep:
         say("simulating a gait cycle with the contact model")
         _check_gait(config, knee, space, remarks)
     figures = _expected(config, knee, space, table, remarks)
@@ -78,6 +70,26 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
     )
     return figures
+
+
+def check_space(
+    config: Config, knee: Knee, space: SampleSpace, remarks: Remarks, *, deep: bool = False
+) -> pd.DataFrame | None:
+    """Check the sample space of a study by some evaluations, which are returned.
+
+    With `deep`, more samples are drawn. None if the knee cannot carry the loads on the path.
+    """
+    _check_path(knee, space, remarks)
+    if remarks.has_errors:
+        return None
+    say("evaluating poses of the domain")
+    table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
+    for name in config.knee.compartments:
+        _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
+    _check_resolution(config, knee, table, remarks)
+    if config.simulation.kind == "gait":
+        _check_waveforms(config, remarks)
+    return table
 
 
 def _expected(
@@ -187,6 +199,8 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
 
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
     area = _typical_area(table)
+    if not np.isfinite(area):  # no pose has a solution
+        return
     elements = Elements.of(knee.model, config.contact.finite_element)
     if elements is not None:
         elements.check_nodes(area, remarks)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partialmethod
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from foundation.errors import InputError, PoseError
+from pipeline.progress import heard_warnings
 
 #: Levels in the order of a report: a run is impossible, a run is doubtful, background information.
 LEVELS = ("error", "warning", "note")
@@ -52,6 +54,14 @@ class Remarks:
         for warning in caught:
             self.warning(about, warning.message)
         return result
+
+    @contextmanager
+    def hearing(self, about: str) -> Iterator[None]:
+        """Make remarks of the warnings of a block, which are given all the same."""
+        with heard_warnings() as told:
+            yield
+        for text in told:
+            self.warning(about, text)
 
     @property
     def has_errors(self) -> bool:

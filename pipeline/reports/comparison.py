@@ -21,6 +21,7 @@ from pipeline.reports.overview_picture import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pages import write_page
 from pipeline.reports.report import report_content
 from pipeline.reports.units import number
+from pipeline.reports.verdict import ascii_line
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.workspace_lock import differing_keys, flat_keys
 
@@ -90,6 +91,11 @@ def comparison_content(files: dict[str, RunFiles]) -> Row:
                 "knee": report["knee"],
                 "compared_in_gait": bool(report["gait"]["differences"]),
                 "verdict": report["verdict"],
+                "warnings": [
+                    f"{remark['about']}: {remark['text']}"
+                    for remark in report["remarks"]
+                    if remark["level"] != "note"
+                ],
                 "original_sha256": report["provenance"]["sha256"].get("original"),
             }
             for letter, report in reports.items()
@@ -135,10 +141,8 @@ def _summary(content: Row) -> list[str]:
         for row in content["figures"]
     ]
     lines += [f"{row['key']}: A {row['A']}, B {row['B']}" for row in content["keys"]]
-    verdicts = {
-        name: run["verdict"]["line"].replace("±", "+-") for name, run in content["runs"].items()
-    }
-    return [*lines, *(f"verdict {name}: {line}" for name, line in verdicts.items())]
+    runs = content["runs"].items()
+    return [*lines, *(f"verdict {name}: {ascii_line(run['verdict'])}" for name, run in runs)]
 
 
 def _pictures(files: dict[str, RunFiles]) -> Row:

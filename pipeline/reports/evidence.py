@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from foundation.loads import COMPARTMENTS
+from foundation.quantities import unit_token
 from pipeline.advice import FOLDER
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
+
+#: End of the columns of peak pressures, and the unit of wear.
+_PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 
 Row = dict[str, Any]
 
@@ -31,6 +35,32 @@ def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
         node_spacing=gait["node_spacing"],
         simulated=bool(gait["models"]),
     )
+
+
+def own_errors(files: RunFiles, gait: Row, judged: Row) -> list[Row]:
+    """Return the error of the surrogate in each quantity of the simulated cycle.
+
+    A row has `column`, `quantity`, `unit`, and either `error_<unit>` (RMS difference from the
+    original over the cycle) or `error_percent` of the value (peak pressures: the figure of the
+    verdict; wear: difference of the volumes). Without an original to compare with there are none.
+    """
+    if files.simulation is None:
+        return []
+    figures = {part["what"]: part["figure_percent"] for part in judged["parts"]}
+    rows = []
+    for row in files.simulation.differences:
+        head = {key: getattr(row, key) for key in ("column", "quantity", "unit")}
+        if row.column.endswith(_PRESSURE):
+            rows.append({**head, "error_percent": figures["peak pressure"]})
+        else:
+            rows.append({**head, f"error_{unit_token(row.unit)}": row.rms_difference})
+    if gait["wear"]:
+        apart = gait["wear"]["per_million_cycles"]["difference"]
+        for name in (*COMPARTMENTS, "total"):
+            off = apart[f"{name}_percent"]
+            head = {"column": f"{name}_wear", "quantity": f"{name} wear", "unit": _WEAR_UNIT}
+            rows.append({**head, "error_percent": None if off is None else abs(off)})
+    return rows
 
 
 def _peak_difference(files: RunFiles) -> float | None:

@@ -25,7 +25,7 @@ from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.contact_figures import contact_content, contact_pictures
-from pipeline.reports.evidence import evidence_of, more_samples
+from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.glossary import glossary_of
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_figures import knee_content, knee_lines, wears
@@ -40,7 +40,7 @@ from pipeline.reports.trained_domain import (
     domain_content,
     sensitivity_content,
 )
-from pipeline.reports.units import largest, number
+from pipeline.reports.units import ASCII, largest, number
 from pipeline.reports.verdict import verdict, verdict_lines
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.quantities import ERRORS
@@ -108,21 +108,23 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "original": original,
         "notes": [
             {"where": where, "text": text}
-            for where, text in _notes(original, stages, validation, gait)
+            for where, text in _notes(files, original, stages, validation, gait)
         ],
     }
     knee = knee_content(files)
     judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
+    judged["errors"] = own_errors(files, gait, judged)
     simulated = bool(gait["models"])
     lines = [
         *summary_lines(overview, simulated=simulated),
         *spacing_lines(gait["node_spacing"]),
     ]
     content = {
-        "summary": [*lines, *knee_lines(knee), *verdict_lines(judged)],
+        "summary": [*lines, *knee_lines(knee), *_warnings(run), *verdict_lines(judged)],
         "overview": overview,
         "knee": knee,
         "verdict": judged,
+        "remarks": [remark.content() for remark in files.run.remarks],
         "stages": stages,
         "validation": validation,
         "domain": domain_content(files),
@@ -235,8 +237,13 @@ def _combinations_headline(varied: Row, *, worn: bool) -> Row:
     }
 
 
-def _notes(original: Row, stages: Row, validation: Row, gait: Row) -> Iterator[tuple[str, str]]:
+def _notes(
+    files: RunFiles, original: Row, stages: Row, validation: Row, gait: Row
+) -> Iterator[tuple[str, str]]:
     """Yield the notes to read before the figures: where, and the text."""
+    for remark in files.run.remarks:
+        if remark.level != "note":
+            yield remark.about, remark.text
     if original["kind"] == "table":
         for text in _table_notes(original):
             yield original["file"], text
@@ -277,6 +284,14 @@ def _table_notes(original: Row) -> Iterator[str]:
             yield f"{number(original[key])} rows of a compartment {words}"
     if original["ignored_columns"]:
         yield f"columns not used: {', '.join(original['ignored_columns'])}"
+
+
+def _warnings(run: RunRecord) -> Iterator[str]:
+    """Yield the warnings of the checks for the terminal, in units of ASCII characters."""
+    for remark in run.remarks:
+        if remark.level != "note":
+            text = f"{remark.about}: {remark.text}".translate(ASCII)
+            yield f"warning: {text}"
 
 
 def summary_lines(overview: dict[str, Any], *, simulated: bool = True) -> list[str]:

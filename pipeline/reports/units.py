@@ -12,6 +12,8 @@ from foundation.quantities import Quantity, unit_token
 _NAMES = {"poly_fourier": "Poly-Fourier"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
 _OPEN_BRACKET = re.compile(r"\([^()]*$")
+#: ASCII characters for a terminal in place of those of units and signs.
+ASCII = str.maketrans({"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-", "±": "+-"})
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

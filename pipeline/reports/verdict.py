@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from foundation.wording import counted
 from pipeline.advice import FOLDER
 from pipeline.reports.mesh_resolution import Resolution
-from pipeline.reports.units import largest, number
+from pipeline.reports.units import ASCII, largest, number
 
 #: Levels of trust, the best first.
 LEVELS = ("trust", "care", "do not use")
@@ -108,18 +108,22 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
 
     `more_samples` is the command that makes the run again with more samples.
     """
-    parts = [_part("loads and motion", list(_loads(evidence)), sign="")]
+    parts = [part_of("loads and motion", list(_loads(evidence)), sign="")]
     if pressures := list(_pressure(evidence)):
-        parts.append(_part("peak pressure", pressures, sign="±"))
-    worst = max(parts, key=lambda part: LEVELS.index(part["level"]))
+        parts.append(part_of("peak pressure", pressures, sign="±"))
     return {
-        "level": worst["level"],
-        "parts": parts,
-        "line": "; ".join(part["text"] for part in parts),
+        **summed(parts),
         "next": _next(parts, more_samples, evidence),
         "limits": {f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
         "least_triangles_across_ratio": evidence.least_across,
     }
+
+
+def summed(parts: list[Row]) -> Row:
+    """Return level and words of a verdict from its parts: the worst level, and a line."""
+    worst = max(parts, key=lambda part: LEVELS.index(part["level"]))
+    line = "; ".join(part["text"] for part in parts)
+    return {"level": worst["level"], "parts": parts, "line": line}
 
 
 def _judged(figure: float | None, rule: str, words: str, remedy: str) -> Finding:
@@ -185,7 +189,7 @@ def _known(figures: Iterable[float | None]) -> list[float]:
     return [figure for figure in figures if figure is not None]
 
 
-def _part(what: str, findings: list[Finding], sign: str) -> Row:
+def part_of(what: str, findings: list[Finding], sign: str) -> Row:
     """Return a part of the verdict: level of the worst finding, largest figure, and reasons.
 
     The figure is that of the first rule, or for the peak pressure (with a sign) the largest.
@@ -206,6 +210,16 @@ def _part(what: str, findings: list[Finding], sign: str) -> Row:
         "reasons": reasons,
         "remedies": list(dict.fromkeys(finding.remedy for finding in wrong)),
         "text": text,
+        "findings": [
+            {
+                "level": finding.level,
+                "figure_percent": finding.figure,
+                "reason": finding.reason,
+                "remedy": finding.remedy,
+                "judges": finding.judges,
+            }
+            for finding in findings
+        ],
     }
 
 
@@ -250,5 +264,10 @@ def _finer(spacing_mm: float) -> tuple[str, str]:
 
 def verdict_lines(found: Row) -> list[str]:
     """Return the lines for the terminal, in ASCII characters."""
-    line = found["line"].replace("±", "+-")
-    return [f"verdict: {line}", f"next: {found['next']['text']}: {found['next']['command']}"]
+    step = found["next"]
+    return [f"verdict: {ascii_line(found)}", f"next: {step['text']}: {step['command']}"]
+
+
+def ascii_line(found: Row) -> str:
+    """Return the line of a verdict in ASCII characters."""
+    return str(found["line"]).translate(ASCII)

@@ -20,7 +20,7 @@ from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import compiling_beside
 from pipeline.files import write_document, write_json, write_text, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
-from pipeline.progress import StageCounter, bar, say
+from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
@@ -127,7 +127,10 @@ class Run(AbstractContextManager["Run"]):
         if original is not None and (self.folder / "path.json").exists():
             check_unchanged(self.folder, original)
             if any(key.startswith("simulation.") for key in changed):
-                check_path(self.folder, original.reference_path(self.config))
+                found = _found_path(self.config, original)
+                check_path(self.folder, found.path)
+                stored = read_document(self.folder / "path.json", PathKnots)
+                self.write_path(stored, found.warnings)
         say(f"continuing: {changes_in_words(made, wanted, changed)}", quiet=self.quiet)
         if self.config.original.kind == "model":
             self.earlier.add(self.folder / "samples", before.design.follow)
@@ -214,6 +217,11 @@ class Run(AbstractContextManager["Run"]):
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 
+    def write_path(self, knots: PathKnots, told: list[str]) -> None:
+        """Write `path.json`, with the warnings of the search if there are any."""
+        content = {key: value for key, value in knots.content().items() if key != "warnings"}
+        self.write_json("path.json", content | ({"warnings": told} if told else {}))
+
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
@@ -233,21 +241,35 @@ def _damaged(path: Path) -> bool:
 def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     """Return the reference path: the stored path of a resumed run, or a path found now.
 
+    The warnings of the search are stored with the path, and are given again with a stored path.
+
     Raises
     ------
     RunError
         If the run was started with another original model.
     """
-    if not (run.folder / "path.json").exists():
-        path = original.reference_path(run.config)
-        knots = PathKnots(
-            original=original.digest,
-            flexion_rad=path.flexion.tolist(),
-            coordinates_rad_m=path.poses(path.flexion)[:, 1:].tolist(),
-        )
-        run.write_json("path.json", knots.content())
+    file = run.folder / "path.json"
+    if not file.exists():
+        knots = _found_path(run.config, original)
+        run.write_path(knots, knots.warnings)
+        return read_path(run.folder)
     check_unchanged(run.folder, original)
-    return read_path(run.folder)
+    stored = read_document(file, PathKnots)
+    for text in stored.warnings:
+        warnings.warn(text, stacklevel=2)
+    return stored.path
+
+
+def _found_path(config: Config, original: OriginalModel) -> PathKnots:
+    """Return the reference path that an original model has now."""
+    with heard_warnings() as told:
+        path = original.reference_path(config)
+    return PathKnots(
+        original=original.digest,
+        flexion_rad=path.flexion.tolist(),
+        coordinates_rad_m=path.poses(path.flexion)[:, 1:].tolist(),
+        warnings=told,
+    )
 
 
 def read_path(folder: Path) -> ReferencePath:

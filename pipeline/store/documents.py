@@ -39,6 +39,8 @@ def make_again(path: Path) -> str:
         folder = folder.parent
     if path.stem in _SIMULATED:
         return command_line("simulate", folder)
+    if path.stem == "report":
+        return command_line("report", folder)
     # What a run was made with is not made again from the other files of the run.
     resume = () if path.stem == "made_with" else ("--resume",)
     return command_line("run", "CONFIG", "--out", folder, *resume)

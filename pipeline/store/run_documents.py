@@ -81,9 +81,10 @@ class Part(BaseModel):
 
 
 class PathKnots(Part):
-    """`path.json`: knots of the reference path."""
+    """`path.json`: knots of the reference path, and the warnings of the search, if any."""
 
     original: str | None = None
+    warnings: list[str] = Field(default_factory=list)
     flexion_rad: Annotated[list[Number], Field(min_length=1)]
     coordinates_rad_m: list[Annotated[list[Number], Field(min_length=5, max_length=5)]]
 
@@ -99,6 +100,14 @@ class PathKnots(Part):
             raise InputError(f"coordinates_rad_m: expected {knots} rows, found {rows}")
         ReferencePath.through(self.flexion_rad, self.coordinates_rad_m)
         return self
+
+
+class Remarked(Part):
+    """Remark of the checks on a study: level, the key, section or file concerned, and finding."""
+
+    level: Literal["error", "warning", "note"]
+    about: str
+    text: str
 
 
 class Cost(Part):
@@ -247,6 +256,8 @@ class RunRecord(Part):
     budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
+    # Runs of earlier versions have no remarks.
+    remarks: list[Remarked] = Field(default_factory=list)
 
     @property
     def not_given(self) -> list[str]:

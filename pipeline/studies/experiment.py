@@ -18,11 +18,13 @@ from pipeline.config.schema_base import Section
 from pipeline.execution.backends import Execution
 from pipeline.files import write_document, write_json, write_npz, write_text
 from pipeline.progress import bar, say
+from pipeline.reports.judgement import judgement_lines
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.workspace_lock import RunError, changed_keys, check_own_folder, locked
 from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.outputs import model_errors
 from pipeline.studies.report import write_study_page
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.summary import summarise
@@ -62,6 +64,8 @@ class Experiment:
         Common settings.
     evaluate : callable
         Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
+    judged : dict, optional
+        Verdict on the contact model (`pipeline.reports.judgement`).
     """
 
     catalogue: Catalogue
@@ -72,6 +76,7 @@ class Experiment:
     model: str
     task: Task
     evaluate: Callable[..., pd.DataFrame]
+    judged: dict[str, Any] | None = None
 
 
 def simulate_experiment(
@@ -124,6 +129,8 @@ def simulate_experiment(
         columns = ("run", "status", "reason", *catalogue.outputs)
         runs = read_table(folder / "runs.parquet", columns)
         summary = summarise(study, runs, experiment.nominal, experiment.model, catalogue)
+        summary["verdict"] = experiment.judged
+        _add_errors(summary["outputs"], experiment)
         summary["seconds"] = time.perf_counter() - started
         write_document(folder / "summary.json", summary)
         write_study_page(folder, summary, runs, text, catalogue)
@@ -150,6 +157,14 @@ def _prepare(experiment: Experiment, folder: Path, text: str, *, resume: bool) -
     write_text(stored, text)
 
 
+def _add_errors(outputs: dict[str, Any], experiment: Experiment) -> None:
+    """Add the error of the contact model to each output, beside its spread."""
+    medians = {name: spread["q50"] for name, spread in outputs.items() if spread is not None}
+    errors = model_errors(experiment.catalogue.outputs, medians, experiment.judged)
+    for name, error in errors.items():
+        outputs[name]["model_error"] = error
+
+
 def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
     """Write the waveforms, and the other results with a row per run."""
     names = experiment.catalogue.waves
@@ -168,9 +183,11 @@ def summary_text(summary: dict[str, Any], folder: Path, catalogue: Catalogue) ->
     ]
     for name in catalogue.key_outputs:
         if spread := summary["outputs"][name]:
-            output = catalogue.outputs[name]
+            output, error = catalogue.outputs[name], spread["model_error"]
             lines.append(
                 f"{output.label}: median {spread['q50']:.4g} {output.unit}, "
                 f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
+                + ("" if error is None else f"; error of the {summary['model']} +-{error:.2g}")
             )
+    lines += judgement_lines(summary["verdict"])
     return "\n".join([*lines, f"page: {folder / 'study.html'}"])

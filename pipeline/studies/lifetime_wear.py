@@ -15,6 +15,7 @@ from foundation.elastic_foundation.worn_surface import worn_model
 from foundation.errors import InputError
 from pipeline.files import write_document, write_npz
 from pipeline.progress import bar, say
+from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.workspace_lock import alone_in_folder
 
@@ -43,7 +44,8 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     Returns
     -------
     dict
-        The content of `worn.json`: per block the number of cycles, volumes, mass and largest depth.
+        The content of `worn.json`: per block the number of cycles, volumes, mass and largest depth;
+        the verdict on the contact model.
 
     Raises
     ------
@@ -85,7 +87,8 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
         "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
         "largest_depth_mm": 1e3 * depth.max(axis=1),
     }
-    content = {"blocks": pd.DataFrame(columns).to_dict("records")}
+    rows = pd.DataFrame(columns).to_dict("records")
+    content = {"blocks": rows, "verdict": judgement(folder, "original")}
     write_document(folder / "worn.json", content)
     return content
 
@@ -102,7 +105,8 @@ def _bed(run: TrainedRun) -> ElasticFoundation:
 
 
 def worn_table(content: dict[str, Any]) -> str:
-    """Return the content of `worn.json` as a Markdown table."""
+    """Return the content of `worn.json` as a Markdown table, and the verdict."""
     rows = [[f"{value:.4g}" for value in row.values()] for row in content["blocks"]]
     lines = [f"| {' | '.join(cells)} |" for cells in (_HEADER, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(_HEADER), *lines[1:]])
+    head = [lines[0], "|" + "---|" * len(_HEADER)]
+    return "\n".join([*head, *lines[1:], *judgement_lines(content["verdict"])])

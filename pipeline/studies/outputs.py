@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,13 +11,18 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.wear_law import Wear
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
+from foundation.quantities import unit_token
 from pipeline.store.quantities import quantity_of
 
 _MILLIONS = 1e6
 
 
 class Output(NamedTuple):
-    """Label and unit of an output; of a waveform, also its column of `SimulationResult.columns`."""
+    """Label and unit of an output, and the column that the output is made of.
+
+    The column is one of `SimulationResult.columns`; of wear, one of the errors of a verdict
+    (`pipeline.reports.evidence.own_errors`).
+    """
 
     label: str
     unit: str
@@ -40,21 +46,26 @@ _MOTIONS = ("anterior_mm", "rotation_deg", "adduction_deg")
 #: Outputs of a cycle, by their columns.
 OUTPUTS = {
     **{
-        f"{part}_force_{kind}_N": Output(f"{part} axial force, {kind}", "N")
+        f"{part}_force_{kind}_N": Output(f"{part} axial force, {kind}", "N", f"{part}_force_y_N")
         for part in COMPARTMENTS
         for kind in ("peak", "mean")
     },
     **{
-        f"{part}_peak_pressure_MPa": Output(f"{part} peak pressure", "MPa") for part in COMPARTMENTS
+        f"{part}_peak_pressure_MPa": Output(
+            f"{part} peak pressure", "MPa", f"{part}_peak_pressure_Pa"
+        )
+        for part in COMPARTMENTS
     },
-    "area_max_mm2": Output("contact area, largest", "mm²"),
+    "area_max_mm2": Output("contact area, largest", "mm²", "total_area_m2"),
     **{
-        name.replace("_", f"_{kind}_"): Output(f"{WAVES[name].label}, {kind}", WAVES[name].unit)
+        name.replace("_", f"_{kind}_"): WAVES[name]._replace(label=f"{WAVES[name].label}, {kind}")
         for name in _MOTIONS
         for kind in ("range", "min", "max")
     },
     **{
-        f"{part}_wear_mm3_per_million_cycles": Output(f"{part} wear", "mm³ per million cycles")
+        f"{part}_wear_mm3_per_million_cycles": Output(
+            f"{part} wear", "mm³ per million cycles", f"{part}_wear"
+        )
         for part in (*COMPARTMENTS, "total")
     },
 }
@@ -84,6 +95,25 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
     for part, volume in volumes:
         values[f"{part}_wear_mm3_per_million_cycles"] = 1e9 * _MILLIONS * volume
     return {name: float(values[name]) for name in OUTPUTS}
+
+
+def model_errors(
+    outputs: Mapping[str, Output],
+    values: Mapping[str, float],
+    judged: Mapping[str, Any] | None,
+) -> dict[str, float | None]:
+    """Return the error of the contact model in values of outputs, in their units; None if unknown.
+
+    `judged` is the verdict on the contact model (`pipeline.reports.judgement`).
+    """
+    rows = {} if judged is None else {row["column"]: row for row in judged["errors"]}
+    found: dict[str, float | None] = {}
+    for name, value in values.items():
+        row = rows.get(outputs[name].column, {})
+        percent = row.get("error_percent")
+        absolute = row.get(f"error_{unit_token(row['unit'])}") if row else None
+        found[name] = absolute if percent is None else 0.01 * percent * abs(value)
+    return found
 
 
 def cycle_waves(result: SimulationResult) -> dict[str, FloatArray]:

@@ -8,6 +8,7 @@ from typing import Any
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.former_names import renamed
 from pipeline.config.reading import load_section
+from pipeline.reports.judgement import judgement
 from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.design import study_table
 from pipeline.studies.experiment import Experiment, simulate_experiment
@@ -84,7 +85,10 @@ def simulate_study(
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
     study, percent = file.study, result.gait_percent
-    experiment = Experiment(CYCLES, table, nominal, percent, study.run, study.model, task, run_rows)
+    judged = judgement(Path(study.run), study.model)
+    experiment = Experiment(
+        CYCLES, table, nominal, percent, study.run, study.model, task, run_rows, judged
+    )
     return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
 
 

@@ -8,6 +8,7 @@ functions.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Collection, Sequence
 
 from foundation.errors import InputError
@@ -35,6 +36,9 @@ from surrogates.formulations.pair import PairSurrogate
 
 #: Features of the template that formulations need, by their code in the compiled evaluation.
 FORMULATION_FEATURES = ("inverted", "energy", "root", "stiffness", "power")
+
+#: Characters in a line of a comment.
+_WIDTH = 95
 
 
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
@@ -71,7 +75,8 @@ def export_knee(
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. The header
+    repeats the words of `verdict` in `knee.header`, if there are any.
     ``<prefix>_hessian(pose, hessian)`` fills `KneeSurrogate.hessian`.
 
     Parameters
@@ -186,7 +191,7 @@ def _compartment_tables(
 
 
 def _made_of(knee: KneeSurrogate | PairSurrogate) -> str:
-    """Return formulations, families and checksum of a knee for the comment."""
+    """Return formulations, families, checksum and verdict of a knee for the comment."""
     lines = []
     for name in knee.compartments:
         part = knee.compartment(name)
@@ -195,4 +200,13 @@ def _made_of(knee: KneeSurrogate | PairSurrogate) -> str:
     digest = str(knee.header.get("sha256", ""))
     if re.fullmatch("[0-9a-f]{64}", digest):
         lines += ["SHA-256 in the header of the surrogate's file:", digest]
+    if told := verdict_of(knee):
+        lines += ["", *textwrap.wrap(told, _WIDTH)]
     return "\n".join(lines)
+
+
+def verdict_of(knee: KneeSurrogate | PairSurrogate) -> str:
+    """Return the words of `verdict` in the header of a surrogate as ASCII; "" without any."""
+    told = knee.header.get("verdict", "")
+    text = told.encode("ascii", "replace").decode() if isinstance(told, str) else ""
+    return " ".join(text.replace("*/", "* /").split())

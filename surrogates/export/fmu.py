@@ -24,7 +24,7 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
-from surrogates.export.c_export import export_knee
+from surrogates.export.c_export import export_knee, verdict_of
 from surrogates.export.c_source import COMPILERS, array, c_compiler, check_prefix, code
 from surrogates.export.fmu_description import (
     VERSIONS,
@@ -102,7 +102,8 @@ def export_fmu(
     check_prefix(prefix)
     loads = export_knee(knee, prefix)
     names = f"{prefix}.c", f"{prefix}_fmu.c"
-    content = Content(prefix, "", _start(knee), names, _tool(), loads.header, knee.compartments)
+    head = loads.header, knee.compartments, verdict_of(knee)
+    content = Content(prefix, "", _start(knee), names, _tool(), *head)
     token = _token(f"{version}{content.tool}{loads.source}{_wrapper(version, content)}")
     content = content._replace(token=token)
     sources = {f"{prefix}.h": loads.header, names[0]: loads.source}

@@ -48,6 +48,8 @@ class Content(NamedTuple):
         Name and version of the exporting package; text of the C header.
     compartments : tuple of str
         Names of the compartments.
+    verdict : str
+        Verdict of the surrogate; "" without.
     """
 
     identifier: str
@@ -57,6 +59,7 @@ class Content(NamedTuple):
     tool: str
     header: str
     compartments: tuple[str, ...] = COMPARTMENTS
+    verdict: str = ""
 
 
 #: All variables of a knee in the order of their value references.
@@ -114,6 +117,7 @@ def page(content: Content) -> bytes:
 
 
 def _rendered(name: str, content: Content, **values: Any) -> bytes:
-    known = content._asdict() | {"title": _TITLE, "variables": variables_of(content.compartments)}
-    known |= values
+    title = f"{_TITLE}. {content.verdict}" if content.verdict else _TITLE
+    known = content._asdict() | {"variables": variables_of(content.compartments)}
+    known |= {"title": escape(title, {'"': "&quot;"}), **values}
     return rendered(f"fmi/{name}", **known).encode()

@@ -17,6 +17,7 @@ from dynamics.musculoskeletal import ComakResult, OsimModel
 from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
+from pipeline.reports.judgement import stored_judgement
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import Catalogue
@@ -127,8 +128,9 @@ def simulate_walk_study(
     table = study_table(study, catalogue)
     varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
     nominal = walk_outputs(setup, result)
+    judged = stored_judgement(Path(study.walk))
     experiment = Experiment(
-        catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows
+        catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows, judged
     )
     return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
 

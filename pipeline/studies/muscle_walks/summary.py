@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dynamics.musculoskeletal import ComakResult
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from pipeline.files import plain
+from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -114,6 +116,7 @@ def summarise(
                 zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
             ),
             "markers": _marker_errors(setup),
+            "verdict": joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
             "warnings": list(setup.warnings),
             "flags": [*contact_flags(result), *result.flags],
         }
@@ -189,6 +192,7 @@ def summary_text(summary: dict[str, Any], folder: Any) -> str:
     lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
     if len(summary["flags"]) > 5:
         lines.append(f"and {len(summary['flags']) - 5} flags more in walk.json")
+    lines += judgement_lines(summary["verdict"])
     seconds = summary["seconds"]
     lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
     return "\n".join([*lines, f"page: {folder / 'walk.html'}"])

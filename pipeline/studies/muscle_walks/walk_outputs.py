@@ -33,7 +33,8 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
             words = contact if part == "total" else f"{contact} {part}"
             outputs[f"{name}_force_peak_BW"] = Output(f"{words} force, peak", "BW")
             outputs[f"{name}_force_mean_BW"] = Output(f"{words} force, mean", "BW")
-            outputs[f"{name}_peak_pressure_MPa"] = Output(f"{words} peak pressure", "MPa")
+            pressure = f"{name}_peak_pressure"
+            outputs[f"{pressure}_MPa"] = Output(f"{words} peak pressure", "MPa", f"{pressure}_Pa")
             waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
         keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
     for name, unit, _ in _secondary(setup, result):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,9 @@ import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from pipeline.files import plain
+from pipeline.reports.judgement import judgement
 from pipeline.simulation import compare_cycles
+from pipeline.studies.outputs import OUTPUTS, model_errors
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile
@@ -90,6 +93,7 @@ def summarise(
     """
     knee, subject = walk.knee, file.subject
     early, late = knee.peaks(walk.body_weight)
+    judged = judgement(Path(file.walk.run))
     return plain(
         {
             "name": file.walk.name,
@@ -117,6 +121,8 @@ def summarise(
                 "flexion_deg": np.degrees([knee.flexion.min(), knee.flexion.max()]),
             },
             "outputs": outputs,
+            "verdict": judged,
+            "model_errors": model_errors(OUTPUTS, outputs["surrogate"], judged),
             "warnings": list(walk.warnings),
             "flags": [flag.message for flag in results["surrogate"].flags],
             "differences": [row.content() for row in compare_cycles(table)]

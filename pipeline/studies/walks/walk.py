@@ -9,11 +9,13 @@ from typing import Any
 
 from dynamics.simulator.result import SimulationResult
 from foundation.former_names import renamed
+from foundation.loads import COMPARTMENTS
 from foundation.wording import counted
 from pipeline.config.reading import dump_config, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.files import write_document, write_text
 from pipeline.progress import say
+from pipeline.reports.judgement import judgement_lines
 from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
 from pipeline.store.sample_tables import write_csv
@@ -119,7 +121,9 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     begin, end = summary["stride_s"]
     low, high = knee["ap_force_N"]
     least, largest = knee["internal_torque_Nm"]
-    pressure = max(cycle[f"{part}_peak_pressure_MPa"] for part in ("medial", "lateral"))
+    pressure, at = max((cycle[f"{part}_peak_pressure_MPa"], part) for part in COMPARTMENTS)
+    error = summary["model_errors"][f"{at}_peak_pressure_MPa"]
+    spread = "" if error is None else f" (error of the surrogate +-{error:.2g})"
     return "\n".join(
         [
             f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
@@ -132,8 +136,9 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
             + (f", not {', '.join(unusual)}" if unusual else ""),
             f"AP force {low:.0f} to {high:.0f} N, internal torque {least:.1f} to {largest:.1f} N m",
             f"simulated: AP range {cycle['anterior_range_mm']:.2f} mm, rotation range "
-            f"{cycle['rotation_range_deg']:.2f} deg, peak pressure {pressure:.1f} MPa, "
+            f"{cycle['rotation_range_deg']:.2f} deg, peak pressure {pressure:.1f} MPa{spread}, "
             f"{counted(len(summary['flags']), 'flag')}; {summary['seconds']:.1f} s",
+            *judgement_lines(summary["verdict"]),
             f"page: {folder / 'walk.html'}",
         ]
     )

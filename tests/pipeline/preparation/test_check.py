@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import warnings
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals.candidates import sample_space
+from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
-from pipeline.preparation.checkup import check_study
+from pipeline.preparation.checkup import check_study, run_remarks
 from pipeline.preparation.expected_time import stages_of
-from pipeline.preparation.remarks import Remark
+from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.store.sample_tables import export_tables
 
 
@@ -202,6 +205,31 @@ def test_side_against_the_file_name(study, tmp_path):
     (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
     path = study(knee={"femur": {"file": "femur_L.ply"}})
     assert any('set side = "left"' in text for text in texts_of(path, "warning"))
+
+
+def test_a_run_keeps_the_remarks_of_check(study, tmp_path):
+    """A run has the remarks, but for the expected time, in any order of the checks."""
+    (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
+    path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
+    config, heard = load_config(path), Remarks()
+    with heard.hearing("[knee], [contact]"):
+        knee = build_knee(config)
+    with heard.hearing("[space.path], [simulation]"):
+        space = sample_space(config, knee.reference_path(config))
+    found = run_remarks(config, knee, space, heard)
+    told, _ = check_study(path)
+    assert sorted(found) == sorted(remark for remark in told if remark.about != "run")
+    warned = {remark.about for remark in found if remark.level == "warning"}
+    assert {"knee.split_lateral_mm", "knee.side"} <= warned
+    assert any("border of the compartments" in remark.text for remark in found)
+
+
+def test_warnings_are_heard_and_given_all_the_same():
+    remarks = Remarks()
+    with pytest.warns(UserWarning, match="rests elsewhere") as given, remarks.hearing("space.path"):
+        warnings.warn("the femur rests elsewhere", stacklevel=1)
+    assert [str(warning.message) for warning in given] == ["the femur rests elsewhere"]
+    assert remarks.ordered() == [Remark("warning", "space.path", "the femur rests elsewhere")]
 
 
 #: Changed sections of a sound study, and a remark on them: level and words.

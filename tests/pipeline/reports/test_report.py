@@ -102,6 +102,24 @@ def leaves(tree: Any, head: str = "") -> Iterator[tuple[str, Any]]:
         yield head, tree
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_remarks_of_the_checks_stand_in_json_and_page(fresh: Path) -> None:
+    rest = {"level": "warning", "about": "[space.path]", "text": "slack where the femur rests"}
+    border = {"level": "note", "about": "[knee]", "text": "border at -14.7 mm lateral"}
+    assert content_of_run(fresh)["remarks"] == []
+    notes = content_of_run(fresh)["overview"]["notes"]
+    change(fresh, "run.json", lambda tree: tree.update(remarks=[rest, border]))
+    content = write_report(fresh)
+    assert content["remarks"] == [rest, border]
+    where = {"where": rest["about"], "text": rest["text"]}
+    assert content["overview"]["notes"] == [where, *notes]
+    page = (fresh / "report.html").read_text(encoding="utf-8")
+    first = page[page.index("Read this first") :]
+    assert "<li>[space.path]: slack where the femur rests</li>" in first[: first.index("</ul>")]
+    listed = page[page.index('<ul id="remarks">') :]
+    assert "<li>[knee]: border at -14.7 mm lateral</li>" in listed[: listed.index("</ul>")]
+
+
 class TestFigures:
     """What stands in report.json."""
 

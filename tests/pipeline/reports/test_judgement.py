@@ -1,0 +1,271 @@
+"""The verdict of a run goes with what is made of the run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+import surrogates
+from pipeline.cli.app import Answer
+from pipeline.cli.main import main, parse
+from pipeline.reports.judgement import joint, judgement, judgement_lines
+from pipeline.reports.mesh_resolution import Resolution
+from pipeline.reports.verdict import JUDGED, Evidence, verdict
+from pipeline.store.documents import ReportError
+from pipeline.studies.outputs import OUTPUTS, model_errors
+from surrogates.export.c_export import export_knee
+from surrogates.export.fmu import export_fmu
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
+SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
+GOOD = Evidence(
+    differences=dict.fromkeys((*JUDGED, *PRESSURES), 0.1),
+    peak_difference_percent=0.2,
+    held_out_percent=0.5,
+    resolution={"medial": SMOOTH, "lateral": SMOOTH},
+    least_across=6.0,
+)
+#: Ridges of the mesh by 14 %, and a surrogate that is far off the contact model.
+CARE = replace(GOOD, resolution={"medial": Resolution(12.0, 14.0)})
+WRONG = replace(GOOD, differences={**GOOD.differences, "anterior_m": 40.0})
+FMU = ("--fmu", "3.0", "--sources-only")
+WARNING = "[space.path], [simulation]: the spring is slack at -11.50 mm"
+
+
+def marked(run: Path, evidence: Evidence, *warnings: str) -> Path:
+    """Put a verdict and warnings in the place of those of a run; return its folder."""
+    file = run / "report.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    found = verdict(evidence, "python -m pipeline run RUN_FOLDER/config.toml")
+    errors = content["verdict"]["errors"]
+    for row in errors:
+        if "peak_pressure" in row["column"]:
+            row["error_percent"] = found["parts"][1]["figure_percent"]
+    content["verdict"] = found | {"errors": errors}
+    content["remarks"] = [
+        dict(zip(("level", "about", "text"), ("warning", *text.split(": ", 1)), strict=True))
+        for text in warnings
+    ]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return run
+
+
+def study_of(run: Path, folder: Path, **changes: Any) -> list[str]:
+    """Return the command of a study of four cycles."""
+    factor = {"name": "axial_scale", "distribution": "uniform", "low": 0.99, "high": 1.01}
+    keys = {"name": "few", "run": str(run), "runs": 4, "workers": 1, "factor": [factor]}
+    (folder / "study.toml").write_text(tomli_w.dumps({"study": keys | changes}))
+    return ["study", str(folder / "study.toml"), "--out", str(folder / "study")]
+
+
+def answer(words: list[str]) -> Answer:
+    """Return what a command tells people and programs."""
+    request = parse(words)
+    assert request is not None
+    return request.command(*request.arguments.args, **request.arguments.kwargs)
+
+
+def commands(run: Path, folder: Path) -> dict[str, list[str]]:
+    """Return the commands that use the surrogate of a run."""
+    return {
+        "motion": ["motion", str(run), "--out", str(folder / "cycle.mot")],
+        "loads": ["loads", str(run), str(folder / "cycle.mot"), "--out", str(folder / "loads.csv")],
+        "loads of the file": [
+            *("loads", str(run / "knee.npz"), str(folder / "cycle.mot")),
+            *("--out", str(folder / "loads.csv")),
+        ],
+        "export": ["export", str(run), "--out", str(folder / "c")],
+        "FMU": ["export", str(run), "--out", str(folder / "c"), *FMU],
+        "bench": ["bench", str(run)],
+        "study": study_of(run, folder),
+    }
+
+
+@pytest.fixture(scope="module")
+def wrong(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the tiny run that is not to be used; not to be written to."""
+    run = shutil.copytree(tiny_run, tmp_path_factory.mktemp("wrong") / "run")
+    return marked(run, WRONG, WARNING)
+
+
+def test_the_verdict_is_that_of_the_report(tiny_run: Path) -> None:
+    report = json.loads((tiny_run / "report.json").read_text())
+    found = judgement(tiny_run)
+    assert found is not None
+    for key in ("level", "line", "errors"):
+        assert found[key] == report["verdict"][key]
+    warned = [r for r in report["remarks"] if r["level"] == "warning"]
+    assert found["warnings"] == [f"{r['about']}: {r['text']}" for r in warned]
+    assert str(tiny_run) in found["next"]["command"]
+    by_column = {row["column"]: row for row in found["errors"]}
+    rows = {row["column"]: row for row in report["gait"]["differences"]}
+    assert by_column["anterior_m"]["error_mm"] == rows["anterior_m"]["rms_difference_mm"]
+    figure = report["verdict"]["parts"][1]["figure_percent"]
+    assert {by_column[name]["error_percent"] for name in PRESSURES} == {figure}
+
+
+def test_every_use_of_a_run_that_is_wrong_says_so(wrong: Path, tmp_path: Path) -> None:
+    for name, words in commands(wrong, tmp_path).items():
+        shown, content, status = answer(words)
+        assert status == 0, name
+        assert re.search(r"verdict of .*: loads and motion: do not use, 40 %: off the", shown), name
+        assert f"do not use these results: {wrong}" in shown, name
+        assert WARNING in shown, name
+        told = content["verdict"]
+        assert (told["level"], told["warnings"]) == ("do not use", [WARNING]), name
+
+
+def test_a_run_that_is_trusted_is_used_without_a_warning(run_copy: Path, tmp_path: Path) -> None:
+    marked(run_copy, GOOD)
+    uses = commands(run_copy, tmp_path)
+    for name in ("motion", "loads of the file", "export"):
+        shown = answer(uses[name]).text
+        assert "loads and motion: trust, 0.10 %; peak pressure: trust, +-0.20 %" in shown, name
+        assert not re.search(r"warning|do not use|care", shown), name
+
+
+def test_quantities_of_a_study_have_the_error_of_the_surrogate(
+    run_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked(run_copy, CARE)
+    assert main(study_of(run_copy, tmp_path)) == 0
+    shown = capsys.readouterr().out
+    summary = json.loads((tmp_path / "study" / "summary.json").read_text())
+    page = (tmp_path / "study" / "study.html").read_text()
+    outputs = summary["outputs"]
+    pressure = outputs["medial_peak_pressure_MPa"]
+    assert pressure["model_error"] == pytest.approx(0.14 * pressure["q50"], rel=1e-12)
+    # The interval of the inputs is narrower than the error of the surrogate.
+    assert pressure["q97.5"] - pressure["q2.5"] < pressure["model_error"]
+    errors = {row["column"]: row for row in summary["verdict"]["errors"]}
+    assert outputs["anterior_range_mm"]["model_error"] == errors["anterior_m"]["error_mm"]
+    assert outputs["area_max_mm2"]["model_error"] == errors["total_area_m2"]["error_mm2"]
+    wear = outputs["total_wear_mm3_per_million_cycles"]
+    share = errors["total_wear"]["error_percent"]
+    assert wear["model_error"] == pytest.approx(0.01 * share * wear["q50"], rel=1e-12)
+    assert all(row["model_error"] > 0.0 for row in outputs.values())
+    error = re.escape(f"+-{pressure['model_error']:.2g}")
+    assert re.search(rf"medial peak pressure: median .*; error of the surrogate {error}", shown)
+    assert "peak pressure: care, +-14 %: ridges of the mesh" in shown
+    assert page.count('class="verdict"') == 1
+    assert f"error of the surrogate ±{pressure['model_error']:.2g}" in page
+
+
+def test_the_original_is_judged_by_its_mesh(run_copy: Path, tmp_path: Path) -> None:
+    marked(run_copy, replace(CARE, differences=WRONG.differences))
+    motion, out = tmp_path / "cycle.mot", tmp_path / "loads.csv"
+    answer(["motion", str(run_copy), "--out", str(motion)])
+    shown, content, _ = answer(
+        ["loads", str(run_copy), str(motion), "--out", str(out), "--original"]
+    )
+    assert f"verdict of {run_copy}, original model: peak pressure: care, +-14 %" in shown
+    assert "do not use" not in shown
+    assert content["verdict"]["level"] == "care"
+    assert [part["what"] for part in content["verdict"]["parts"]] == ["peak pressure"]
+    values = {"medial_peak_pressure_MPa": 20.0, "anterior_range_mm": 5.0}
+    errors = model_errors(OUTPUTS, values, content["verdict"])
+    assert errors == {"medial_peak_pressure_MPa": pytest.approx(2.8), "anterior_range_mm": None}
+    trusted = judgement(marked(run_copy, WRONG), "original")
+    assert trusted is not None
+    assert trusted["line"] == "peak pressure: trust, ±0.020 %"
+
+
+def test_exported_files_have_the_verdict_and_the_same_code(run_copy: Path, tmp_path: Path) -> None:
+    marked(run_copy, WRONG)
+    assert main(["export", str(run_copy), "--out", str(tmp_path)]) == 0
+    assert main(["export", str(run_copy), "--out", str(tmp_path), *FMU]) == 0
+    knee = surrogates.load(run_copy / "knee.npz")
+    assert not isinstance(knee, surrogates.WholeKneeSurrogate)
+    bare = export_knee(knee)
+    header = (tmp_path / "knee.h").read_text(encoding="ascii")
+    assert (tmp_path / "knee.c").read_text(encoding="ascii") == bare.source
+    comment = re.compile(r"/\*.*?\*/", re.DOTALL)
+    assert comment.sub("", header) == comment.sub("", bare.header)
+    told = "Verdict of the run smoke: loads and motion: do not use, 40 %: off the contact model"
+    assert told in " ".join(header.split())
+    assert all(len(line) < 100 for line in header.splitlines() if "off the contact" in line)
+    with zipfile.ZipFile(tmp_path / "knee.fmu") as archive:
+        content = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert f"by a surrogate. {told}" in content["modelDescription.xml"]
+    assert told in content["documentation/index.html"]
+    assert content["sources/knee.h"] == header
+    with zipfile.ZipFile(_bytes(tmp_path, export_fmu(knee, "3.0", compiled=False))) as archive:
+        for name in ("sources/knee.c", "sources/knee_fmu.c"):
+            assert archive.read(name).decode() == content[name]
+
+
+def _bytes(folder: Path, content: bytes) -> Path:
+    (folder / "bare.fmu").write_bytes(content)
+    return folder / "bare.fmu"
+
+
+def test_words_of_a_foreign_header_end_no_comment(tiny_run: Path) -> None:
+    knee = surrogates.load(tiny_run / "knee.npz")
+    assert not isinstance(knee, surrogates.WholeKneeSurrogate)
+    for told in ('*/ int x; /* "±"', 7):
+        text = export_knee(replace(knee, header={"verdict": told})).header
+        assert text.count("*/") == export_knee(replace(knee, header={})).header.count("*/")
+
+
+@pytest.mark.parametrize("place", ["elsewhere", "beside another run", "earlier version"])
+def test_a_surrogate_without_its_report_is_judged_by_its_header(
+    run_copy: Path, tmp_path: Path, place: str
+) -> None:
+    file, report = run_copy / "knee.npz", run_copy / "report.json"
+    content = json.loads(report.read_text())
+    worst = content["validation"]["worst_load"]["nrmse_percent"]
+    if place == "elsewhere":
+        file = file.rename(tmp_path / "mine.npz")
+    elif place == "beside another run":
+        content["provenance"]["sha256"]["samples"] = "0" * 64
+    else:
+        del content["verdict"]
+    report.write_text(json.dumps(content))
+    found = judgement(file)
+    assert found is not None
+    assert found["parts"][0]["figure_percent"] == pytest.approx(worst, rel=1e-12)
+    assert (found["level"], found["errors"]) == ("care", [])
+    assert "not judged, as no report.json" in found["line"]
+    assert judgement(file, "original") is None
+
+
+def test_errors_that_a_header_does_not_tell_need_care(tmp_path: Path, tiny_run: Path) -> None:
+    knee = surrogates.load(tiny_run / "knee.npz")
+    levels = []
+    for errors in ({"medial": "none"}, {}, {"medial": {"at_pose": {"force_x_N": {}}}}):
+        surrogates.save(replace(knee, header={"errors": errors}), tmp_path / "mine.npz")
+        found = judgement(tmp_path / "mine.npz")
+        assert found is not None
+        levels.append(found["parts"][0]["text"])
+    assert set(levels) == {"loads and motion: care: worst load at unseen poses off, unknown"}
+    surrogates.save(replace(knee, header={}), tmp_path / "mine.npz")
+    assert judgement(tmp_path / "mine.npz") is None
+
+
+def test_a_damaged_report_is_named_with_its_command(run_copy: Path) -> None:
+    (run_copy / "report.json").write_text('{"provenance": {"sha256": {}}, "verdict": {"parts": 1}}')
+    with pytest.raises(ReportError, match=r"report\.json: damaged .*`python -m pipeline report "):
+        judgement(run_copy)
+
+
+def test_contacts_are_judged_together(wrong: Path, tiny_run: Path) -> None:
+    """A walk with two surrogates is as good as the worse one, and tells which one that is."""
+    found = joint({"hip": judgement(tiny_run), "knee": judgement(wrong), "ankle": None})
+    assert found is not None
+    assert (found["level"], found["warnings"][-1]) == ("do not use", WARNING)
+    lines = "\n".join(judgement_lines(found))
+    assert "knee: loads and motion: do not use, 40 %" in lines
+    assert "hip: loads and motion: care" in lines
+    columns = {row["column"] for row in found["errors"]}
+    assert {"hip_medial_peak_pressure_Pa", "knee_total_peak_pressure_Pa"} <= columns
+    assert joint({"hip": None}) is None
+    assert judgement_lines(None) == []
