@@ -25,11 +25,6 @@ from pipeline.progress import say
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
-#: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold.
-_CONFINED = 0.485
-#: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
-_MODULI = (0.5, 2000.0)
-
 
 def check_study(
     file: Path, overrides: tuple[str, ...] = (), *, deep: bool = False
@@ -91,25 +86,6 @@ def _check_layers(config: Config, remarks: Remarks) -> None:
     if config.contact.model == "elastic_foundation":
         for key, text in unchanged_laws(config.contact).items():
             remarks.warning(key, text)
-    layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
-    for section, layer in layers.items():
-        if layer is None:
-            continue
-        nu, modulus = layer.poissons_ratio, layer.youngs_modulus_MPa
-        if nu > _CONFINED and config.contact.model == "elastic_foundation":
-            factor = (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
-            remarks.warning(
-                f"{section}.poissons_ratio",
-                f"{nu:g} makes the layer {factor:.0f} times as stiff as its Young's modulus; the "
-                "elastic foundation overestimates this effect near incompressibility: use 0.45 to "
-                "0.47",
-            )
-        if not _MODULI[0] <= modulus <= _MODULI[1]:
-            remarks.warning(
-                f"{section}.youngs_modulus_MPa",
-                f"{modulus:g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
-                "500 to 1000 MPa): check the unit",
-            )
 
 
 def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
