@@ -94,7 +94,6 @@ def run_study(
 def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     """Carry out the stages of a run; return the content of its report."""
     config, folder = run.config, run.folder
-    run.check_folder(resume=resume, replace=replace)
     run.stages = StageCounter(stages_of(config), run.workers)
     # Unusable inputs are reported before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):

@@ -82,10 +82,6 @@ class Run(AbstractContextManager["Run"]):
         """Number of processes."""
         return self.execution.workers
 
-    def check_folder(self, *, resume: bool, replace: bool) -> None:
-        """Raise a RunError unless the directory is new, or the run may continue or replace it."""
-        check_folder(self.folder, RUN, self.config, replace=resume or replace)
-
     def prepare(
         self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
     ) -> None:
@@ -104,7 +100,7 @@ class Run(AbstractContextManager["Run"]):
             If there are no workers.
         """
         stored = self.folder / RUN.stored
-        self.check_folder(resume=resume, replace=replace)
+        check_folder(self.folder, RUN, self.config, replace=resume or replace)
         self.execution.open()
         self._held.enter_context(locked(self.folder, make=True))
         with writing(self.folder / "samples"):

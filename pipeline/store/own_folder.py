@@ -38,7 +38,7 @@ class FolderKind(NamedTuple):
     stored: str = "config.toml"
 
 
-RUN = FolderKind("run", "run")
+RUN = FolderKind("run directory", "run")
 STUDY = FolderKind("study", "study")
 WALK = FolderKind("walk", "walk")
 FORWARD = FolderKind("forward simulation", "forward")
@@ -74,7 +74,8 @@ def check_folder(folder: Path, kind: FolderKind, config: Section, *, replace: bo
         return
     if (found := _kind_of(file)) is not None and found != kind.name:
         raise RunError(
-            f"{folder}: expected a {kind.name}, found a {found}; choose another folder with --out"
+            f"{folder}: is not empty and is not a {kind.name} but a {found}; choose another folder "
+            "with --out"
         )
     if replace or not _has_results(folder, file):
         return

@@ -104,11 +104,11 @@ def calibrate_laws(
         If the finite elements have no answer at most of the samples.
     """
     require_knee(config.knee, "a calibration")
-    check_folder(folder, CALIBRATION, config, replace=replace)
     settings = config.calibration or CalibrationConfig()
     check_laws(config, settings.laws)
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
+    check_folder(folder, CALIBRATION, config, replace=resume or replace)
     with locked(folder, make=True), threadpool_limits(1):
         for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
             (folder / name).unlink(missing_ok=True)

@@ -81,9 +81,9 @@ def compare_models(
         failure of another model is a row with its reason.
     """
     require_knee(config.knee, "a comparison of contact models")
-    check_folder(folder, COMPARISON, config, replace=resume or replace)
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
+    check_folder(folder, COMPARISON, config, replace=resume or replace)
     with locked(folder, make=True), threadpool_limits(1):
         _prepare(knee)
         measured = _measure_all(knee, chosen(knee.settings.models))

@@ -62,22 +62,21 @@ def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
 def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text(f"[{section}]\n")
-    with pytest.raises(RunError, match="expected a run, found a"):
+    with pytest.raises(RunError, match="is not a run directory but a"):
         check_folder(folder, RUN, CONFIG, replace=True)
 
 
-def test_commands_refuse_a_finished_run(tiny_run, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.runner.build_original", None)  # the folder is checked first
+def test_commands_refuse_a_finished_run(tiny_run, tmp_path, capsys):
     before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*") if path.is_file()}
-    (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n")
+    (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n[knee.implant]\nedge_mm = 3.0\n")
     assert main(["run", str(tmp_path / "mine.toml"), "--out", str(tiny_run)]) == 2
-    assert f"{tiny_run}: holds a run of another configuration" in capsys.readouterr().err
+    assert f"{tiny_run}: holds a run directory of another configuration" in capsys.readouterr().err
     study = ["study", str(ROOT / "configs" / "montecarlo.toml"), "--out", str(tiny_run)]
     walk = ["walk", str(ROOT / "configs" / "walking.toml"), "--out", str(tiny_run)]
     comak = ["walk", str(ROOT / "configs" / "comak_walking.toml"), "--out", str(tiny_run)]
     for words in (study, walk, comak):
         assert main([*words, "--force"]) == 2
-        assert f"{tiny_run}: expected a {words[0]}, found a run" in capsys.readouterr().err
+        assert f"is not a {words[0]} but a run directory" in capsys.readouterr().err
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
