@@ -6,7 +6,7 @@ trimesh accepts a file that ends early, and ignores what follows the counted ele
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class _Element(NamedTuple):
     """
 
     name: str
-    count: int
+    number: int
     properties: list[tuple[str, ...]]
 
 
@@ -61,7 +61,7 @@ def _elements(header: str) -> list[_Element]:
 
 def _check_lines(text: str, elements: list[_Element]) -> None:
     rows = [words for words in map(str.split, text.splitlines()) if words]
-    declared = sum(element.count for element in elements)
+    declared = sum(element.number for element in elements)
     start = 0
     for name, count, properties in elements:
         found = len(rows[start : start + count])
@@ -103,7 +103,8 @@ def _end(content: bytes, at: int, count: int, properties: list[tuple[str, ...]],
     if not lists:
         return at + count * sum(sizes)
     # Mostly all lists of an element have the same length.
-    fields, offset = [], at
+    fields: list[Any] = []
+    offset = at
     for k, types in enumerate(properties):
         if k not in lists:
             fields.append((str(k), types[0]))

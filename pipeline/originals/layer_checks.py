@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, st
 
 
 def _of_thickness(
-    layer: LayerConfig, thickness: object, sides: np.ndarray
+    layer: LayerConfig, thickness: Any, sides: np.ndarray
 ) -> Iterator[tuple[str, str]]:
     """Yield the key of an unusual thickness [m] beside the sides of the bearing surface [m]."""
     if thickness is None:

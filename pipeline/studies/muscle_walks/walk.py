@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
 from pathlib import Path
@@ -73,7 +74,7 @@ def simulate_muscle_walk(
         if from_markers:
             _begin(folder, config)
             setup = prepare_walk(with_motion(file, folder))
-        setup = replace(setup, notes=(*setup.notes, *ignored))
+        setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)
         _begin(folder, config)  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.

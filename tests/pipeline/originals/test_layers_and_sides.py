@@ -46,9 +46,8 @@ def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
 def test_implausible_layers_are_told(change, words):
     with pytest.warns(UserWarning, match=words):
         knee = build_knee(load_config(SMOKE, (*COARSE, change)))
-    (remark,) = knee.remarks
-    assert words in remark
-    assert knee.describe(None, None) == {"kind": "model", "remarks": [remark]}
+    assert any(words in remark for remark in knee.remarks)
+    assert knee.describe(None, None) == {"kind": "model", "remarks": list(knee.remarks)}
 
 
 def test_check_tells_an_implausible_thickness_and_the_usual_one_is_silent():

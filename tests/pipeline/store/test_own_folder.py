@@ -112,8 +112,8 @@ def test_studies_walks_and_motions_take_the_name_of_their_file(tmp_path):
             lambda: load_study(path).study
         ),
         walking: lambda: load_walk(path).walk,
-        '[walk]\nmodel = "a.osim"\n': lambda: load_muscle_walk(path).walk,
-        '[forward]\nmodel = "a.osim"\n': lambda: load_forward(path).forward,
+        '[walk]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_muscle_walk(path).walk,
+        '[forward]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_forward(path).forward,
     }
     for text, read in readers.items():
         path.write_text(text)
