@@ -51,7 +51,12 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numb
 
 
 def run_study(
-    config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
+    config: Config,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Carry out stages a to h and write the run directory.
 
@@ -64,6 +69,8 @@ def run_study(
     resume : bool
         Whether to go on with what a run left there, interrupted or finished. If the configuration
         has changed since, samples that were evaluated are not evaluated again.
+    replace : bool
+        Whether to replace a run of another configuration in the directory.
     quiet : bool
         Whether to leave out progress bars.
 
@@ -71,16 +78,22 @@ def run_study(
     -------
     dict
         The content of `report.json`.
+
+    Raises
+    ------
+    RunError
+        If the directory holds something else, or a run of another configuration and neither
+        `resume` nor `replace` is true.
     """
     config = completed(config)
     if resume:
         config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder, quiet=quiet) as run, threadpool_limits(1):
-        return _carry_out(run, resume=resume)
+        return _carry_out(run, resume=resume, replace=replace)
 
 
-def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
+def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     """Carry out the stages of a run; return the content of its report."""
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
@@ -95,7 +108,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
             "[original]" if config.original.kind == "table" else "[knee], [contact]"
         ):
             original = build_original(config, folder)
-    run.prepare(resume=resume, original=original)
+    run.prepare(resume=resume, original=original, replace=replace)
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))

@@ -1,4 +1,4 @@
-"""Reading triangles from files: STL, PLY, OFF and STEP through trimesh, OBJ, VTP through VTK.
+"""Reading triangles from files: PLY, OFF and STEP through trimesh, STL, OBJ, VTP through VTK.
 
 Triangles keep the unit, axes and order of the file; only vertices at exactly the same position are
 merged, since an STL file repeats the vertices of every triangle.
@@ -17,11 +17,26 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, IntArray
 from foundation.errors import InputError
+from foundation.surfaces.counted_files import check_off, check_ply
 from foundation.surfaces.triangle_mesh import MeshError
 
 #: Triangle of a binary STL file, after a header of 80 bytes and the number of triangles.
 _STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
 _STL_HEADER = 84
+#: Words of a facet of a text STL file; those between are numbers.
+_FACET = (
+    *(b"facet", b"normal", b"", b"", b"", b"outer", b"loop"),
+    *3 * (b"vertex", b"", b"", b""),
+    *(b"endloop", b"endfacet"),
+)
+#: Lines that begin and end a solid of a text STL file, which may be followed by any name.
+_SOLIDS = rb"^[ \t]*solid\b", rb"^[ \t]*endsolid\b"
+#: Byte-order mark of UTF-8.
+_MARK = b"\xef\xbb\xbf"
+#: Keywords of OBJ whose values may be three or more numbers.
+_OBJ_KEYS = frozenset(
+    ("v", "vt", "vn", "vp", "f", "l", "p", "s", "g", "o", "parm", "curv", "curv2", "surf", "trim")
+) | {"hole", "scrv", "sp", "con"}
 #: Largest vertex number in a file.
 _MOST_VERTICES = 2**31
 #: Largest distance of the triangles of a STEP file from its surfaces [mm].
@@ -59,7 +74,8 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
             f"{path}: no triangles; expected a triangulated surface: export a triangle mesh"
         )
     if faces.min() < 0 or faces.max() >= len(vertices):
-        raise _unreadable(path, f"a triangle has vertex {faces.max() + 1} of {len(vertices)}")
+        wrong = faces.min() if faces.min() < 0 else faces.max()
+        raise _unreadable(path, f"a triangle has vertex {wrong + 1} of {len(vertices)}")
     return weld(vertices, faces)
 
 
@@ -105,42 +121,59 @@ def _read_trimesh(path: Path) -> tuple[FloatArray, IntArray]:
 def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
     size = path.stat().st_size
     with path.open("rb") as file:
-        head = file.read(1000)
-        file.seek(max(0, size - 1000))
-        tail = file.read()
+        head = file.read(1000).lower()
     # A binary file may start with "solid" too, but does not continue with "facet" in plain text.
-    if head[:5].lower() == b"solid" and b"facet" in head:
-        if b"endsolid" not in tail.lower():
-            raise _unreadable(path, "the closing 'endsolid' is missing")
-        return _read_trimesh(path)
+    if head.removeprefix(_MARK).lstrip().startswith(b"solid") and b"facet" in head:
+        return _read_text_stl(path)
     declared = int.from_bytes(head[80:_STL_HEADER], "little")
     expected = _STL_HEADER + _STL_TRIANGLE.itemsize * declared
-    if size < max(expected, _STL_HEADER):
-        raise _unreadable(path, f"{size} bytes, expected {expected} for {declared} triangles")
+    if size != max(expected, _STL_HEADER):
+        told = f"{size} bytes, expected {expected} for the {declared} triangles of its header"
+        raise _unreadable(path, told)
     # Several times faster than trimesh, in a fifth of the memory.
     triangles = np.fromfile(path, _STL_TRIANGLE, declared, offset=_STL_HEADER)
     corners = triangles["corners"].reshape(-1, 3).astype(np.float64)
     return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
 
 
+def _read_text_stl(path: Path) -> tuple[FloatArray, IntArray]:
+    """Read a text STL file, each word of which is at its place."""
+    text = path.read_bytes().removeprefix(_MARK).lower()
+    begun, ended = (len(re.findall(key, text, re.MULTILINE)) for key in _SOLIDS)
+    if begun != ended:
+        raise _unreadable(path, f"{begun} times 'solid' and {ended} times the closing 'endsolid'")
+    for key in _SOLIDS:
+        text = re.sub(key + rb"[^\r\n]*", b"", text, flags=re.MULTILINE)
+    words = text.split()
+    if len(words) % len(_FACET):
+        raise _unreadable(path, "a facet has too few or too many words")
+    rows = np.array(words, dtype=bytes).reshape(-1, len(_FACET))
+    fixed = [k for k, word in enumerate(_FACET) if word]
+    if wrong := (rows[:, fixed] != np.array(_FACET)[fixed]).any(axis=1).sum():
+        raise _unreadable(path, f"{wrong} facets are not written as 'facet normal x y z outer ...'")
+    places = [k for k, word in enumerate(_FACET) if not word][3:]
+    try:
+        corners = rows[:, places].astype(np.float64).reshape(-1, 3)
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+    return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
+
+
 def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read PLY or OFF; trimesh accepts a text file that ends early, so the count is compared."""
-    vertices, faces = _read_trimesh(path)
-    header = path.read_bytes()[:20_000].decode("latin-1")
-    if path.suffix.lower() == ".ply":
-        found = re.search(r"^element face (\d+)", header, re.MULTILINE)
-    else:
-        found = re.search(r"^\s*(?:OFF\s+)?\d+\s+(\d+)(?:\s+\d+)?\s*$", header, re.MULTILINE)
-    declared = int(found.group(1)) if found else 0
-    if len(faces) < declared:
-        raise _unreadable(path, f"{len(faces)} of the {declared} triangles in its header")
-    return vertices, faces
+    """Read PLY or OFF; trimesh accepts a file that ends early, so the counts are compared."""
+    check = check_ply if path.suffix.lower() == ".ply" else check_off
+    try:
+        check(path.read_bytes())
+    except InputError as error:
+        raise _unreadable(path, error) from error
+    return _read_trimesh(path)
 
 
 def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
     """Read the v and f lines of an OBJ file; trimesh would sort the triangles by material."""
     points, triangles = array("d"), array("q")
-    with path.open(encoding="utf-8", errors="replace") as lines:
+    line = "\n"
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
             key, *values = line.split("#")[0].split() or [""]
             try:
@@ -148,11 +181,22 @@ def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
                     points.extend([float(v) for v in values[:3]])
                 elif key == "f":
                     triangles.extend(_obj_fan(values, len(points) // 3))
+                elif key and key not in _OBJ_KEYS and _numbers(values):
+                    raise InputError(f"unknown keyword {key!r}")
             except ValueError as error:
                 raise _unreadable(path, f"line {number}: {error}") from error
             if key == "v" and len(values) < 3:
                 raise _unreadable(path, f"line {number}: expected three coordinates")
-    return np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3)
+    vertices, faces = np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3)
+    if not line.endswith("\n") and (free := len(vertices) - len(np.unique(faces))) > 0:
+        told = f"its last line has no end, and {free} of {len(vertices)} vertices have no triangle"
+        raise _unreadable(path, told)
+    return vertices, faces
+
+
+def _numbers(values: list[str]) -> bool:
+    """Return whether words are three or more numbers, as of a vertex or a face."""
+    return len(values) >= 3 and all(re.fullmatch(r"[-+.\deE/]+", value) for value in values)
 
 
 def _obj_fan(corners: list[str], known: int) -> list[int]:
@@ -162,6 +206,8 @@ def _obj_fan(corners: list[str], known: int) -> list[int]:
     vertex = [i - 1 if i > 0 else known + i for i in index]
     if len(vertex) < 3:
         raise InputError(f"expected a face of 3 or more corners, found {len(vertex)}")
+    if 0 in index or any(corner.endswith("/") for corner in corners):
+        raise InputError(f"expected vertex numbers from 1 as v, v/vt or v/vt/vn, found {corners}")
     if max(map(abs, index)) > _MOST_VERTICES:
         raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
     fan = ((vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1))
@@ -206,6 +252,8 @@ def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
         ) from error
     import trimesh
 
+    if not path.read_bytes().rstrip().endswith(b"END-ISO-10303-21;"):
+        raise _unreadable(path, "the closing END-ISO-10303-21 is missing")
     try:
         loaded = trimesh.load(path, process=False, force="mesh", tol_linear=_STEP_DEVIATION)
         vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)  # type: ignore[attr-defined]

@@ -70,6 +70,7 @@ Overrides = Annotated[
 ]
 OutFolder = Annotated[Path | None, Parameter(help="Folder to write (default: runs/<name>).")]
 Resume = Annotated[bool, Parameter(help="Continue an interrupted run.")]
+Force = Annotated[bool, Parameter(help="Replace results of another configuration in the folder.")]
 RunFolder = Annotated[Path, Parameter(help="Run directory.")]
 SurrogateSource = Annotated[Path, Parameter(help="Run directory, or .npz file of a surrogate.")]
 

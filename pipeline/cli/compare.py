@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from pipeline.cli.app import TRAIN, Answer, Config, Overrides, command
+from pipeline.cli.app import TRAIN, Answer, Config, Force, Overrides, command
 
 _OUT = "Folder to write (default: runs/<name>_comparison)."
 _RESUME = "Continue an interrupted comparison; measured models are not measured again."
@@ -21,6 +21,7 @@ def compare(
     overrides: Overrides = (),
     out: Annotated[Path | None, Parameter(help=_OUT)] = None,
     resume: Annotated[bool, Parameter(help=_RESUME)] = False,
+    force: Force = False,
 ) -> Answer:
     """Compare contact models on one knee: springs, finite elements, surrogates.
 
@@ -36,7 +37,7 @@ def compare(
 
     study = load_config(find_config(config), overrides)
     folder = out or Path("runs") / f"{study.run.name}_comparison"
-    content = compare_models(study, folder, resume=resume)
+    content = compare_models(study, folder, resume=resume, replace=force)
     return Answer(summary_text(content, folder), content)
 
 
@@ -52,6 +53,7 @@ def calibrate(
     overrides: Overrides = (),
     out: Annotated[Path | None, Parameter(help=_CALIBRATION_OUT)] = None,
     resume: Annotated[bool, Parameter(help=_CALIBRATION_RESUME)] = False,
+    force: Force = False,
 ) -> Answer:
     """Find the spring law that is closest to finite elements of a knee, and write it.
 
@@ -66,5 +68,5 @@ def calibrate(
 
     study = load_config(find_config(config), overrides)
     folder = out or Path("runs") / f"{study.run.name}_calibration"
-    content = calibrate_laws(study, folder, resume=resume)
+    content = calibrate_laws(study, folder, resume=resume, replace=force)
     return Answer(summary_text(content, folder), content)

@@ -12,6 +12,7 @@ from pipeline.cli.app import (
     TRAIN,
     Answer,
     Config,
+    Force,
     OutFolder,
     Overrides,
     RunFolder,
@@ -33,6 +34,7 @@ def run(
     overrides: Overrides = (),
     out: OutFolder = None,
     resume: Annotated[bool, Parameter(help=_RESUME)] = False,
+    force: Force = False,
 ) -> Answer:
     """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
 
@@ -43,13 +45,14 @@ def run(
     $ python -m pipeline run mine.toml --set design.candidates=2000 --out runs/small
     $ python -m pipeline run mine.toml --resume
     $ python -m pipeline run mine.toml --resume --set design.budget=1500
+    $ python -m pipeline run mine.toml --force
     """
     from pipeline.config.reading import find_config, load_config
     from pipeline.runner import run_study
 
     study = load_config(find_config(config), overrides)
     folder = out or Path("runs") / study.run.name
-    return run_answer(run_study(study, folder, resume=resume), folder)
+    return run_answer(run_study(study, folder, resume=resume, replace=force), folder)
 
 
 @command(TRAIN)

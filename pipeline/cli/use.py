@@ -14,6 +14,7 @@ from pipeline.cli.app import (
     USE,
     Answer,
     Config,
+    Force,
     OutFolder,
     Overrides,
     Resume,
@@ -44,13 +45,14 @@ def study(
     overrides: Overrides = (),
     out: OutFolder = None,
     resume: Resume = False,
+    force: Force = False,
 ) -> Answer:
     """Vary the gait cycle of a run, or a walk with muscles: Monte Carlo or sensitivity study.
 
     Parameters
     ----------
-    config, overrides, out, resume
-        Configuration, replaced values, folder to write, whether to continue.
+    config, overrides, out, resume, force
+        Configuration, replaced values, folder to write, whether to continue or to replace.
     factors : bool
         List the inputs that a study can vary, instead of a study.
     walk : Path, optional
@@ -68,11 +70,20 @@ def study(
     if config is None:
         text = describe_any_factors(walk)
         return Answer(text, text)
-    return Answer(*simulate_any_study(find_config(config), overrides, out, resume=resume))
+    return Answer(
+        *simulate_any_study(find_config(config), overrides, out, resume=resume, replace=force)
+    )
 
 
 @command(USE)
-def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
+def walk(
+    config: Config,
+    /,
+    *,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+    force: Force = False,
+) -> Answer:
     """Simulate knee loads from measured walking.
 
     With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
@@ -87,7 +98,7 @@ def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None)
     from pipeline.config.reading import find_config
     from pipeline.studies.any_walk import simulate_any_walk
 
-    return Answer(*simulate_any_walk(find_config(config), overrides, out))
+    return Answer(*simulate_any_walk(find_config(config), overrides, out, replace=force))
 
 
 @command(USE)
@@ -101,6 +112,7 @@ def comak(
     geometry: Path | None = None,
     overrides: Overrides = (),
     out: OutFolder = None,
+    force: Force = False,
 ) -> Answer:
     """Simulate a walk from OpenSim-JAM's settings of COMAK, with tables of the same names.
 
@@ -117,8 +129,8 @@ def comak(
         Model in place of that of the settings.
     geometry
         Folder of mesh files that are not beside the model.
-    overrides, out
-        Replaced values, folder to write.
+    overrides, out, force
+        Replaced values, folder to write, whether to replace another walk there.
 
     Examples
     --------
@@ -132,11 +144,18 @@ def comak(
     file = comak_file(
         settings, overrides, contact=contact, replay=replay, model=model, geometry=geometry
     )
-    return Answer(*muscle_walk_answer(file, out))
+    return Answer(*muscle_walk_answer(file, out, replace=force))
 
 
 @command(USE)
-def forward(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
+def forward(
+    config: Config,
+    /,
+    *,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+    force: Force = False,
+) -> Answer:
     """Simulate a joint that is moved: passive flexion, laxity tests, isometric contractions.
 
     Prescribed coordinates, muscles and loads of an OpenSim model act; ligaments and contact move
@@ -156,7 +175,7 @@ def forward(config: Config, /, *, overrides: Overrides = (), out: OutFolder = No
 
     file = load_forward(find_config(config), overrides)
     folder = out or Path("runs") / file.forward.name
-    content = simulate_forward_motion(file, folder)
+    content = simulate_forward_motion(file, folder, replace=force)
     return Answer(summary_text(content, folder), content)
 
 

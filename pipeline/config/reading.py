@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -106,9 +107,23 @@ def _near(name: str, known: Iterable[str]) -> str:
 def load_section(
     path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
 ) -> AnySection:
-    """Read a file of any schema as `load_config` does."""
+    """Read a file of any schema as `load_config` does; a missing name is that of the file."""
     file = Path(path)
-    return checked_section(read_tree(file, overrides), schema, str(file), file.parent)
+    tree = named(read_tree(file, overrides), schema, file)
+    return checked_section(tree, schema, str(file), file.parent)
+
+
+def named(tree: dict[str, Any], schema: type[Section], file: Path) -> dict[str, Any]:
+    """Return the keys of a file, with the name of the file as the name of results without one."""
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", file.stem).lstrip(".-")
+    for key, field in schema.model_fields.items():
+        inner = section_of(field.annotation)
+        if inner is None or "name" not in inner.model_fields or not name:
+            continue
+        section = tree.get(key, None if field.is_required() else {})
+        if isinstance(section, dict):
+            tree = {**tree, key: {"name": name, **section}}
+    return tree
 
 
 def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConf
 from pipeline.config.sampling_schema import MotionConfig as MotionConfig
 from pipeline.config.sampling_schema import PathConfig as PathConfig
 from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
-from pipeline.config.schema_base import Section, describe_section
+from pipeline.config.schema_base import Section, describe_section, name_field
 from pipeline.config.schema_base import section_of as section_of
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
@@ -67,9 +67,7 @@ class ExecutionConfig(Section):
 class RunConfig(ExecutionConfig):
     """Name of the run, and how the run is carried out."""
 
-    name: str = Field(
-        "implant", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the run"
-    )
+    name: str = name_field("implant", "run")
     seed: int = Field(1, ge=0, description="seed of the training design")
     chunk: int = Field(
         50, ge=1, description="least number of samples evaluated and stored at a time"

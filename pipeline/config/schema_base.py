@@ -46,6 +46,16 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def name_field(default: str, what: str) -> Any:
+    """Return the field of the name of results; `load_section` sets the name of the file."""
+    return Field(
+        default,
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+        description=f"name of the {what}",
+        json_schema_extra={"default": "name of the file"},
+    )
+
+
 def section_of(annotation: Any) -> type[BaseModel] | None:
     """Return the section that a field contains; None for a plain value."""
     for candidate in (annotation, *get_args(annotation)):
@@ -76,8 +86,11 @@ def describe_section(root: type[BaseModel], title: str) -> str:
 
 def _row(key: str, field: FieldInfo) -> str:
     """Return the row of a key."""
+    told = field.json_schema_extra
     if field.is_required():
         default = "required"
+    elif isinstance(told, dict):
+        default = str(told["default"])
     else:
         value = field.get_default(call_default_factory=True)
         default = "none" if value is None else f"`{json.dumps(value).replace('Infinity', 'inf')}`"

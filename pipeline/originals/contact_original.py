@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import bed_beside, build_elements, check_nodes
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.originals.layer_checks import layer_remarks
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
@@ -43,6 +44,8 @@ class Knee:
         reference path and checks the domain. By default the model itself.
     preparation : callable, optional
         Computes what every evaluation needs, unless it is stored.
+    remarks : tuple of str
+        Warnings about the meshes and layers of the study, for its report.
     """
 
     model: SurfaceContact
@@ -50,6 +53,7 @@ class Knee:
     digest: str
     bed: SurfaceContact | None = None
     preparation: Callable[[Progress], None] | None = None
+    remarks: tuple[str, ...] = ()
     not_given: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -102,7 +106,7 @@ class Knee:
     def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
         del space, surrogate
-        return {"kind": "model"}
+        return {"kind": "model", "remarks": list(self.remarks)}
 
 
 def build_knee(config: Config, folder: Path | None = None) -> Knee:
@@ -120,7 +124,16 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
     InputError
         If a mesh or a parameter cannot be used; the message names it.
     """
-    return _BUILDERS[config.contact.model](config, load_surfaces(config), folder)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        surfaces = load_surfaces(config)
+        knee = _BUILDERS[config.contact.model](config, surfaces, folder)
+        for key, text in layer_remarks(config.contact, surfaces.tibia, knee.quick).items():
+            warnings.warn(f"{key}: {text}", stacklevel=1)
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=2)
+    own = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    return replace(knee, remarks=tuple(dict.fromkeys(own)))
 
 
 def _spring_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) -> Knee:

@@ -18,6 +18,7 @@ from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import in_words_of
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
+from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces, report_surfaces
 from pipeline.originals.mesh_loading import load_surface
 
@@ -87,7 +88,10 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     femur = _load(knee.femur, knee.side, "femur")
     tibia = _load(knee.tibia, knee.side, "tibia")
     check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
-    report_surfaces(check({"femur": femur, "tibia": tibia}))
+    meshes = {"femur": femur, "tibia": tibia}
+    report_surfaces(check(meshes))
+    if knee.compartments == COMPARTMENTS:
+        report_surfaces(check_sides(meshes, knee.side))
     if len(knee.compartments) > 1:
         labels = compartments_of(tibia, knee.split_lateral_mm)
     else:

@@ -119,7 +119,11 @@ def propose_alignment(
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
-        side, evidence = named_side, Evidence("sure", "as stated")
+        side, reason = named_side, "as stated"
+        shape, found = _side(femur, femur_mesh, tibia, tibia_mesh, None)
+        if shape not in (None, side):
+            reason += f"; but the shape says {shape} ({found.reason}): check the side and the files"
+        evidence = Evidence("sure", reason)
     else:
         side, evidence = _side(femur, femur_mesh, tibia, tibia_mesh, named_side)
     surfaces = {

@@ -28,9 +28,6 @@ from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 from surrogates.sampling.space import SampleSpace
 
-#: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
-_MODULI = (0.5, 2000.0)
-
 
 def check_study(
     file: Path, overrides: tuple[str, ...] = (), *, deep: bool = False
@@ -93,17 +90,6 @@ def _check_layers(config: Config, remarks: Remarks) -> None:
         found = unchanged_laws(config.contact) | confined_layers(config.contact)
         for key, text in found.items():
             remarks.warning(key, text)
-    layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
-    for section, layer in layers.items():
-        if layer is None:
-            continue
-        modulus = layer.youngs_modulus_MPa
-        if not _MODULI[0] <= modulus <= _MODULI[1]:
-            remarks.warning(
-                f"{section}.youngs_modulus_MPa",
-                f"{modulus:g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
-                "500 to 1000 MPa): check the unit",
-            )
 
 
 def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:

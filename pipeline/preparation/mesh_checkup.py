@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from foundation.loads import COMPARTMENTS
@@ -19,6 +20,7 @@ from foundation.wording import counted
 from pipeline.config.data_folder import data_path
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig
+from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
@@ -55,7 +57,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
             )
         if file.is_file() and file.stat().st_size <= LARGE_FILE:
             say(f"reading {file}")
-        loaded = _read(mesh, side if side in SIDES else "right", body, section, remarks)
+        loaded = _read(mesh, _known(side), body, section, remarks)
         if loaded is not None:
             meshes[section] = loaded
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
@@ -67,7 +69,12 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
     if any(finding.is_error for finding in findings):
         return False
     if of_knee and {"femur", "tibia"} <= meshes.keys():
-        _check_compartments(meshes["tibia"], side, knee.get("split_lateral_mm"), remarks)
+        sides = check_sides({body: meshes[body] for body in BODIES}, _known(side))
+        for finding in sides:
+            remarks.warning(finding.about, finding.message)
+        labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), remarks)
+        if labels is not None and not sides and lateral_is_longer(meshes["tibia"], labels):
+            _warn_of_longer(_known(side), remarks)
     return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 
 
@@ -111,11 +118,19 @@ def edge_length(mesh: TriangleMesh) -> float:
     return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
-def _check_compartments(tibia: TriangleMesh, side: str, split: Any, remarks: Remarks) -> None:
+def _known(side: Any) -> str:
+    """Return a stated side; the default for an error of the configuration."""
+    return side if side in SIDES else "right"
+
+
+def _check_compartments(
+    tibia: TriangleMesh, split: Any, remarks: Remarks
+) -> NDArray[np.int8] | None:
+    """Remark on the compartments; return them (F,), None if they are not found."""
     key = "knee.split_lateral_mm"
     labels = remarks.attempt(key, compartments_of, tibia, split)
     if labels is None:
-        return
+        return None
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
     across = tibia.centroids[:, 2]
     border = 0.5e3 * (
@@ -130,10 +145,13 @@ def _check_compartments(tibia: TriangleMesh, side: str, split: Any, remarks: Rem
         remarks.warning(key, text)
     else:
         remarks.note("[knee]", text)
-    if lateral_is_longer(tibia, labels):
-        other = "left" if side == "right" else "right"
-        remarks.warning(
-            "knee.side",
-            "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
-            f'side = "{other}" for a {other} knee, or check the axes',
-        )
+    return labels
+
+
+def _warn_of_longer(side: str, remarks: Remarks) -> None:
+    other = "left" if side == "right" else "right"
+    remarks.warning(
+        "knee.side",
+        "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
+        f'side = "{other}" for a {other} knee, or check the axes',
+    )

@@ -160,6 +160,8 @@ def _side(
     options: InitOptions, found: str | None, reason: str, interview: Interview, told: _Told
 ) -> str:
     if options.side is not None:
+        if "the shape says" in reason:
+            told.add(f"warning: side: {options.side}, {reason}")
         return options.side
     if found is not None:
         told.add(f"side: {found}, {reason}")

@@ -247,6 +247,8 @@ def _notes(
     if original["kind"] == "table":
         for text in _table_notes(original):
             yield original["file"], text
+    for text in original.get("remarks", ()):
+        yield "input", text
     for flag in gait["flags"]:
         yield f"gait, {flag['model']}", flag["message"]
     for failure in (gait["combinations"] or {}).get("failures", []):

@@ -28,8 +28,8 @@ _DECISIVE = (
 #: Largest difference of a knot of a path that was found again [rad, m]: rounding.
 _SAME_PATH = 1e-12
 _REMEDY = (
-    "restore what the run was made with, choose another --out, or run without --resume, which "
-    "deletes the samples"
+    "restore what the run was made with, choose another --out, or run without --resume and with "
+    "--force, which deletes the samples"
 )
 
 

@@ -25,6 +25,7 @@ from pipeline.stages.continuation import check_keys, check_path, configuration_o
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
+from pipeline.store.own_folder import RUN, check_folder
 from pipeline.store.run_documents import PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
@@ -34,7 +35,7 @@ from pipeline.store.samples import (
     write_table,
 )
 from pipeline.store.workspace_lock import RunError as RunError
-from pipeline.store.workspace_lock import check_own_folder, differing_keys, locked
+from pipeline.store.workspace_lock import differing_keys, locked
 from surrogates.sampling.space import ReferencePath
 
 #: Folder in a run directory of runs with other seeds (`pipeline.studies.repeated_stages`).
@@ -81,21 +82,25 @@ class Run(AbstractContextManager["Run"]):
         """Number of processes."""
         return self.execution.workers
 
-    def prepare(self, *, resume: bool, original: OriginalModel | None = None) -> None:
+    def prepare(
+        self, *, resume: bool, original: OriginalModel | None = None, replace: bool = False
+    ) -> None:
         """Make the run directory, or continue in a directory whose samples hold for this study.
 
-        Without the original model of the study, only the configurations are compared.
+        Without the original model of the study, only the configurations are compared. `replace`
+        allows to replace a run of another configuration.
 
         Raises
         ------
         RunError
-            If the directory is not a run directory, has samples that are of no use to this
-            study, or is used by another process.
+            If the directory is not a run directory, holds a run of another configuration that
+            is not replaced, has samples that are of no use to this study, or is used by another
+            process.
         ExecutionError
             If there are no workers.
         """
-        stored = self.folder / "config.toml"
-        check_own_folder(self.folder, stored.name, "run directory")
+        stored = self.folder / RUN.stored
+        check_folder(self.folder, RUN, self.config, replace=resume or replace)
         self.execution.open()
         self._held.enter_context(locked(self.folder, make=True))
         with writing(self.folder / "samples"):

@@ -104,11 +104,13 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
     return made
 
 
-def changes_in_words(made: Mapping[str, Any], found: Mapping[str, Any], changed: list[str]) -> str:
+def changes_in_words(
+    made: Mapping[str, Any], found: Mapping[str, Any], changed: list[str], what: str = "the run"
+) -> str:
     """Return changed keys, the first ones with both values; the others are counted."""
     before, after = flat_keys(made), flat_keys(found)
     parts = [
-        f"{key} is {_shown(after, key)}, and the run was made with {_shown(before, key)}"
+        f"{key} is {_shown(after, key)}, and {what} was made with {_shown(before, key)}"
         for key in changed[:_SHOWN]
     ]
     if further := len(changed) - len(parts):

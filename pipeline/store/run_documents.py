@@ -204,9 +204,10 @@ class Budget(Part):
 
 
 class FromModel(Part):
-    """The surrogate was made of a contact model."""
+    """The surrogate was made of a contact model; `remarks` are warnings about its input."""
 
     kind: Literal["model"] = "model"
+    remarks: list[str] = Field(default_factory=list)
 
 
 class RowErrors(Part):

@@ -14,7 +14,12 @@ from pipeline.studies.schema import StudyFile
 
 
 def simulate_any_study(
-    path: Path, overrides: tuple[str, ...] = (), out: Path | None = None, *, resume: bool = False
+    path: Path,
+    overrides: tuple[str, ...] = (),
+    out: Path | None = None,
+    *,
+    resume: bool = False,
+    replace: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Simulate the study of a configuration; return its lines on the terminal and `summary.json`.
 
@@ -28,6 +33,8 @@ def simulate_any_study(
         Folder of the results; by default in `runs`, with the name of the study.
     resume : bool
         Whether to continue an interrupted study in the folder.
+    replace : bool
+        Whether to replace a study of another configuration in the folder.
 
     Raises
     ------
@@ -39,9 +46,9 @@ def simulate_any_study(
     file = load_any_study(path, overrides)
     folder = out or Path("runs") / file.study.name
     if isinstance(file, WalkStudyFile):
-        summary = walks.simulate_walk_study(file, folder, resume=resume)
+        summary = walks.simulate_walk_study(file, folder, resume=resume, replace=replace)
         return walks.walk_study_text(summary, folder, file.study.walk), summary
-    summary = cycles.simulate_study(file, folder, resume=resume)
+    summary = cycles.simulate_study(file, folder, resume=resume, replace=replace)
     return cycles.summary_text(summary, folder), summary
 
 

@@ -16,7 +16,11 @@ PLANAR = "planar"
 
 
 def simulate_any_walk(
-    path: Path, overrides: tuple[str, ...] = (), out: Path | None = None
+    path: Path,
+    overrides: tuple[str, ...] = (),
+    out: Path | None = None,
+    *,
+    replace: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Simulate the walk of a configuration; return its lines on the terminal and `walk.json`.
 
@@ -28,6 +32,8 @@ def simulate_any_walk(
         `section.key=value` pairs that replace values of the file.
     out : Path, optional
         Folder of the results; by default in `runs`, with the name of the walk.
+    replace : bool
+        Whether to replace a walk of another configuration in the folder.
 
     Raises
     ------
@@ -38,16 +44,18 @@ def simulate_any_walk(
     """
     file = load_any_walk(path, overrides)
     if isinstance(file, MuscleWalkFile):
-        return muscle_walk_answer(file, out)
+        return muscle_walk_answer(file, out, replace=replace)
     folder = out or Path("runs") / file.walk.name
-    content = planar.simulate_walk(file, folder)
+    content = planar.simulate_walk(file, folder, replace=replace)
     return planar.summary_text(content, folder), content
 
 
-def muscle_walk_answer(file: MuscleWalkFile, out: Path | None) -> tuple[str, dict[str, Any]]:
+def muscle_walk_answer(
+    file: MuscleWalkFile, out: Path | None, *, replace: bool = False
+) -> tuple[str, dict[str, Any]]:
     """Simulate the walk of an OpenSim model as `simulate_any_walk` does."""
     folder = out or Path("runs") / file.walk.name
-    content = simulate_muscle_walk(file, folder)
+    content = simulate_muscle_walk(file, folder, replace=replace)
     return muscle_summary.summary_text(content, folder), content
 
 

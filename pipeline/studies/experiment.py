@@ -22,7 +22,7 @@ from pipeline.reports.judgement import judgement_lines
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
-from pipeline.store.workspace_lock import RunError, changed_keys, check_own_folder, locked
+from pipeline.store.workspace_lock import RunError, changed_keys, locked
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.outputs import model_errors
 from pipeline.studies.report import write_study_page
@@ -105,14 +105,15 @@ def simulate_experiment(
     quiet : bool
         Whether to omit the progress bar.
 
+    The caller has checked that the folder may be written to (`pipeline.store.own_folder`).
+
     Raises
     ------
     RunError
-        If the folder is of something else, or of another study that is to be resumed.
+        If the study that is to be resumed differs.
     """
     started = time.perf_counter()
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
-    check_own_folder(folder, "inputs.json", "study")
     with Execution.of(study) as execution, locked(folder, make=True):
         text = dump_config(file)
         _prepare(experiment, folder, text, resume=resume)
@@ -146,8 +147,8 @@ def _prepare(experiment: Experiment, folder: Path, text: str, *, resume: bool) -
         if changed or before != source:
             difference = ", ".join(changed) or f"the files of {experiment.subject}"
             raise RunError(
-                f"{folder}: the interrupted study differs in {difference}; start anew without "
-                "--resume, or choose another folder with --out"
+                f"{folder}: the interrupted study differs in {difference}; start anew with "
+                "--force instead of --resume, or choose another folder with --out"
             )
     else:
         for name in _FILES:

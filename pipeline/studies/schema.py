@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from foundation.errors import InputError
 from pipeline.config.schema import ExecutionConfig
-from pipeline.config.schema_base import Finite, Positive, Section, describe_section
+from pipeline.config.schema_base import Finite, Positive, Section, describe_section, name_field
 from pipeline.studies.factors import check_factor
 
 #: Keys of each distribution.
@@ -67,9 +67,7 @@ class FactorConfig(DistributionConfig):
 class DesignConfig(ExecutionConfig):
     """Monte Carlo or sensitivity study over named inputs."""
 
-    name: str = Field(
-        "study", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the study"
-    )
+    name: str = name_field("study", "study")
     kind: Literal["montecarlo", "latin_hypercube", "sobol"] = Field(
         "montecarlo",
         description="design of the inputs; sobol gives Sobol indices and simulates "

@@ -9,6 +9,7 @@ from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.former_names import renamed
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import judgement
+from pipeline.store.own_folder import STUDY, check_folder
 from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.design import study_table
 from pipeline.studies.experiment import Experiment, simulate_experiment
@@ -50,7 +51,12 @@ def study_task(file: StudyFile) -> Task:
 
 
 def simulate_study(
-    file: StudyFile, folder: Path, *, resume: bool = False, quiet: bool = False
+    file: StudyFile,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Simulate the gait cycles of a study and write its folder.
 
@@ -62,6 +68,8 @@ def simulate_study(
         Folder of the results.
     resume : bool
         Whether to continue an interrupted study in the folder.
+    replace : bool
+        Whether to replace a study of another configuration in the folder.
     quiet : bool
         Whether to omit the progress bar.
 
@@ -78,6 +86,7 @@ def simulate_study(
         If the nominal cycle cannot be simulated.
     """
     # All input is checked before files are written.
+    check_folder(folder, STUDY, file, replace=resume or replace)
     task, table = study_task(file), study_table(file.study)
     setup = CycleSetup.of(task)
     check_applicable(setup.nominal, table.columns[1:])

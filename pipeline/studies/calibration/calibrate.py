@@ -19,7 +19,8 @@ from pipeline.config.schema import Config
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import say
 from pipeline.reports.units import number
-from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.store.own_folder import CALIBRATION, check_folder
+from pipeline.store.workspace_lock import locked
 from pipeline.studies.calibration.fits import (
     FIGURES,
     FITTED,
@@ -34,7 +35,7 @@ from pipeline.studies.contact_models.knee import ComparedKnee
 
 DOCUMENT, TABLE, CALIBRATED = "calibration.json", "calibration.csv", "calibrated.toml"
 #: The study of a calibration, which marks the folder as one.
-STUDY = "calibration.toml"
+STUDY = CALIBRATION.stored
 
 
 class CalibratedRow(NamedTuple):
@@ -67,7 +68,12 @@ class CalibratedRow(NamedTuple):
 
 
 def calibrate_laws(
-    config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
+    config: Config,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Calibrate the spring laws of a study on finite elements of its knee, and write them.
 
@@ -80,6 +86,8 @@ def calibrate_laws(
         calibrated law, the errors of each sample and a summary.
     resume : bool
         Whether to use condensed finite elements that are in the folder.
+    replace : bool
+        Whether to replace a calibration of another configuration in the folder.
     quiet : bool
         Whether to leave out progress.
 
@@ -96,11 +104,11 @@ def calibrate_laws(
         If the finite elements have no answer at most of the samples.
     """
     require_knee(config.knee, "a calibration")
-    check_own_folder(folder, STUDY, "calibration")
     settings = config.calibration or CalibrationConfig()
     check_laws(config, settings.laws)
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
+    check_folder(folder, CALIBRATION, config, replace=resume or replace)
     with locked(folder, make=True), threadpool_limits(1):
         for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
             (folder / name).unlink(missing_ok=True)

@@ -15,9 +15,9 @@ from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
 from pipeline.progress import bar, say
 from pipeline.reports.units import number
+from pipeline.store.own_folder import COMPARISON, check_folder
 from pipeline.store.workspace_lock import (
     RunError,
-    check_own_folder,
     differing_keys,
     locked,
     read_stored,
@@ -39,13 +39,18 @@ from pipeline.studies.contact_models.truth import truth_of
 
 DOCUMENT = "comparison.json"
 #: The study of a comparison, which marks the folder as one.
-STUDY = "comparison.toml"
+STUDY = COMPARISON.stored
 #: Keys that change the page alone, or which models are compared.
 _FREE = ("comparison.weights.", "comparison.models")
 
 
 def compare_models(
-    config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
+    config: Config,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Measure all contact models on the knee of a configuration, and write table and page.
 
@@ -57,6 +62,8 @@ def compare_models(
         Folder of the results; trained surrogates are runs in its sub-folders.
     resume : bool
         Whether to keep what an interrupted comparison left in the folder.
+    replace : bool
+        Whether to replace a comparison of another configuration in the folder.
     quiet : bool
         Whether to leave out progress.
 
@@ -74,9 +81,9 @@ def compare_models(
         failure of another model is a row with its reason.
     """
     require_knee(config.knee, "a comparison of contact models")
-    check_own_folder(folder, STUDY, "comparison")
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
+    check_folder(folder, COMPARISON, config, replace=resume or replace)
     with locked(folder, make=True), threadpool_limits(1):
         _prepare(knee)
         measured = _measure_all(knee, chosen(knee.settings.models))
@@ -98,7 +105,7 @@ def _prepare(knee: ComparedKnee) -> None:
         if changed := [key for key in keys if not key.startswith(_FREE)]:
             raise RunError(
                 f"{folder}: the comparison in this folder differs in {', '.join(changed)}; start "
-                "anew without --resume, or choose another folder with --out"
+                "anew with --force instead of --resume, or choose another folder with --out"
             )
     elif stored.exists():
         knee.forget()

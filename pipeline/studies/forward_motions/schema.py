@@ -13,6 +13,7 @@ from pipeline.config.schema_base import (
     Positive,
     Section,
     describe_section,
+    name_field,
 )
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig
 
@@ -60,9 +61,7 @@ class LoadConfig(Section):
 class ForwardConfig(ArticularModelConfig):
     """The model, what is prescribed, and its contact."""
 
-    name: str = Field(
-        "forward", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the simulation"
-    )
+    name: str = name_field("forward", "simulation")
     model: File = Field(description="model with articular contact (.osim)")
     settings: File | None = Field(
         None, description="settings of OpenSim-JAM's ForsimTool (.xml), which the keys change"

@@ -14,7 +14,8 @@ from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import plain, write_document, write_text
-from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.store.own_folder import FORWARD, check_folder
+from pipeline.store.workspace_lock import locked
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
@@ -40,7 +41,7 @@ def load_forward(path: str | Path, overrides: tuple[str, ...] = ()) -> ForwardFi
 
 
 def simulate_forward_motion(
-    file: ForwardFile, folder: Path, *, quiet: bool = False
+    file: ForwardFile, folder: Path, *, replace: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
     """Carry out a forward simulation, write its folder, and return `forward.json`.
 
@@ -49,7 +50,10 @@ def simulate_forward_motion(
     file : ForwardFile
         Configuration.
     folder : Path
-        Folder of the results; files of an earlier simulation are replaced.
+        Folder of the results; files of an earlier simulation of the same configuration are
+        replaced.
+    replace : bool
+        Whether to replace a simulation of another configuration too.
     quiet : bool
         Whether to omit the progress bar.
 
@@ -59,10 +63,10 @@ def simulate_forward_motion(
         If a file cannot be used, OpenSim is not installed, or no balance of forces is found.
     """
     begun = time.perf_counter()
+    check_folder(folder, FORWARD, file, replace=replace)
     setup = prepare_forward(file.forward)  # Checks the input before files are written.
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
-    check_own_folder(folder, "forward.json", "forward simulation")
     with locked(folder, make=True):
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.errors import InputError
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file
-from pipeline.config.reading import checked_section, override_key, read_tree
+from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -69,7 +69,8 @@ def comak_file(
         walk["replay"] = str(replay.resolve())
     for text in overrides:
         override_key(tree, text)
-    walk.setdefault("jam_tables", walk.get("name", "muscle_walk"))
+    tree = named(tree, MuscleWalkFile, settings)
+    tree["walk"].setdefault("jam_tables", tree["walk"].get("name", "muscle_walk"))
     file = checked_section(tree, MuscleWalkFile, str(settings), settings.resolve().parent)
     path = data_file(file.walk.model)
     if not path.is_file():

@@ -14,6 +14,7 @@ from pipeline.config.schema_base import (
     Positive,
     Section,
     describe_section,
+    name_field,
 )
 
 
@@ -36,9 +37,7 @@ class ArticularModelConfig(Section):
 class MuscleWalkConfig(ArticularModelConfig):
     """The model, its motion and its contact."""
 
-    name: str = Field(
-        "muscle_walk", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
-    )
+    name: str = name_field("muscle_walk", "walk")
     model: File = Field(
         description='model with articular contact (.osim); "planar" is a planar leg (see Walks)'
     )

@@ -18,6 +18,7 @@ from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import stored_judgement
+from pipeline.store.own_folder import STUDY, check_folder
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import Catalogue
@@ -109,7 +110,12 @@ def load_walk_study(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkSt
 
 
 def simulate_walk_study(
-    file: WalkStudyFile, folder: Path, *, resume: bool = False, quiet: bool = False
+    file: WalkStudyFile,
+    folder: Path,
+    *,
+    resume: bool = False,
+    replace: bool = False,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Simulate the walks of a study, write its folder, and return `summary.json`.
 
@@ -121,6 +127,7 @@ def simulate_walk_study(
         If the study or its walk cannot be used.
     """
     study = file.study
+    check_folder(folder, STUDY, file, replace=resume or replace)
     task = WalkTask.of(Path(study.walk), study.unconverged)
     setup, result, catalogue = recorded_walk(task.folder)
     for factor in study.factor:

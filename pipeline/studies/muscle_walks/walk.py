@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from foundation.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
-from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.store.own_folder import WALK, check_folder
+from pipeline.store.workspace_lock import locked
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
@@ -35,7 +36,7 @@ def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> Muscl
 
 
 def simulate_muscle_walk(
-    file: MuscleWalkFile, folder: Path, *, quiet: bool = False
+    file: MuscleWalkFile, folder: Path, *, replace: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
     """Simulate a walk, write its folder, and return the content of `walk.json`.
 
@@ -44,7 +45,9 @@ def simulate_muscle_walk(
     file : MuscleWalkFile
         Configuration.
     folder : Path
-        Folder of the results; files of an earlier walk are replaced.
+        Folder of the results; files of an earlier walk of the same configuration are replaced.
+    replace : bool
+        Whether to replace a walk of another configuration too.
     quiet : bool
         Whether to omit the progress bar.
 
@@ -58,6 +61,7 @@ def simulate_muscle_walk(
     """
     begun = time.perf_counter()
     from_markers = file.inverse_kinematics is not None and file.walk.replay is None
+    check_folder(folder, WALK, file, replace=replace)
     ignored = _without_effect(file)
     for text in ignored:
         warnings.warn(text, stacklevel=2)
@@ -65,7 +69,6 @@ def simulate_muscle_walk(
         opensim()  # Without OpenSim, the files of an earlier walk stay.
     else:
         setup = prepare_walk(file)  # Checks the input before files are written.
-    check_own_folder(folder, "config.toml", "walk")
     with locked(folder, make=True):
         config = dump_config(file)
         if from_markers:
@@ -74,8 +77,10 @@ def simulate_muscle_walk(
             for text in markers.notes:
                 warnings.warn(text, stacklevel=2)
             setup = prepare_walk(moved)
-            setup = replace(setup, notes=(*markers.notes, *setup.notes), markers=markers.errors)
-        setup = replace(setup, notes=(*setup.notes, *ignored))
+            setup = dataclasses.replace(
+                setup, notes=(*markers.notes, *setup.notes), markers=markers.errors
+            )
+        setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)
         _begin(folder, config)  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.

@@ -15,6 +15,7 @@ from pipeline.config.schema_base import (
     Positive,
     Section,
     describe_section,
+    name_field,
 )
 
 #: Quantities with columns that `columns` may rename.
@@ -24,9 +25,7 @@ QUANTITIES = (*OPENSIM_COLUMNS["right"], "pelvis_z")
 class WalkConfig(Section):
     """The walk and its trained knee."""
 
-    name: str = Field(
-        "walking", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
-    )
+    name: str = name_field("walking", "walk")
     model: Literal["planar"] = Field(
         "planar",
         description="a planar leg; an .osim file is a walk with muscles (Walks of OpenSim models)",

@@ -18,9 +18,10 @@ from pipeline.progress import say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
+from pipeline.store.own_folder import WALK, check_folder
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import write_table
-from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.store.workspace_lock import locked
 from pipeline.studies.runs import CycleSetup, Task, replaced
 from pipeline.studies.walks.in_vivo import in_vivo_comparison
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
@@ -42,10 +43,13 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
     return file
 
 
-def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
+def simulate_walk(
+    file: WalkFile, folder: Path, *, replace: bool = False, quiet: bool = False
+) -> dict[str, Any]:
     """Simulate the gait cycle of a measured walk, write its folder, and return `walk.json`.
 
-    Parameters as of `simulate_study`. Files of an earlier walk in the folder are replaced.
+    Parameters as of `simulate_study`. Files of an earlier walk of the same
+    configuration in the folder are replaced; those of another walk only with `replace`.
 
     Raises
     ------
@@ -55,13 +59,15 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
         If the cycle cannot be simulated; the loads of the walk are written all the same.
     """
     started = time.perf_counter()
+    check_folder(folder, WALK, file, replace=replace)
     walk = measure(file)  # Checks the input before a run is made.
     for text in walk.warnings:
         warnings.warn(text, stacklevel=2)
-    check_own_folder(folder, _LOADS, "walk")
     with locked(folder, make=True):
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)
+        config = dump_config(file)
+        write_text(folder / "config.toml", config)
         write_csv(loads_table(walk), folder / _LOADS, "%.9g")
         write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS, "%.9g")
         run, made_from = Path(file.walk.run), file.walk.run_config
@@ -82,8 +88,6 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
             largest_offset_mm=file.muscles.largest_offset_mm,
         )
         summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
-        config = dump_config(file)
-        write_text(folder / "config.toml", config)
         write_walk_page(folder, summary, walk, results, config)
         write_document(folder / "walk.json", summary)
     return summary

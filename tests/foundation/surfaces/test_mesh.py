@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from pathlib import Path
@@ -16,6 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.mesh_io import read_triangles
 from foundation.surfaces.surface_shape import is_closed
 
 FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
@@ -250,6 +252,96 @@ def exported(extension: str) -> bytes:
 
 DAMAGED = ("stl", "ascii.stl", "ply", "ascii.ply", "obj", "off")
 SEPARATORS = {"stl": "", "ply": ""}
+
+
+@pytest.mark.parametrize("extension", [e for e in DAMAGED if e != "obj"])
+def test_cut_anywhere_a_file_is_refused_or_whole(tmp_path, extension):
+    content, path = exported(extension), tmp_path / f"cut.{extension}"
+    path.write_bytes(content)
+    vertices, faces = read_triangles(path)
+    for size in range(len(content) - 1, 0, -3):
+        path.write_bytes(content[:size])
+        with contextlib.suppress(MeshError):
+            found, corners = read_triangles(path)
+            np.testing.assert_array_equal(found[corners], vertices[faces])
+
+
+BIG_PLY = (
+    b"ply\nformat binary_big_endian 1.0\nelement vertex 4\nproperty float x\nproperty float y\n"
+    b"property float z\nelement face 2\nproperty list uchar int vertex_indices\nend_header\n"
+    + SQUARE[:4].astype(">f4").tobytes()
+    + b"".join(b"\x03" + face.astype(">i4").tobytes() for face in SQUARE_FACES[:2])
+)
+LONG = b"comment " + b"x" * 30_000 + b"\n"
+QUADS = (
+    b"ply\nformat ascii 1.0\nelement vertex 6\nproperty float x\nproperty float y\n"
+    b"property float z\nelement face 2\nproperty list uchar int vertex_indices\nend_header\n"
+    b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n2 0 0\n2 1 0\n4 0 1 2 3\n"
+)
+TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported("obj")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        # The header counts 2 of 3 triangles, 4 of 3, and none.
+        *(
+            ("a.stl", exported("stl")[:80] + bytes([n, 0, 0, 0]) + exported("stl")[84:], "bytes")
+            for n in (2, 4, 0)
+        ),
+        ("a.stl", exported("stl") + b"end", "expected 234 for the 3 triangles"),
+        ("a.stl", TEXT_STL.replace(b"endfacet", b"", 1), "facet has too few or too many words"),
+        ("a.stl", TEXT_STL.replace(b"vertex", b"vertices", 1), "1 facets are not written"),
+        ("a.stl", TEXT_STL + TEXT_STL[:200], "2 times 'solid' and 1 times"),
+        ("a.ply", TEXT_PLY.replace(b"end_header", LONG + b"end_header")[:-8], "of element face"),
+        ("a.ply", TEXT_PLY.replace(b"element face 3", b"element face 2"), "header counts 7"),
+        ("a.ply", QUADS, "1 of 2 lines of element face"),
+        ("a.ply", BIG_PLY[:-1], "too few for the 2 of element face"),
+        ("a.ply", BIG_PLY + b"more", "expected"),
+        ("a.ply", BIG_PLY.replace(b"face 2", b"face 1"), "for the counts in its header"),
+        ("a.off", exported("off") + b"3 0 1 2\n", "lines, expected 5 vertices and 3 triangles"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 0 1 2\n", "vertex numbers from 1"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -4 -2 -1\n", "a triangle has vertex 0 of 3"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1/1 2/2 3/", "found"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 2 3 1", "no end, and 1 of 4"),
+        ("a.obj", b"\xe2\x80\x8bv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n", "unknown keyword"),
+        ("a.step", b"ISO-10303-21;\nHEADER;\nENDSEC;\nDATA;\n", "END-ISO-10303-21 is missing"),
+    ],
+)
+def test_files_whose_counts_are_wrong(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(MeshError, match=rf"{name}: truncated, damaged .*{message}.* copy it again"):
+        read_triangles(tmp_path / name)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.stl", TEXT_STL),
+        ("a.stl", TEXT_STL.replace(b"facet", b"FACET").replace(b"solid", b"SOLID")),
+        ("a.ply", TEXT_PLY),
+        ("a.ply", TEXT_PLY.replace(b"end_header", LONG + b"end_header")),
+        ("a.obj", OBJ),
+        ("a.obj", OBJ.rstrip()),
+        ("a.obj", OBJ[OBJ.index(b"v ") :]),
+        ("a.off", exported("off")),
+        ("a.off", exported("off").rstrip()),
+    ],
+)
+def test_byte_order_marks_and_line_ends_change_nothing(tmp_path, name, content, mark, end):
+    (tmp_path / name).write_bytes(mark + content.replace(b"\n", end))
+    vertices, faces = read_triangles(tmp_path / name)
+    assert faces.shape == SQUARE_FACES.shape
+    np.testing.assert_allclose(vertices[faces], SQUARE[SQUARE_FACES], rtol=0.0, atol=1e-8)
+
+
+def test_a_big_endian_ply_is_read(tmp_path):
+    (tmp_path / "a.ply").write_bytes(BIG_PLY)
+    vertices, faces = read_triangles(tmp_path / "a.ply")
+    found, expected = vertices[faces], SQUARE[SQUARE_FACES[:2]]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8)
 
 
 def read_quietly(path):

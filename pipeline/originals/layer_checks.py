@@ -1,0 +1,100 @@
+"""Plausibility of elastic layers: values that the schema allows and that no knee has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from foundation.surface_contact import SurfaceContact
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.schema import ContactConfig, LayerConfig
+
+#: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
+#: which no layer of a knee is.
+_CONFINED, _LEAST_RATIO = 0.485, 0.1
+#: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
+_MODULI = (0.5, 2000.0)
+#: Young's modulus below which a layer is cartilage [MPa].
+_SOFT = 100.0
+#: Largest thickness of cartilage and of polyethylene [m], with a margin: patellar cartilage is up
+#: to 7 mm thick, inserts are up to 25 mm; and least thickness of either.
+_THICKEST = {"cartilage": 10e-3, "polyethylene": 30e-3}
+_THINNEST = 0.2e-3
+#: Largest thickness over the shorter side of the bearing surface: a thicker layer is no layer.
+_OF_SIDE = 0.5
+
+
+def layer_remarks(
+    contact: ContactConfig, tibia: TriangleMesh, model: SurfaceContact
+) -> dict[str, str]:
+    """Return the keys of implausible layers, each with finding, expectation and remedy.
+
+    Parameters
+    ----------
+    contact : ContactConfig
+        The contact model.
+    tibia : TriangleMesh
+        Bearing surface of the tibia [m].
+    model : SurfaceContact
+        Springs over the surfaces, with the thickness of the layers.
+    """
+    law = getattr(model, "law", None)
+    laws = {"contact": getattr(law, "first", law)}
+    layers: dict[str, LayerConfig] = {"contact": contact}
+    if contact.femur_layer is not None:
+        layers["contact.femur_layer"] = contact.femur_layer
+        laws["contact.femur_layer"] = getattr(law, "second", None)
+    sides = np.ptp(tibia.vertices, axis=0)[[0, 2]]
+    springs = contact.model == "elastic_foundation"
+    remarks: dict[str, str] = {}
+    for section, layer in layers.items():
+        thickness = getattr(laws[section], "thickness", None)
+        named = (*_of_material(layer, springs=springs), *_of_thickness(layer, thickness, sides))
+        remarks |= {f"{section}.{key}": text for key, text in named}
+    return remarks
+
+
+def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, str]]:
+    """Yield keys of an unusual material, with what to do."""
+    nu, modulus = layer.poissons_ratio, layer.youngs_modulus_MPa
+    if nu > _CONFINED and springs:
+        factor = (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
+        text = (
+            f"{nu:g} makes the layer {factor:.0f} times as stiff as its Young's modulus; the "
+            "elastic foundation overestimates this effect near incompressibility: use 0.45 to 0.47"
+        )
+        yield "poissons_ratio", text
+    if nu < _LEAST_RATIO:
+        text = f"{nu:g} is unusual for cartilage and polyethylene (about 0.45): check the decimals"
+        yield "poissons_ratio", text
+    if not _MODULI[0] <= modulus <= _MODULI[1]:
+        text = (
+            f"{modulus:g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
+            "500 to 1000 MPa): check the unit"
+        )
+        yield "youngs_modulus_MPa", text
+
+
+def _of_thickness(
+    layer: LayerConfig, thickness: Any, sides: np.ndarray
+) -> Iterator[tuple[str, str]]:
+    """Yield the key of an unusual thickness [m] beside the sides of the bearing surface [m]."""
+    if thickness is None:
+        return
+    key = "thickness_mm" if layer.thickness_file is None else "thickness_file"
+    # Measured thicknesses may be anything at some vertices near the rim.
+    middle = float(np.median(np.asarray(thickness, dtype=np.float64)))
+    material = "cartilage" if layer.youngs_modulus_MPa < _SOFT else "polyethylene"
+    most = min(_THICKEST[material], _OF_SIDE * float(sides.min()))
+    if _THINNEST <= middle <= most:
+        return
+    measured = np.ndim(thickness) > 0
+    along, across = 1e3 * sides
+    yield (
+        key,
+        f"a layer {1e3 * middle:.3g} mm thick{' in the median' if measured else ''} is unusual "
+        f"for {material} on a bearing surface of {along:.0f} by {across:.0f} mm (expected "
+        f"{1e3 * _THINNEST:g} to {1e3 * most:.3g} mm): check the unit and the value",
+    )

@@ -1,0 +1,56 @@
+"""Sides that contradict and implausible layers are told; ordinary ones are not."""
+
+import pytest
+from studies import SMOKE
+
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.reading import load_config
+from pipeline.originals import knee_sides
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee_sides import check_sides
+from pipeline.preparation.checkup import check_study
+
+COARSE = ("knee.implant.edge_mm=3.0", "knee.implant.femur_edge_mm=2.0")
+PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl")
+
+
+@pytest.mark.parametrize(
+    ("ridge", "longer", "code"),
+    [
+        *((0.09, 0.19, None), (0.0, 0.04, None), (0.0, -0.04, None), (0.0, 0.0, None)),
+        *((-0.09, -0.19, "side"), (0.0, -0.19, "side"), (-0.09, 0.0, "side")),
+        *((-0.09, 0.19, "different-sides"), (0.09, -0.19, "different-sides")),
+    ],
+)
+@pytest.mark.parametrize(("side", "other"), [("right", "left"), ("left", "right")])
+def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
+    monkeypatch.setattr(knee_sides, "femoral_frame", lambda *_: None)
+    monkeypatch.setattr(knee_sides, "lateral_ridge", lambda *_: ridge)
+    monkeypatch.setattr(knee_sides, "shape_of", lambda *_: type("", (), {"longer": longer}))
+    findings = check_sides({"femur": PLATE, "tibia": PLATE}, side)
+    assert [finding.code for finding in findings] == ([code] if code else [])
+    for finding in findings:
+        assert side in finding.message
+        assert other in finding.message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("contact.thickness_mm=80.0", "contact.thickness_mm: a layer 80 mm thick is unusual"),
+        ("contact.thickness_mm=0.1", "contact.thickness_mm: a layer 0.1 mm thick is unusual"),
+        ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
+        ("contact.youngs_modulus_MPa=0.4", "contact.youngs_modulus_MPa: 0.4 MPa is unusual"),
+    ],
+)
+def test_implausible_layers_are_told(change, words):
+    with pytest.warns(UserWarning, match=words):
+        knee = build_knee(load_config(SMOKE, (*COARSE, change)))
+    assert any(words in remark for remark in knee.remarks)
+    assert knee.describe(None, None) == {"kind": "model", "remarks": list(knee.remarks)}
+
+
+def test_check_tells_an_implausible_thickness_and_the_usual_one_is_silent():
+    remarks, _ = check_study(SMOKE, (*COARSE, "contact.thickness_mm=80.0"))
+    assert [r for r in remarks if r.level == "warning" and "80 mm thick" in r.text]
+    assert build_knee(load_config(SMOKE, COARSE)).remarks == ()
