@@ -94,9 +94,9 @@ def test_sharing_against_sequential_quadratic_programming(leg, sharing) -> None:
                 "jac": lambda f, n=n: arms[n],
             },
             method="SLSQP",
-            options={"ftol": 1e-15, "maxiter": 500},
+            options={"ftol": 1e-10, "maxiter": 500},
         )
-        assert oracle.success
+        assert_allclose(arms[n] @ oracle.x, loads.moments[n] / scale, rtol=0.0, atol=1e-6)
         assert_allclose(loads.forces[n], scale * oracle.x, rtol=1e-4, atol=0.05)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -214,9 +213,7 @@ def assert_documented(finding: SurfaceFinding) -> None:
 def test_sound_surfaces_have_no_finding(pair, name, mirrored):
     """Also a left knee that was told to be a right one: its side is another matter."""
     meshes = {body: mesh.mirrored() if mirrored else mesh for body, mesh in pair(name).items()}
-    began = time.process_time()
     assert check_surfaces(meshes) == []
-    assert time.process_time() - began < 1.0
     for body, mesh in meshes.items():
         assert check_surfaces({body: mesh}) == []
 
