@@ -87,6 +87,11 @@ def leg_side(model: OsimModel, mesh: ContactMesh) -> LegSide:
     return LegSide(leg[0], _axes(frame.rotation.T @ up, frame.rotation.T @ lateral), found, note)
 
 
+def counterpart(name: str) -> str:
+    """Return the name of the same part of the other leg, such as calcn_l for calcn_r."""
+    return _PART.sub(lambda found: _OTHER[found[0].lower()], name)
+
+
 def _outward(
     links: tuple[JointLink, ...],
     path: tuple[JointLink, ...],
@@ -96,7 +101,7 @@ def _outward(
     """Return the direction away from the midline, axes of the ground, and how it was found."""
     by_name = {link.name: link for link in links}
     for link in reversed(path):
-        other = by_name.get(_PART.sub(_swapped, link.name))
+        other = by_name.get(counterpart(link.name))
         if other is None or other is link or not {link.parent, other.parent} <= set(places):
             continue
         across = _origin(link, places) - _origin(other, places)
@@ -115,10 +120,6 @@ def _origin(link: JointLink, places: dict[str, Placement]) -> FloatArray:
     """Return the origin of a joint in the ground (3,) [m]."""
     parent = places[link.parent]
     return parent.rotation @ link.origin + parent.origin
-
-
-def _swapped(match: re.Match[str]) -> str:
-    return _OTHER[match[0].lower()]
 
 
 def _named_leg(names: tuple[str, ...]) -> tuple[str, str]:
