@@ -52,7 +52,10 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
         subject="walks",
         axis="walk [%]",
         note=" ".join(
-            ["BW are body weights; compartments have forces of their own.", *map(_said, setup.flags)]
+            [
+                "BW are body weights; compartments have forces of their own.",
+                *map(_said, setup.flags),
+            ]
         ),
         flagged="have frames that did not converge, left the range of the record or a surrogate, "
         "or external loads that do not fit the motion",
