@@ -68,8 +68,8 @@ def default_motion(element: ET.Element, where: str) -> Placement:
     transform = element.find("SpatialTransform")
     if transform is None:
         found = np.zeros(6)
-        for axis, value in zip(_AXES.get(element.tag, ()), values.values(), strict=False):
-            found[axis] = value
+        for place, value in zip(_AXES.get(element.tag, ()), values.values(), strict=False):
+            found[place] = value
         return Placement.of(found[:3], found[3:])
     motion = BODY
     for k, axis in enumerate(transform.iterfind("TransformAxis")):
@@ -120,7 +120,8 @@ def placements_in_ground(links: Iterable[JointLink]) -> dict[str, Placement]:
 
 def path_to_ground(links: Iterable[JointLink], body: str) -> tuple[JointLink, ...]:
     """Return the joints from a body to the ground, that of the body first."""
-    above, path = {link.child: link for link in links}, []
+    above = {link.child: link for link in links}
+    path: list[JointLink] = []
     while body in above and len(path) < len(above):
         path.append(above[body])
         body = path[-1].parent

@@ -45,7 +45,7 @@ class GroundBalance:
     external : (N, 3) float64
         Sum of the external forces, axes of the ground [N].
     height : (N,) float64
-        Height of the centre of mass over the lowest body [m].
+        Height of the centre of mass over the lowest body of the first instant [m].
     up : (3,) float64
         Unit vector upwards [1].
     mass : float

@@ -22,7 +22,7 @@ _OTHER = {"r": "l", "right": "left", "l": "r", "left": "right"}
 #: Part of a name that tells the leg, between other parts or at an end.
 _PART = re.compile(r"(?<![A-Za-z0-9])(?:right|left|[rl](?![A-Za-z0-9]))", re.IGNORECASE)
 #: Least distance of a joint from the midline [m].
-_BESIDE = 0.01
+_BESIDE = 0.03
 #: Least cosine of the angle between a direction and the axis of a mesh that stands for it, and
 #: between directions that are the same or opposite.
 _NEAR, _SAME = np.cos(np.radians(20.0)), 0.5
@@ -110,9 +110,9 @@ def _outward(
     below = [link for link in path if link.parent != "ground"]
     if below and below[-1].parent in places:
         link = below[-1]
-        across = float((_origin(link, places) - places[link.parent].origin) @ right)
-        if abs(across) > _BESIDE:
-            return np.sign(across) * right, f"the place of the joint {link.name} in {link.parent}"
+        beside = float((_origin(link, places) - places[link.parent].origin) @ right)
+        if abs(beside) > _BESIDE:
+            return np.sign(beside) * right, f"the place of the joint {link.name} in {link.parent}"
     return None, ""
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.constants import kilogram_force, pound_force
 
 from dynamics.musculoskeletal.external_loads import AppliedForce
@@ -19,7 +22,6 @@ from dynamics.musculoskeletal.ground_balance import (
 from dynamics.walking.plates import FARTHEST, Plate, unit_fault
 from dynamics.walking.plausibility import TORQUE_ERROR
 from foundation.checks import FloatArray
-from foundation.wording import counted
 
 #: A change is a cause if it leaves at most this part of the limits, and of the score before.
 _FITS, _BETTER = 0.9, 0.6
@@ -36,8 +38,18 @@ _SCALES = {
     "the forces look reversed: they must act on the feet, upwards": -1.0,
 }
 _LENGTHS = {"millimetres": 1e-3, "centimetres": 1e-2}
-_EXCHANGED = (([0, 2, 1], (1.0, 1.0, 1.0)), ([0, 2, 1], (1.0, 1.0, -1.0)))
-_REVERSED = {"fore-aft": (-1.0, 1.0, 1.0), "lateral": (1.0, 1.0, -1.0)}
+_UP, _LEVEL = (
+    f"the {axes} look exchanged: turn the axes so that x is forward, y up and z right"
+    for axes in ("vertical and the lateral axis", "fore-aft and the lateral axis")
+)
+#: Matrices that put axes right: exchanged ones, of either sense, and reversed ones.
+_TURNED = (
+    *((_UP, np.array([[1, 0, 0], [0, 0, s], [0, t, 0]])) for s in (1, -1) for t in (1, -1)),
+    *((_LEVEL, np.array([[0, 0, s], [0, 1, 0], [t, 0, 0]])) for s in (1, -1) for t in (1, -1)),
+    ("the fore-aft forces look reversed", np.diag([-1, 1, 1])),
+    ("the lateral forces look reversed", np.diag([1, 1, -1])),
+    ("the horizontal axes look reversed", np.diag([-1, 1, -1])),
+)
 
 Change = Callable[[FloatArray], list[Plate]]
 
@@ -90,8 +102,8 @@ class LoadedMotion:
     def flags(self) -> tuple[str, ...]:
         """Return sentences on residuals that are too large, and on misplaced forces."""
         faults = self.balance.faults
-        cause = self.cause() if faults else ""
-        return (*(f"{fault}; {cause}" for fault in faults), *self.misplaced())
+        told = [f"{faults[0]}; {self.cause()}", *faults[1:]] if faults else []
+        return (*told, *self.misplaced())
 
     def cause(self) -> str:
         """Return the likely cause of the residual, or what to check."""
@@ -129,29 +141,15 @@ class LoadedMotion:
     def _changes(self) -> Iterator[tuple[str, Change]]:
         """Yield changes of the loads, each with the cause that it stands for."""
         for text, factor in _SCALES.items():
-            yield (
-                text,
-                self._each(lambda p, f=factor: _plate(p, f * p.force, p.point, f * p.torque)),
-            )
+            # Some files have forces in another unit than torques.
+            for turn in (factor, 1.0):
+                yield text, self._each(_scaled(factor, turn=turn))
         for unit, factor in _LENGTHS.items():
             text = f"the points of application look like {unit}: convert them to metres"
-            yield text, self._each(lambda p, f=factor: _plate(p, p.force, f * p.point, p.torque))
-        text = "the vertical and the lateral axis look exchanged: turn the axes so that y is up"
-        for order, signs in _EXCHANGED:
-
-            def turned(p: Plate, order: list[int] = order, signs: object = signs) -> Plate:
-                return _plate(p, *(each[:, order] * signs for each in (p.force, p.point, p.torque)))
-
-            yield text, self._each(turned)
-            yield (
-                text,
-                self._each(
-                    lambda p, o=order, s=signs: _plate(p, p.force[:, o] * s, p.point, p.torque)
-                ),
-            )
-        for name, signs in _REVERSED.items():
-            text = f"the {name} forces look reversed"
-            yield text, self._each(lambda p, s=signs: _plate(p, p.force * s, p.point, p.torque))
+            yield text, self._each(_scaled(1.0, point=factor))
+        for text, matrix in _TURNED:
+            yield text, self._each(_turned(matrix))
+            yield text, self._each(_turned(matrix, force_only=True))
         for one, other in combinations(range(len(self.forces)), 2):
             names = f"{self.forces[one].plate.name} and {self.forces[other].plate.name}"
             text = f"the forces of {names} look exchanged, without their points"
@@ -162,7 +160,10 @@ class LoadedMotion:
                 f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
                 "both files"
             )
-            yield text, lambda time, s=shift: self._plates(time + s)
+            yield text, partial(self._later, shift)
+
+    def _later(self, shift: float, time: FloatArray) -> list[Plate]:
+        return self._plates(time + shift)
 
     def _each(self, change: Callable[[Plate], Plate]) -> Change:
         return lambda time: [change(plate) for plate in self._plates(time)]
@@ -188,7 +189,7 @@ class LoadedMotion:
         bodies = " and ".join(dict.fromkeys(force.body for force in self.forces))
         return (
             f"the forces carry less than half of what the motion needs in {bare.sum()} of "
-            f"{counted(len(bare), 'frame')}: a foot is without its plate (forces act on {bodies})"
+            f"{len(bare)} frames: a foot is without its plate (forces act on {bodies})"
         )
 
     def _light(self) -> str:
@@ -218,10 +219,23 @@ class LoadedMotion:
             if away[nearest] < own - _NEARER and away[nearest] <= FARTHEST:
                 yield (
                     f"{said}distance of {own:.2f} m, and {away[nearest]:.2f} m from {nearest}; "
-                    "applied_to_body of the external loads looks exchanged"
+                    "the forces, or applied_to_body of the external loads, look exchanged"
                 )
             elif own > FARTHEST:
                 yield f"{said}distance of {own:.2f} m; check time, unit and axes of the points"
+
+
+def _scaled(force: float, *, point: float = 1.0, turn: float = 1.0) -> Callable[[Plate], Plate]:
+    return lambda p: _plate(p, force * p.force, point * p.point, turn * p.torque)
+
+
+def _turned(matrix: NDArray[Any], *, force_only: bool = False) -> Callable[[Plate], Plate]:
+    def change(p: Plate) -> Plate:
+        if force_only:
+            return _plate(p, p.force @ matrix.T, p.point, p.torque)
+        return _plate(p, p.force @ matrix.T, p.point @ matrix.T, p.torque @ matrix.T)
+
+    return change
 
 
 def _plate(plate: Plate, force: FloatArray, point: FloatArray, torque: FloatArray) -> Plate:

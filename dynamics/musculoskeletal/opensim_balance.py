@@ -13,6 +13,10 @@ from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
+from foundation.checks import FloatArray
+
+#: Least height of a centre of mass, for models that lie [m].
+_LEAST_HEIGHT = 0.1
 
 
 def ground_balance(
@@ -38,14 +42,11 @@ def ground_balance(
     mass = system.body_mass
     if not places or not mass > 0.0:
         return None
+    up, known = system.up, system.bodies
     of_forces = [force.body for force in forces]
-    feet = {
-        name: []
-        for name in dict.fromkeys([*of_forces, *map(counterpart, of_forces)])
-        if name in system.bodies
-    }
-    residuals, needs, origins, heights = [], [], [], []
-    up = system.up
+    names = dict.fromkeys([*of_forces, *map(counterpart, of_forces)])
+    feet: dict[str, list[FloatArray]] = {name: [] for name in names if name in known}
+    wrenches, origins, heights = [], [], []
     for time, values, speeds, accelerations in zip(
         motion.time.tolist(), motion.values, motion.speeds, motion.accelerations, strict=True
     ):
@@ -53,17 +54,23 @@ def ground_balance(
         loaded = system.needed_forces(accelerations)
         with system.unloaded():
             bare = system.needed_forces(accelerations)
-        residuals.append(system.wrench_on(body, places, loaded))
-        needs.append(system.wrench_on(body, places, bare))
+        wrenches.append(system.wrench_on(body, places, np.array([loaded, bare])))
         origins.append(system.origin(body))
-        lowest = min(float(system.origin(name) @ up) for name in system.bodies)
-        heights.append(float(system.mass_centre() @ up) - lowest)
+        heights.append(float(system.mass_centre() @ up))
         for name, path in feet.items():
             path.append(system.mass_centre(name))
-    residual = np.array(residuals)
-    external = (np.array(needs) - residual)[:, :3]
-    found = GroundBalance(body, motion.time, residual, external, np.array(heights), up, mass)
-    loads = LoadedMotion(
-        found, np.array(origins), forces, {name: np.array(path) for name, path in feet.items()}
+    system.set(float(motion.time[0]), motion.values[0], motion.speeds[0])
+    lowest = min(float(system.origin(name) @ up) for name in known)
+    residual, needed = np.array(wrenches).transpose(1, 0, 2)
+    found = GroundBalance(
+        body,
+        motion.time,
+        residual,
+        (needed - residual)[:, :3],
+        np.maximum(np.array(heights) - lowest, _LEAST_HEIGHT),
+        up,
+        mass,
     )
+    paths = {name: np.array(path) for name, path in feet.items()}
+    loads = LoadedMotion(found, np.array(origins), forces, paths)
     return replace(found, flags=loads.flags())

@@ -119,27 +119,27 @@ class OpenSimSystem:
         return max(found.items(), key=lambda item: len(item[1]), default=("", []))
 
     def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
-        """Return force, and moment about a body's origin, of its generalised forces (n,) [N m, N].
+        """Return force, and moment about a body's origin, of generalised forces (K, n) [N m, N].
 
         In the position that is set, for a body whose coordinates have `places`; changes the speeds.
 
         Returns
         -------
-        (6,) float64
+        (K, 6) float64
             Force and moment in the axes of the ground [N, N m]; zero along directions in which the
             coordinates do not move the body.
         """
         found, state = self._model.getBodySet().get(body), self._state
-        columns = np.empty((6, len(places)))
-        for column, place in enumerate(places):
+        rows = np.empty((len(places), 6))
+        for row, place in zip(rows, places, strict=True):
             speeds = np.zeros(len(self.coordinates))
             speeds[place] = 1.0
             state.setU(self._vector(speeds))
             self._model.realizeVelocity(state)
             velocity = found.getVelocityInGround(state)
-            columns[:, column] = [*velocity.get(1).to_numpy(), *velocity.get(0).to_numpy()]
-        wrench: FloatArray = np.linalg.lstsq(columns.T, forces[places], rcond=None)[0]
-        return wrench
+            row[:] = [*velocity.get(1).to_numpy(), *velocity.get(0).to_numpy()]
+        wrench = np.linalg.lstsq(rows, forces[:, places].T, rcond=None)[0].T
+        return wrench.astype(np.float64)
 
     def origin(self, body: str) -> FloatArray:
         """Return the origin (3,) of a body in the ground [m], in the position that is set."""

@@ -24,7 +24,7 @@ from dynamics.musculoskeletal import (
     settle,
 )
 from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
-from dynamics.musculoskeletal.external_loads import applied_forces, check_loads_cover
+from dynamics.musculoskeletal.external_loads import AppliedForce, applied_forces, check_loads_cover
 from dynamics.musculoskeletal.motion_input import (
     angle_unit_notes,
     coordinate_columns,
@@ -210,7 +210,7 @@ def _from_opensim(
     if files.external_loads is not None and system.load_table is not None:
         start, stop = float(motion.time[0]), float(motion.time[-1])
         check_loads_cover(files.external_loads, system.load_table, start, stop)
-    forces = ()
+    forces: tuple[AppliedForce, ...] = ()
     if files.external_loads is not None and system.load_table is not None:
         forces = applied_forces(files.external_loads, system.load_table)
     balance = ground_balance(system, motion, forces)
