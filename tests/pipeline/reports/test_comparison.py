@@ -71,9 +71,11 @@ def test_figures_are_those_of_both_reports(content: dict[str, Any], runs: list[P
         assert content["runs"][letter]["verdict"] == report["verdict"]
 
 
-def test_only_the_dish_differs(content: dict[str, Any]) -> None:
+def test_keys_that_differ_are_told(content: dict[str, Any]) -> None:
     assert content["keys"] == [
-        {"key": "knee.implant.dish_sagittal_radius_mm", "A": "60.0", "B": "80.0"}
+        {"key": "knee.implant.dish_sagittal_radius_mm", "A": "45.0", "B": "80.0"},
+        {"key": "simulation.combinations", "A": "true", "B": "false"},
+        {"key": "surrogate.compare", "A": '[["inverted", "polynomial"]]', "B": "[]"},
     ]
 
 
