@@ -119,7 +119,12 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         *spacing_lines(gait["node_spacing"]),
     ]
     content = {
-        "summary": [*lines, *knee_lines(knee), *verdict_lines(judged)],
+        "summary": [
+            *lines,
+            *knee_lines(knee),
+            *verdict_lines(judged),
+            *([f"gait: {gait['not_trusted']}"] if gait["not_trusted"] else []),
+        ],
         "overview": overview,
         "knee": knee,
         "verdict": judged,
@@ -240,6 +245,8 @@ def _notes(original: Row, stages: Row, validation: Row, gait: Row) -> Iterator[t
     if original["kind"] == "table":
         for text in _table_notes(original):
             yield original["file"], text
+    if gait["not_trusted"]:
+        yield "gait, surrogate", gait["not_trusted"]
     for flag in gait["flags"]:
         yield f"gait, {flag['model']}", flag["message"]
     for failure in (gait["combinations"] or {}).get("failures", []):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from pipeline.files import plain
+from pipeline.flagged_instants import flagged_sentence
 from pipeline.simulation import compare_cycles
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
@@ -90,6 +91,8 @@ def summarise(
     """
     knee, subject = walk.knee, file.subject
     early, late = knee.peaks(walk.body_weight)
+    surrogate = results["surrogate"]
+    flags = [flag.message for flag in surrogate.flags]
     return plain(
         {
             "name": file.walk.name,
@@ -118,7 +121,8 @@ def summarise(
             },
             "outputs": outputs,
             "warnings": list(walk.warnings),
-            "flags": [flag.message for flag in results["surrogate"].flags],
+            "flags": flags,
+            "not_trusted": flagged_sentence(surrogate.flagged, len(surrogate.time), flags),
             "differences": [row.content() for row in compare_cycles(table)]
             if "original" in results
             else [],

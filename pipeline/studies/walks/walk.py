@@ -120,6 +120,7 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     low, high = knee["ap_force_N"]
     least, largest = knee["internal_torque_Nm"]
     pressure = max(cycle[f"{part}_peak_pressure_MPa"] for part in ("medial", "lateral"))
+    told = [summary["not_trusted"]] if summary["not_trusted"] else []
     return "\n".join(
         [
             f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
@@ -135,5 +136,6 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
             f"{cycle['rotation_range_deg']:.2f} deg, peak pressure {pressure:.1f} MPa, "
             f"{counted(len(summary['flags']), 'flag')}; {summary['seconds']:.1f} s",
             f"page: {folder / 'walk.html'}",
+            *told,
         ]
     )
