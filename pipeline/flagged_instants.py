@@ -11,7 +11,7 @@ _KEYS = (
     ("rotation by", "space.rotation_deg"),
     ("anterior by", "space.anterior_mm"),
     ("lateral by", "space.lateral_mm"),
-    ("axial load of", "space.load_N"),
+    ("domain, axial load of", "space.load_N"),
     ("AP force", "feasibility.ap_ratio"),
     ("ML force", "feasibility.ml_ratio"),
     ("peak pressure of", "feasibility.peak_pressure_MPa"),
