@@ -84,6 +84,8 @@ class SimulationResult:
         Messages of the contact model, by first instant.
     compartments : tuple of str
         Names of the C compartments.
+    flagged : int
+        Number of reported instants with a flag.
     """
 
     time: FloatArray
@@ -96,6 +98,7 @@ class SimulationResult:
     statistics: Statistics
     flags: tuple[Flag, ...] = ()
     compartments: tuple[str, ...] = COMPARTMENTS
+    flagged: int = 0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

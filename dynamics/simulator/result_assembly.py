@@ -32,6 +32,7 @@ class ReportedMotion(NamedTuple):
     loads: FloatArray
     flags: tuple[Flag, ...]
     compartments: tuple[str, ...] = COMPARTMENTS
+    flagged: int = 0
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
@@ -59,13 +60,14 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     knee = equations.model
     if isinstance(knee, CompiledContact):
         names: tuple[str, ...] = COMPARTMENTS
-        values, rates, flags = _compiled(equations, knee, times, states, poses)
+        values, rates, messages = _compiled(equations, knee, times, states, poses)
     else:
-        names, values, rates, flags = _called(equations, times, states)
+        names, values, rates, messages = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     by_part = np.moveaxis(parts, 1, 0)
-    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), flags, names)
+    flags, flagged = counted_flags(messages), len({time for time, _ in messages})
+    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), flags, names, flagged)
 
 
 def _compiled(
@@ -74,8 +76,8 @@ def _compiled(
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
-) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
+) -> tuple[FloatArray, FloatArray, list[tuple[float, str]]]:
+    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and messages."""
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(
@@ -87,12 +89,12 @@ def _compiled(
         for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
         for message in equations.contact(times[k], states[k]).flags
     ]
-    return loads, rates, counted_flags(messages)
+    return loads, rates, messages
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
-) -> tuple[tuple[str, ...], FloatArray, FloatArray, tuple[Flag, ...]]:
+) -> tuple[tuple[str, ...], FloatArray, FloatArray, list[tuple[float, str]]]:
     """As `_compiled`, for a model in Python; the names of its compartments come first."""
     names: tuple[str, ...] = COMPARTMENTS
     values, rates = [], np.empty_like(states)
@@ -103,7 +105,7 @@ def _called(
         values.append(loads.values)
         names = loads.compartments
         messages += [(now, message) for message in loads.flags]
-    return names, np.array(values), rates, counted_flags(messages)
+    return names, np.array(values), rates, messages
 
 
 def counted_flags(messages: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:

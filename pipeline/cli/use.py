@@ -366,6 +366,7 @@ def loads(
     from dynamics.walking.knee_motion import read_knee_poses
     from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
     from pipeline.exchange.unit_hints import check_some_trusted
+    from pipeline.flagged_instants import flagged_sentence
 
     if out.resolve() == motion.resolve():
         raise InputError(f"--out {out}: expected another file than the motion")
@@ -382,6 +383,9 @@ def loads(
         "rows": len(table),
         "flagged": int(table["flagged"].sum()),
         "flags": flags,
+        "not_trusted": flagged_sentence(
+            int(table["flagged"].sum()), len(table), [flag["message"] for flag in flags]
+        ),
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,
     }
@@ -403,7 +407,8 @@ def _loads_lines(content: dict[str, Any]) -> list[str]:
         f"  {flag['rows']} from {flag['time_s']:g} s: {flag['message']}"
         for flag in content["flags"]
     ]
-    return lines
+    told = content["not_trusted"]
+    return [*lines, *([told] if told else [])]
 
 
 @command(USE)

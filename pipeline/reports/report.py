@@ -120,7 +120,13 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         *spacing_lines(gait["node_spacing"]),
     ]
     content = {
-        "summary": [*lines, *knee_lines(knee), *_warnings(run), *verdict_lines(judged)],
+        "summary": [
+            *lines,
+            *knee_lines(knee),
+            *_warnings(run),
+            *verdict_lines(judged),
+            *([f"gait: {gait['not_trusted']}"] if gait["not_trusted"] else []),
+        ],
         "overview": overview,
         "knee": knee,
         "verdict": judged,
@@ -249,6 +255,8 @@ def _notes(
             yield original["file"], text
     for text in original.get("remarks", ()):
         yield "input", text
+    if gait["not_trusted"]:
+        yield "gait, surrogate", gait["not_trusted"]
     for flag in gait["flags"]:
         yield f"gait, {flag['model']}", flag["message"]
     for failure in (gait["combinations"] or {}).get("failures", []):

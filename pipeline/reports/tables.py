@@ -9,6 +9,7 @@ import numpy as np
 
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
+from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.units import kind_of, largest, row_of, scaled
 from pipeline.store.quantities import ERRORS, outputs_of
@@ -315,6 +316,7 @@ _NO_GAIT: Row = {
     "instants_percent": None,
     "map_peak_pressure_MPa": None,
     "flags": [],
+    "not_trusted": None,
 }
 
 
@@ -354,6 +356,9 @@ def gait_content(files: RunFiles) -> Row:
             for model, messages in simulation.flags.items()
             for message in messages
         ],
+        "not_trusted": flagged_sentence(
+            *simulation.flagged.get("surrogate", (0, 0)), simulation.flags.get("surrogate", [])
+        ),
     }
 
 

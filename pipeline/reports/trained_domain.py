@@ -23,13 +23,11 @@ from pipeline.stages.assessment import feasible
 from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
 from surrogates.formulations.outside import beyond
 from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
-#: A force is wrong if its error exceeds this part of the largest load and this many standard
-#: errors; it is far off if its error exceeds the last part of the largest load.
-_WRONG, _ERRORS, _FAR = 0.02, 3.0, 0.1
 #: Rows of each base matrix of Sobol's design, and its seed.
 _BASE, _SEED = 1024, 1
 #: Inputs that vary over the trained domain, in the order of `SampleSpace.draw`.
@@ -54,9 +52,9 @@ def domain_content(files: RunFiles) -> dict[str, Any] | None:
         {k: tuple(v) if isinstance(v, list) else v for k, v in files.config["feasibility"].items()}
     )
     return {
-        "wrong_percent_of_largest": 100.0 * _WRONG,
-        "standard_errors": _ERRORS,
-        "far_off_percent_of_largest": 100.0 * _FAR,
+        "wrong_percent_of_largest": 100.0 * WRONG,
+        "standard_errors": ERRORS,
+        "far_off_percent_of_largest": 100.0 * FAR,
         "compartments": {
             name: _judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
             for name in files.compartments
@@ -73,8 +71,7 @@ def _judged(
     error = np.abs(loads - truth)[:, :3]
     largest = float(surrogate.space.load[1])
     expected = surrogate.standard_error(poses)[:, :3]
-    wrong = ((error > _WRONG * largest) & ~(error <= _ERRORS * expected)).any(axis=1)
-    far = (error > _FAR * largest).any(axis=1)
+    wrong, far = is_wrong(loads - truth, expected, largest), is_far_off(loads - truth, largest)
     kept = rows.index.isin(feasible(rows, feasibility).index)
     known = np.isfinite(expected) & ~flagged[:, None]
     covered = error[known] <= NORMAL_95 * expected[known]

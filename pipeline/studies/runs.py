@@ -209,7 +209,7 @@ def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
             raise SimulationError(f"{name} is not finite")
     return {
         **{"status": OK, "reason": "", **outputs},
-        "flagged_instants": max((flag.samples for flag in result.flags), default=0),
+        "flagged_instants": result.flagged,
         "flags": messages,
         "evaluations": result.statistics.evaluations,
         **{f"wave_{name}": wave.astype(np.float32) for name, wave in cycle_waves(result).items()},

@@ -27,11 +27,20 @@ _LARGEST_SHARE = 3.0
 _LEAST_ERROR = 1e-4
 #: Fraction of the feasible samples that each learnt criterion may leave outside.
 _LEFT_OUT = 0.004
+#: A force is wrong if its error exceeds this part of the largest load and this many standard
+#: errors; it is far off if its error exceeds the last part of the largest load.
+WRONG, ERRORS, FAR = 0.02, 3.0, 0.1
+#: Largest part of the samples without a flag that may be wrong or far off, judged by folds; with
+#: more, the border of the error is lowered. Too few samples below a border to judge this part, and
+#: nothing is trusted.
+_UNTOLD, _FOLDS = 0.005, 5
 #: Probabilities at which intervals are calibrated: in the middle, and in the tail.
 _PROBABILITIES = (0.95, 0.9973)
 #: A condyle is certainly lifted by this factor times the widest gap that is predicted for a sample
 #: in contact, and by at least this gap [m].
 _GAP_FACTOR, _LEAST_GAP = 2.0, 3e-4
+#: Logarithm of a factor on the errors with which every pose, or none, is outside.
+_NOWHERE = 50.0
 _SURFACE = PolynomialSettings(
     basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
 )
@@ -129,8 +138,73 @@ def fit_domain(
     errors = surrogate.standard_error(poses)
     if np.isnan(errors[:, :6]).any():
         where = np.clip(variables[:, :6], -1.0, 1.0)
-        return replace(domain, errors=_fit_errors(where, residuals, inside))
-    return replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
+        domain = replace(domain, errors=_fit_errors(where, residuals, inside))
+        errors = domain.standard_error(variables)
+    else:
+        if inside.sum() < LEAST_SAMPLES:
+            inside = np.ones(len(poses), dtype=bool)
+        domain = replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
+        errors = errors * domain.inflation
+    largest = surrogate.space.load[1]
+    untold = is_wrong(residuals, errors, largest) | is_far_off(residuals, largest)
+    if not untold.any():
+        return domain
+    beside = _lowered(domain, -_NOWHERE).extrapolation(variables, predicted, gaps) <= 1.0
+    beside &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
+    above = _unseen_errors(x, targets, variables) - borders[2]
+    lower = _lowering(above, untold, beside)
+    return _lowered(domain, lower) if lower > 0.0 else domain
+
+
+def is_wrong(residuals: FloatArray, errors: FloatArray, largest: float) -> NDArray[np.bool_]:
+    """Return where (N,) a force of residuals (N, 12) is wrong: beyond its standard errors.
+
+    Standard errors (N, 12) and the largest load [SI]; a force without standard error is wrong if
+    its error exceeds `WRONG` alone.
+    """
+    size = np.abs(residuals[:, :3])
+    wrong: NDArray[np.bool_] = (size > WRONG * largest) & ~(size <= ERRORS * errors[:, :3])
+    return np.asarray(wrong.any(axis=1))
+
+
+def is_far_off(residuals: FloatArray, largest: float) -> NDArray[np.bool_]:
+    """Return where (N,) a force of residuals (N, 12) exceeds `FAR` of the largest load [SI]."""
+    return np.asarray((np.abs(residuals[:, :3]) > FAR * largest).any(axis=1))
+
+
+def _unseen_errors(x: FloatArray, targets: FloatArray, variables: FloatArray) -> FloatArray:
+    """Return the third target (N,) at variables (N, 6 or more), each by a fit without its fold.
+
+    The fits are to the variables x (N, 6) at the true loads; a user's pose has the `variables` of
+    the predicted loads alone.
+    """
+    found = np.empty(len(x))
+    at = np.clip(variables[:, :6], -1.0, 1.0)
+    for fold in range(_FOLDS):
+        out = np.arange(len(x)) % _FOLDS == fold
+        fitted = fit_polynomial(x[~out], targets[~out], _SURFACE)
+        found[out] = fitted.regressor.predict(at[out])[:, 2]
+    return found
+
+
+def _lowered(domain: Domain, lower: float) -> Domain:
+    """Return the domain with the border of the error lowered, by the logarithm of a factor."""
+    return replace(domain, regressor=_bordered(domain.regressor, np.array([1.0, 1.0, -lower])))
+
+
+def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
+    """Return by how much the border of the error is to be lowered, 0 where that is not needed.
+
+    `above` (N,) are the logarithms of the errors over the border, `untold` whether a pose needs a
+    flag, and `others` whether the other criteria give none.
+    """
+    chosen = np.flatnonzero(others & (above <= 0.0))
+    order = chosen[np.argsort(above[chosen], kind="stable")]
+    count, bad = np.arange(1, len(order) + 1), np.cumsum(untold[order])
+    if not len(order) or bad[-1] <= _UNTOLD * len(order):
+        return 0.0
+    kept = order[(bad <= _UNTOLD * count) & (_UNTOLD * count >= 1.0)]
+    return -float(above[kept[-1]]) if len(kept) else _NOWHERE
 
 
 def _variables_at(

@@ -21,7 +21,12 @@ from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
 from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.sides import contact_sides
-from pipeline.studies.muscle_walks.summary import bundled, compartment_forces, contact_flags
+from pipeline.studies.muscle_walks.summary import (
+    bundled,
+    compartment_forces,
+    contact_flags,
+    not_trusted,
+)
 from pipeline.studies.muscle_walks.tables import (
     contact_table,
     kinematics_table,
@@ -134,6 +139,7 @@ def summarise(
             "muscles": _largest_first(bundled(result.muscles, result.muscle_forces), result.time),
             "warnings": list(setup.warnings),
             "flags": contact_flags(result),
+            "not_trusted": not_trusted(result),
         }
     )
 
@@ -176,4 +182,5 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
     seconds = summary["seconds"]
     lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")
-    return "\n".join([*lines, f"page: {folder / 'forward.html'}"])
+    lines += [f"page: {folder / 'forward.html'}"]
+    return "\n".join([*lines, *([told] if (told := summary["not_trusted"]) else [])])

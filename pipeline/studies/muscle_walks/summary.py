@@ -14,6 +14,7 @@ from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMEN
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from pipeline.files import plain
+from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.frames import Frames
@@ -72,6 +73,13 @@ def contact_flags(result: Frames) -> list[str]:
     return [*_untouched(result), *told]
 
 
+def not_trusted(result: Frames) -> str | None:
+    """Return the sentence on the frames in which a contact has a flag, None without such frames."""
+    texts = [[flag for loads in frame for flag in loads.flags] for frame in result.loads]
+    kinds = {_kind(text): text for frame in texts for text in frame}
+    return flagged_sentence(sum(map(bool, texts)), len(texts), kinds.values(), "frames")
+
+
 def _untouched(result: Frames) -> list[str]:
     """Return a flag for each contact without a force in any frame, as wrong meshes give none."""
     count = len(result.time)
@@ -123,6 +131,7 @@ def summarise(
             "verdict": joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
             "warnings": list(setup.warnings),
             "flags": [*setup.flags, *contact_flags(result), *result.flags],
+            "not_trusted": not_trusted(result),
         }
     )
 
@@ -225,4 +234,5 @@ def summary_text(summary: dict[str, Any], folder: Any) -> str:
     lines += judgement_lines(summary["verdict"])
     seconds = summary["seconds"]
     lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
-    return "\n".join([*lines, f"page: {folder / 'walk.html'}"])
+    lines += [f"page: {folder / 'walk.html'}"]
+    return "\n".join([*lines, *([told] if (told := summary["not_trusted"]) else [])])

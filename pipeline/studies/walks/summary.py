@@ -10,6 +10,7 @@ import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from pipeline.files import plain
+from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import compare_cycles
 from pipeline.studies.outputs import OUTPUTS, model_errors
@@ -94,6 +95,8 @@ def summarise(
     knee, subject = walk.knee, file.subject
     early, late = knee.peaks(walk.body_weight)
     judged = judgement(Path(file.walk.run))
+    surrogate = results["surrogate"]
+    flags = [flag.message for flag in surrogate.flags]
     return plain(
         {
             "name": file.walk.name,
@@ -124,7 +127,8 @@ def summarise(
             "verdict": judged,
             "model_errors": model_errors(OUTPUTS, outputs["surrogate"], judged),
             "warnings": list(walk.warnings),
-            "flags": [flag.message for flag in results["surrogate"].flags],
+            "flags": flags,
+            "not_trusted": flagged_sentence(surrogate.flagged, len(surrogate.time), flags),
             "differences": [row.content() for row in compare_cycles(table)]
             if "original" in results
             else [],

@@ -128,6 +128,7 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     pressure, at = max((cycle[f"{part}_peak_pressure_MPa"], part) for part in COMPARTMENTS)
     error = summary["model_errors"][f"{at}_peak_pressure_MPa"]
     spread = "" if error is None else f" (error of the surrogate +-{error:.2g})"
+    told = [summary["not_trusted"]] if summary["not_trusted"] else []
     return "\n".join(
         [
             f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
@@ -144,5 +145,6 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
             f"{counted(len(summary['flags']), 'flag')}; {summary['seconds']:.1f} s",
             *judgement_lines(summary["verdict"]),
             f"page: {folder / 'walk.html'}",
+            *told,
         ]
     )

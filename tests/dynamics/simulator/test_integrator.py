@@ -246,7 +246,7 @@ def test_flags_are_gathered_with_their_first_time(knee, walking):
     (flag,) = result.flags
     assert flag.message.startswith("outside the trained domain, flexion by")
     assert flag.time == result.time[np.argmax(flexion > 0.9)]
-    assert flag.samples == (flexion > 0.9).sum()
+    assert flag.samples == result.flagged == (flexion > 0.9).sum()
     assert simulate(knee(), KneeSimulator(), walking, samples=11).flags == ()
 
 

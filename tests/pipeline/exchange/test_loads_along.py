@@ -127,6 +127,9 @@ def test_command_names_and_counts_what_is_flagged(tiny_run, cycle, tmp_path, cap
     assert f"flagged instants: 2 of {len(cycle)}\n" in text
     assert "medial: outside the trained domain, anterior by " in text
     assert f"from {poses['time_s'][2]:g} s" in text
+    told = f"2 of {len(cycle)} instants are outside the trained domain: do not trust"
+    assert text.splitlines()[-1].startswith(told)
+    assert "space.anterior_mm" in text
     assert np.flatnonzero(read_motion_table(out).column("flagged")).tolist() == [2, 5]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from foundation.loads import ContactLoads
-from pipeline.studies.muscle_walks.summary import contact_flags
+from pipeline.studies.muscle_walks.summary import contact_flags, not_trusted
 
 
 def frames(*forces, flags=()):
@@ -30,3 +30,9 @@ def test_a_contact_that_never_touches_is_flagged_before_others():
 @pytest.mark.parametrize("forces", [(0.0, 0.5, 0.0), (3.0, 0.0, 0.0)])
 def test_a_joint_that_lifts_off_for_a_while_has_no_flag(forces):
     assert contact_flags(frames(*forces)) == []
+
+
+def test_frames_with_a_flag_are_counted_in_a_sentence():
+    told = not_trusted(frames(3.0, 3.0, flags=("medial: outside the trained domain, odd",)))
+    assert told.startswith("2 of 2 frames are outside the trained domain")
+    assert not_trusted(frames(3.0, 3.0)) is None

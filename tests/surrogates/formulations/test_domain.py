@@ -289,6 +289,20 @@ def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     assert outside[amount > 0.2 * model.largest].all()
 
 
+@pytest.mark.parametrize(("part", "share"), [(0.002, 0.0), (0.1, 1.0)])
+def test_a_surrogate_with_large_errors_anywhere_is_trusted_nowhere(part, share):
+    """Large errors of a few samples follow no pattern that the other criteria could tell."""
+    model = manufactured.compartment()
+    samples = box_samples(manufactured.truth(), 1000)
+    loads = samples.loads.copy()
+    off = np.random.default_rng(0).permutation(len(loads))[: round(part * len(loads))]
+    loads[off, 0] += 0.3 * model.largest
+    domain = fit_domain(model, samples._replace(loads=loads), WIDE, 0.1)
+    fresh = box_samples(manufactured.truth(), 300, seed=4)
+    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    assert outside.mean() == share
+
+
 def test_intervals_are_widened_to_hold_what_they_promise():
     model = manufactured.compartment("inverted", "kriging")
     rng = np.random.default_rng(0)
