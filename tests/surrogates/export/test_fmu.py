@@ -127,8 +127,9 @@ def poses_of(key):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("key", "version"), first_of(_STUDIES, 2))
-def test_simulated_loads_are_those_of_python(key, version, unpacked):
+@pytest.mark.parametrize("study", first_of(_STUDIES, 2), ids="-".join)
+def test_simulated_loads_are_those_of_python(study, unpacked):
+    key, version = study
     folder, poses = unpacked(key, version), poses_of(key)
     assert validate_fmu(folder) == []
     wanted, flags = wanted_outputs(KNEES[key], poses)
