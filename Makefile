@@ -4,6 +4,7 @@
 #   CONFIG   study that `make surrogate` runs
 #   ARGS     further arguments for the program a target runs, e.g. make test ARGS="-k pose"
 #   WORKERS  most test processes at once
+#   THREADS  BLAS threads of a test process
 #   COVERAGE 1: `make test` measures what the tests cover, and fails below the bar of pyproject.toml
 #   REPORTS  how coverage is shown
 #   CORES    processors whose BLAS kernels `make test-kernels` asks OpenBLAS for
@@ -12,6 +13,7 @@ PYTHON ?=
 CONFIG ?= configs/implant.toml
 ARGS ?=
 WORKERS ?= 4
+THREADS ?= 1
 COVERAGE ?=
 REPORTS ?= --cov-report=term:skip-covered
 CORES ?= Haswell SkylakeX Zen Prescott
@@ -39,10 +41,12 @@ install: $(STAMP) ## install the locked packages and this project in .venv
 surrogate: $(READY) ## run a study from meshes to report [CONFIG=configs/implant.toml] [ARGS="--out DIR"]
 	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
 
-# One BLAS thread a process, as the test processes share the cores; no result depends on it.
-test test-slow: export OMP_NUM_THREADS := 1
-test test-slow: export OPENBLAS_NUM_THREADS := 1
-test test-slow: export MKL_NUM_THREADS := 1
+# One BLAS thread a process, as the test processes share the cores; no result depends on the number.
+# Idle threads of OpenBLAS give up their core soon, which other test processes need.
+test test-slow: export OMP_NUM_THREADS := $(THREADS)
+test test-slow: export OPENBLAS_NUM_THREADS := $(THREADS)
+test test-slow: export MKL_NUM_THREADS := $(THREADS)
+test test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
 test test-slow: export MPLBACKEND := Agg
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
 
@@ -51,7 +55,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) -
 BOTH = apart() { $(PYTEST) -m "$$@" $(ARGS) || [ $$? -eq 5 ]; }; failed=0
 
 # Coverage is that of both runs together: only the second, which adds to the first, is judged.
-test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"] [COVERAGE=1]
+test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"] [COVERAGE=1] [THREADS=2]
 	@$(BOTH); \
 		apart "not slow and not casadi" $(and $(COVERAGE),--cov --cov-report= --cov-fail-under=0) || failed=1; \
 		apart "not slow and casadi" $(and $(COVERAGE),--cov --cov-append $(REPORTS)) || failed=1; \

@@ -2,12 +2,55 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from dynamics.walking.plates import Plate
+from foundation.checks import FloatArray
 from foundation.errors import InputError
+
+_GROUND = ("", "ground", "/ground")
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """A force that external loads apply to a body.
+
+    Parameters
+    ----------
+    body : str
+        Name of the body.
+    time : (N,) float64
+        Instants of the table [s].
+    plate : Plate
+        Name, force, point and torque (N, 3) each [N, m, N m]; columns that the table lacks are 0.
+    in_ground : bool
+        Whether force and point are those in the axes of the ground.
+    """
+
+    body: str
+    time: FloatArray
+    plate: Plate
+    in_ground: bool
+
+    def at(self, time: FloatArray) -> Plate:
+        """Return force, point and torque (M, 3) at instants (M,) [s]; no force outside the table.
+
+        Linear between the rows.
+        """
+        plate, slack = self.plate, 1e-6
+        inside = (time >= self.time[0] - slack) & (time <= self.time[-1] + slack)
+        force, point, torque = (
+            np.column_stack([np.interp(time, self.time, column) for column in each.T])
+            for each in (plate.force, plate.point, plate.torque)
+        )
+        return Plate(plate.name, force * inside[:, None], point, torque * inside[:, None])
 
 
 def check_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> MotionTable:
@@ -33,11 +76,7 @@ def check_external_loads(path: str | Path, bodies: Collection[str] | None = None
     """
     source = Path(path)
     root = parse_xml(source, "external loads")
-    forces = [
-        force
-        for force in root.iter("ExternalForce")
-        if boolean_of(force, "appliesForce", f"{path}, {force.get('name')}", True)
-    ]
+    forces = _applying(root, path)
     if not forces:
         raise InputError(
             f"{path}: expected ExternalLoads with an ExternalForce that applies, found none; "
@@ -67,6 +106,48 @@ def check_external_loads(path: str | Path, bodies: Collection[str] | None = None
         for axis in "xyz"
     }
     return read_motion_table(table, columns=used)
+
+
+def applied_forces(path: str | Path, table: MotionTable) -> tuple[AppliedForce, ...]:
+    """Return the forces of external loads.
+
+    Parameters
+    ----------
+    path : str or Path
+        OpenSim's ExternalLoads (XML).
+    table : MotionTable
+        What `check_external_loads` returns for the file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or no XML.
+    """
+    return tuple(_applied(f, table) for f in _applying(parse_xml(Path(path), "loads"), path))
+
+
+def _applying(root: ET.Element, path: str | Path) -> list[ET.Element]:
+    """Return the forces that apply."""
+    return [
+        force
+        for force in root.iter("ExternalForce")
+        if boolean_of(force, "appliesForce", f"{path}, {force.get('name')}", True)
+    ]
+
+
+def _applied(force: ET.Element, table: MotionTable) -> AppliedForce:
+    def columns(kind: str) -> FloatArray:
+        head = child_text(force, f"{kind}_identifier")
+        names = [head + axis for axis in "xyz"]
+        nothing = np.zeros(len(table.time))
+        return np.column_stack(
+            [table.column(n) if head and n in table.names else nothing for n in names]
+        )
+
+    frames = [child_text(force, f"{kind}_expressed_in_body") for kind in ("force", "point")]
+    plate = Plate(force.get("name", ""), *(columns(kind) for kind in ("force", "point", "torque")))
+    body = child_text(force, "applied_to_body").rsplit("/", 1)[-1]
+    return AppliedForce(body, table.time, plate, all(frame in _GROUND for frame in frames))
 
 
 def check_loads_cover(

@@ -38,6 +38,11 @@ class Placement(NamedTuple):
         """Return the placement of OpenSim's angles (3,) [rad], body-fixed XYZ, and origin [m]."""
         return cls(Rotation.from_euler("XYZ", orientation).as_matrix(), np.array(origin))
 
+    @classmethod
+    def about(cls, turn: FloatArray) -> Placement:
+        """Return the placement of a frame that is turned by a rotation vector (3,) [rad]."""
+        return cls(Rotation.from_rotvec(turn).as_matrix(), np.zeros(3))
+
     def after(self, other: Placement) -> Placement:
         """Return the placement of a frame that `other` places in this frame."""
         return Placement(self.rotation @ other.rotation, self.rotation @ other.origin + self.origin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, PathGroup
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, PlantForces
 from foundation.checks import FloatArray
@@ -31,6 +32,8 @@ class OpenSimPlant:
         Motion of all its coordinates.
     primary, secondary : tuple of str
         Names of the coordinates whose accelerations muscles and contact must give.
+    balance : GroundBalance, optional
+        Residual of the motion with its external loads.
 
     Raises
     ------
@@ -44,6 +47,7 @@ class OpenSimPlant:
         motion: CoordinateMotion,
         primary: tuple[str, ...],
         secondary: tuple[str, ...],
+        balance: GroundBalance | None = None,
     ) -> None:
         both = set(primary) & set(secondary)
         if both:
@@ -51,7 +55,7 @@ class OpenSimPlant:
                 "coordinates: expected either primary or secondary, found both for "
                 f"{', '.join(sorted(both))}"
             )
-        self.system, self.motion = system, motion
+        self.system, self.motion, self.balance = system, motion, balance
         self.secondary, self.muscles = secondary, system.muscles
         self.ligaments = system.ligaments
         chosen = set(motion.index((*primary, *secondary)))

@@ -105,6 +105,75 @@ class OpenSimSystem:
         self._bodies = self._model.getNumBodies() + 1
         self._order = self._speed_order()
 
+    @property
+    def root(self) -> tuple[str, list[int]]:
+        """Body that a joint connects with the ground, and the places of the joint's coordinates.
+
+        That of the joint with the most coordinates; no coordinates if every such body is fixed.
+        """
+        found: dict[str, list[int]] = {}
+        for k, coordinate in enumerate(self._coordinates()):
+            joint = coordinate.getJoint()
+            if joint.getParentFrame().findBaseFrame().getName() == "ground":
+                found.setdefault(joint.getChildFrame().findBaseFrame().getName(), []).append(k)
+        return max(found.items(), key=lambda item: len(item[1]), default=("", []))
+
+    def wrench_on(self, body: str, places: list[int], forces: FloatArray) -> FloatArray:
+        """Return force, and moment about a body's origin, of generalised forces (K, n) [N m, N].
+
+        In the position that is set, for a body whose coordinates have `places`; changes the speeds.
+
+        Returns
+        -------
+        (K, 6) float64
+            Force and moment in the axes of the ground [N, N m]; zero along directions in which the
+            coordinates do not move the body.
+        """
+        found, state = self._model.getBodySet().get(body), self._state
+        rows = np.empty((len(places), 6))
+        for row, place in zip(rows, places, strict=True):
+            speeds = np.zeros(len(self.coordinates))
+            speeds[place] = 1.0
+            state.setU(self._vector(speeds))
+            self._model.realizeVelocity(state)
+            velocity = found.getVelocityInGround(state)
+            row[:] = [*velocity.get(1).to_numpy(), *velocity.get(0).to_numpy()]
+        wrench = np.linalg.lstsq(rows, forces[:, places].T, rcond=None)[0].T
+        return wrench.astype(np.float64)
+
+    def origin(self, body: str) -> FloatArray:
+        """Return the origin (3,) of a body in the ground [m], in the position that is set."""
+        self._model.realizePosition(self._state)
+        found = self._model.getBodySet().get(body).getPositionInGround(self._state)
+        return np.asarray(found.to_numpy())
+
+    def mass_centre(self, body: str | None = None) -> FloatArray:
+        """Return the centre of mass (3,) of a body, or of the model, in the ground [m]."""
+        self._model.realizePosition(self._state)
+        if body is None:
+            return np.asarray(self._model.calcMassCenterPosition(self._state).to_numpy())
+        found = self._model.getBodySet().get(body)
+        return np.asarray(
+            found.findStationLocationInGround(self._state, found.getMassCenter()).to_numpy()
+        )
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies, without the ground."""
+        return tuple(self._bodies_named())
+
+    @property
+    def body_mass(self) -> float:
+        """Mass of all bodies [kg]."""
+        return float(self._model.getTotalMass(self._state))
+
+    @property
+    def up(self) -> FloatArray:
+        """Unit vector (3,) against gravity, axes of the ground [1]; y without gravity."""
+        gravity = np.asarray(self._model.getGravity().to_numpy())
+        length = float(np.linalg.norm(gravity))
+        return -gravity / length if length else np.array([0.0, 1.0, 0.0])
+
     @contextmanager
     def unloaded(self) -> Iterator[None]:
         """Let no external load act within the context."""

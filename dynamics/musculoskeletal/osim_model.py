@@ -11,11 +11,14 @@ from __future__ import annotations
 import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.musculoskeletal.default_pose import JointLink, default_motion
 from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
 from dynamics.musculoskeletal.osim_xml import (
     boolean_of,
@@ -25,7 +28,7 @@ from dynamics.musculoskeletal.osim_xml import (
     parse_xml,
     scale_of,
 )
-from foundation.checks import check_in
+from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
 
 #: Elements that OpenSim does not know, and the sets that contain them.
@@ -191,6 +194,27 @@ class OsimModel:
         return sum(number_of(b, "mass", f"{where} {b.get('name')}", 0.0) for b in bodies)
 
     @property
+    def gravity(self) -> FloatArray:
+        """Acceleration of gravity (3,), axes of the ground [m/s²].
+
+        Raises
+        ------
+        InputError
+            If the model does not have three numbers.
+        """
+        own = (0.0, -STANDARD_GRAVITY, 0.0)
+        return numbers_of(self._model, "gravity", self.path.name, 3, own)
+
+    @property
+    def links(self) -> tuple[JointLink, ...]:
+        """Joints in the default pose; without those whose frames cannot be read."""
+        found = []
+        for element in self._elements("JointSet"):
+            with suppress(InputError):
+                found.append(self._link(element))
+        return tuple(found)
+
+    @property
     def coordinate_paths(self) -> dict[str, str]:
         """Path of each coordinate in the model, by its name, such as `/jointset/knee_r/knee_rx`."""
         return {
@@ -318,6 +342,16 @@ class OsimModel:
             f"in contact, found joints {', '.join(found)}"
         )
 
+    def _link(self, element: ET.Element) -> JointLink:
+        (parent, on_parent), (child, on_child) = (
+            self._frame(element, f"socket_{end}_frame") for end in ("parent", "child")
+        )
+        motion = default_motion(element, f"{self.path.name}, joint {element.get('name')}")
+        placement = on_parent.after(motion).after(on_child.inverse)
+        names = tuple(c.get("name", "") for c in element.iterfind("coordinates/Coordinate"))
+        name, origin = element.get("name", ""), on_parent.origin
+        return JointLink(name, names, parent, child, origin, placement)
+
     def _elements(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
         """Return the objects of a set, those of a tag."""
         for element in self._model.iterfind(f"{of}/objects/*"):
@@ -395,17 +429,40 @@ class OsimModel:
         for offset in element.iterfind("frames/PhysicalOffsetFrame"):
             if offset.get("name") == name:
                 body, below = self._frame(offset, "socket_parent")
-                own = Placement.of(
-                    numbers_of(offset, "orientation", name, 3, (0.0,) * 3),
-                    numbers_of(offset, "translation", name, 3, (0.0,) * 3),
-                )
-                return body, below.after(own)
-        if name == "ground" or path.startswith("/bodyset/") or "/" not in path:
+                return body, below.after(_offset(offset))
+        on_body = self._frame_of_body(path)
+        if on_body is not None:
+            return on_body
+        if name == "ground" or path == f"/bodyset/{name}" or "/" not in path:
             return name, BODY
         raise InputError(
-            f"{self.path.name}, {element.get('name')}, {socket}: expected a body or a frame of "
-            f"the same object, found {path!r}"
+            f"{self.path.name}, {element.get('name')}, {socket}: expected a body, or a frame of "
+            f"the same object or of a body, found {path!r}"
         )
+
+    def _frame_of_body(self, path: str) -> tuple[str, Placement] | None:
+        """Return body and placement of a frame that a body owns; None for another path."""
+        _, first, *names = path.split("/") if path.startswith("/bodyset/") else ("", "", "")
+        if first != "bodyset" or len(names) < 2:
+            return None
+        owner = next((b for b in self._elements("BodySet") if b.get("name") == names[0]), None)
+        placement = BODY
+        for name in names[1:]:
+            frames = [] if owner is None else owner.iterfind("components/PhysicalOffsetFrame")
+            owner = next((frame for frame in frames if frame.get("name") == name), None)
+            if owner is None or child_text(owner, "socket_parent", "..") != "..":
+                return None
+            placement = placement.after(_offset(owner))
+        return names[0], placement
+
+
+def _offset(frame: ET.Element) -> Placement:
+    """Return the placement of a PhysicalOffsetFrame in its parent."""
+    name = frame.get("name", "")
+    return Placement.of(
+        numbers_of(frame, "orientation", name, 3, (0.0,) * 3),
+        numbers_of(frame, "translation", name, 3, (0.0,) * 3),
+    )
 
 
 def _add_far_surface(root: ET.Element) -> None:

@@ -55,6 +55,7 @@ def record_plant(
         start,
         settings,
         model,
+        plant.balance,
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, MuscleSet, PlantForces
 from foundation.checks import FloatArray, check_array
@@ -119,6 +120,8 @@ class RecordedPlant:
         Settings of the recorded solution.
     model : str
         Digest of the model without its contact; empty in records of earlier versions.
+    balance : GroundBalance, optional
+        Residual of the motion with its external loads; None in records of earlier versions.
 
     Raises
     ------
@@ -135,6 +138,7 @@ class RecordedPlant:
     start: FloatArray
     settings: ComakSettings
     model: str = ""
+    balance: GroundBalance | None = None
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -253,6 +257,7 @@ class RecordedPlant:
             **{f"muscle_{key}": getattr(muscles, key) for key in _MUSCLES},
             **{f"ligament_{key}": getattr(ligaments, key) for key in _LIGAMENTS},
             **self.frames._asdict(),
+            **({} if self.balance is None else self.balance.to_arrays()),
         )
 
     @classmethod
@@ -298,6 +303,7 @@ class RecordedPlant:
                 data["start"],
                 ComakSettings.from_json(str(data["settings"])),
                 str(data.get("model", "")),
+                GroundBalance.from_arrays(data, data["motion_time"]),
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error

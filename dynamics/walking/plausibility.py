@@ -40,7 +40,9 @@ _DISTANCES = (
     ("above or below the sole", 0.12, 0.30, "the height of the pelvis and the lengths of the leg"),
     ("beside the ankle", 0.06, 0.15, "the lateral position of the pelvis (pelvis_z)"),
 )
-_TORQUE_WARNING, _TORQUE_ERROR = 0.5, 2.0
+_TORQUE_WARNING = 0.5
+#: Largest possible free torque over mass [N m/kg].
+TORQUE_ERROR = 2.0
 
 
 def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
         unusual += _judged(
             torque / mass,
             (0.0, _TORQUE_WARNING),
-            (0.0, _TORQUE_ERROR),
+            (0.0, TORQUE_ERROR),
             f"ground torque: expected less than {_TORQUE_WARNING * mass:.0f} N m about the point "
             "of application",
             f"{torque:.0f} N m; check its unit and point",

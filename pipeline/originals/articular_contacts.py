@@ -9,16 +9,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from dynamics.musculoskeletal import ArticularContact, ContactMesh, JointContact, OsimModel
+from dynamics.musculoskeletal import (
+    ArticularContact,
+    ContactMesh,
+    JointContact,
+    OsimModel,
+    Placement,
+)
+from dynamics.musculoskeletal.leg_sides import leg_side
 from foundation.checks import FloatArray
 from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
-from foundation.surfaces.compartments import find_compartments
+from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.mesh_io import read_triangles
 from foundation.surfaces.smooth_surface import flat_surface
@@ -73,7 +81,8 @@ def articular_contacts(
     -------
     tuple of JointContact
         The contacts. A bed of two plateaus has a medial and a lateral compartment, any other one a
-        single compartment with the name of the contact.
+        single compartment with the name of the contact. Frames of bed and target have x forward,
+        y up and z right, whatever the axes of the mesh files (`leg_side`).
 
     Raises
     ------
@@ -123,9 +132,13 @@ def _joint_contact(
     joint = model.joint_between(contact.bed.body, contact.target.body)
     bed_on_child = joint.child == contact.bed.body
     on_child, on_parent = joint.child_frame.inverse, joint.parent_frame.inverse
-    bed, target = _mesh(contact.bed, meshes), _mesh(contact.target, meshes)
-    labels, names = _compartments(bed, contact.name)
-    law = _law(contact, bed, meshes)
+    sides = {mesh.name: leg_side(model, mesh) for mesh in (contact.bed, contact.target)}
+    axes = {name: side.axes for name, side in sides.items()}
+    bed, target = (
+        _turned(_mesh(mesh, meshes), axes[mesh.name]) for mesh in (contact.bed, contact.target)
+    )
+    labels, names = _compartments(bed, contact.name, sides[contact.bed.name].leg)
+    law = _law(contact, bed, meshes, axes[contact.bed.name])
 
     def springs(conservative: bool) -> ElasticFoundation:
         return ElasticFoundation(
@@ -143,8 +156,8 @@ def _joint_contact(
         contact.name,
         springs(False),
         joint.kinematics,
-        (on_child if bed_on_child else on_parent).after(contact.bed.placement),
-        (on_parent if bed_on_child else on_child).after(contact.target.placement),
+        (on_child if bed_on_child else on_parent).after(_placed(contact.bed, axes)),
+        (on_parent if bed_on_child else on_child).after(_placed(contact.target, axes)),
         bed_on_child,
         StoredEnergy(springs(True)) if energy else None,
     )
@@ -166,16 +179,36 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
     return TriangleMesh(scaled, faces, name=mesh.name)
 
 
-def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return labels (F,) and names of the compartments of a bed."""
+def _turned(mesh: TriangleMesh, axes: FloatArray) -> TriangleMesh:
+    """Return a mesh with its vertices along other axes (3, 3), rows in its frame [1]."""
+    if np.array_equal(axes, np.eye(3)):
+        return mesh
+    return TriangleMesh(mesh.vertices @ axes.T, mesh.faces, name=mesh.name)
+
+
+def _placed(mesh: ContactMesh, axes: Mapping[str, FloatArray]) -> Placement:
+    """Return the placement of a turned mesh in its body."""
+    if np.array_equal(axes[mesh.name], np.eye(3)):
+        return mesh.placement
+    return mesh.placement.after(Placement(axes[mesh.name].T, np.zeros(3)))
+
+
+def _compartments(
+    bed: TriangleMesh, name: str, leg: str
+) -> tuple[NDArray[np.int8], tuple[str, ...]]:
+    """Return labels (F,) and names of the compartments of a bed with x forward and z right."""
     upward = float(bed.areas @ bed.normals[:, 1]) / float(bed.areas.sum())
     if upward > _UPWARDS:  # Other beds, such as a patella that faces backwards, have no plateaus.
         with suppress(MeshError):
-            return find_compartments(bed), COMPARTMENTS
+            labels = find_compartments(bed)
+            # The lateral plateau of a left knee is on the left.
+            return (LATERAL - labels if leg == "left" else labels), COMPARTMENTS
     return np.zeros(len(bed.faces), dtype=np.int8), (name,)
 
 
-def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Path]) -> SpringLaw:
+def _law(
+    contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Path], axes: FloatArray
+) -> SpringLaw:
     bed, target = contact.bed, contact.target
     if target.back_file is not None:
         raise InputError(
@@ -183,7 +216,7 @@ def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Pat
             "use_variable_thickness; let the casting mesh have the varying thickness"
         )
     make = LAWS[contact.law]
-    thickness = _thickness(bed, surface, meshes)
+    thickness = _thickness(bed, surface, meshes, axes)
     if contact.lumped:
         return make(
             0.5 * (bed.youngs_modulus + target.youngs_modulus),
@@ -210,12 +243,12 @@ def _thicker(law: SpringLaw, scale: float) -> SpringLaw:
 
 
 def _thickness(
-    mesh: ContactMesh, surface: TriangleMesh, meshes: dict[str, Path]
+    mesh: ContactMesh, surface: TriangleMesh, meshes: dict[str, Path], axes: FloatArray
 ) -> float | FloatArray:
     """Return the thickness of a layer, or that (F,) under each triangle [m]."""
     if mesh.back_file is None:
         return mesh.thickness
-    bone = _triangles(mesh, mesh.back_file, meshes)
+    bone = _turned(_triangles(mesh, mesh.back_file, meshes), axes)
     # The line from the surface enters the bone: with the bone turned inside out, an exit.
     inverted = TriangleMesh(bone.vertices, bone.faces[:, ::-1], name=bone.name)
     tracer = LineTracer(flat_surface(inverted), curved=False)

@@ -127,12 +127,16 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         surfaces = load_surfaces(config)
-        knee = _BUILDERS[config.contact.model](config, surfaces, folder)
-        for key, text in layer_remarks(config.contact, surfaces.tibia, knee.quick).items():
-            warnings.warn(f"{key}: {text}", stacklevel=1)
     for warning in caught:
         warnings.warn(warning.message, stacklevel=2)
-    own = (str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    knee = _BUILDERS[config.contact.model](config, surfaces, folder)
+    layers = layer_remarks(config.contact, surfaces.tibia, knee.quick)
+    for key, text in layers.items():
+        warnings.warn(f"{key}: {text}", stacklevel=2)
+    own = [
+        *(str(w.message) for w in caught if issubclass(w.category, UserWarning)),
+        *(f"{key}: {text}" for key, text in layers.items()),
+    ]
     return replace(knee, remarks=tuple(dict.fromkeys(own)))
 
 

@@ -16,7 +16,7 @@ from pipeline.originals.knee_surface_checks import SurfaceFinding
 #: 0.19 on cartilage and 0.04 on an insert, ridges 0.09 and 0).
 TELLING = 0.02
 #: The same where one body alone tells the side.
-_ALONE = 0.08
+_ALONE = 0.03
 
 
 def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:

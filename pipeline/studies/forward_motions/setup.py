@@ -38,6 +38,7 @@ from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.originals.contact_facing import check_facing
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
+from pipeline.studies.muscle_walks.sides import side_notes
 
 #: Slack of the ends of a table, relative to the time step.
 _SLACK = 1e-6
@@ -150,6 +151,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
     check_facing(contacts, model, motion)
+    warnings += side_notes(model, contacts)
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )

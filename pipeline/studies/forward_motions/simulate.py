@@ -20,6 +20,7 @@ from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
 from pipeline.studies.muscle_walks.charts import for_people
+from pipeline.studies.muscle_walks.sides import contact_sides
 from pipeline.studies.muscle_walks.summary import bundled, compartment_forces, contact_flags
 from pipeline.studies.muscle_walks.tables import (
     contact_table,
@@ -121,6 +122,7 @@ def summarise(
             "instants": len(result.time),
             "activation": setup.settings.activation,
             "secondary": _coordinates(setup, result),
+            "sides": contact_sides(setup.model, setup.contacts.contacts),
             "contact": {
                 name: {
                     part: _course(force, result.time)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dynamics.musculoskeletal import ComakResult
+from dynamics.musculoskeletal.ground_balance import RECOMMENDED
 from foundation.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line
@@ -52,6 +53,7 @@ def write_walk_page(
             "secondary": list(_secondary(setup, result)),
             "muscles": list(_muscles(setup, result)),
             "ligaments": [_ligaments(setup, result, tensions)],
+            "residuals": list(_residuals(setup, result)),
             "convergence": list(_convergence(setup, result)),
         },
         config_text=config,
@@ -123,6 +125,22 @@ def _ligaments(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> P
         "ligament force [N]", result, styled_lines(largest_peaks(groups)), size=TALL,
         title="Largest ligament forces", from_zero=True,
     )  # fmt: skip
+
+
+def _residuals(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:
+    """Yield the residual force and moment with the recommended limits."""
+    balance = setup.plant.balance
+    if balance is None:
+        return
+    for what, unit, values, part, scale in (
+        ("force", "N", balance.force, RECOMMENDED[0], balance.force_scale),
+        ("moment", "N m", balance.moment, RECOMMENDED[1], balance.moment_scale),
+    ):
+        yield _over_time(
+            f"residual-{what}", f"Residual {what} on {balance.body} over the walk",
+            f"residual {what} [{unit}]", result, [line("", values, colour=fig.INK)],
+            reference=("recommended", part * scale), from_zero=True,
+        )  # fmt: skip
 
 
 def _convergence(setup: WalkSetup, result: ComakResult) -> Iterator[Picture]:

@@ -24,12 +24,13 @@ from dynamics.musculoskeletal import (
     settle,
 )
 from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
-from dynamics.musculoskeletal.external_loads import check_loads_cover
+from dynamics.musculoskeletal.external_loads import AppliedForce, applied_forces, check_loads_cover
 from dynamics.musculoskeletal.motion_input import (
     angle_unit_notes,
     coordinate_columns,
     filter_edge_notes,
 )
+from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -39,6 +40,7 @@ from pipeline.originals.contact_facing import check_facing
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.settings import walk_settings
+from pipeline.studies.muscle_walks.sides import side_notes
 
 #: Keys of [comak] that prepare the motion, and the settings that they change.
 _TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
@@ -94,6 +96,12 @@ class WalkSetup:
             "of these names have no effect",
         )
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What is wrong with the external loads, before the first frame."""
+        balance = self.plant.balance
+        return () if balance is None else balance.flags
+
     def first_values(self) -> FloatArray:
         """Return the secondary coordinates (S,) before the first frame [rad, m].
 
@@ -146,6 +154,7 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     check_facing(springs, model, plant.motion)
     if walk.settings is None:
         notes += _rigid_notes(springs, settings)
+    notes += side_notes(model, springs)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -201,7 +210,11 @@ def _from_opensim(
     if files.external_loads is not None and system.load_table is not None:
         start, stop = float(motion.time[0]), float(motion.time[-1])
         check_loads_cover(files.external_loads, system.load_table, start, stop)
-    plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings))
+    forces: tuple[AppliedForce, ...] = ()
+    if files.external_loads is not None and system.load_table is not None:
+        forces = applied_forces(files.external_loads, system.load_table)
+    balance = ground_balance(system, motion, forces)
+    plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
     known = coordinate_columns(table.names, system.coordinates)
     absent = [name for name in system.coordinates if name not in known]
     if absent:

@@ -182,11 +182,13 @@ def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
     result = setup.comak.run(setup.first_values())
     if result.flags and task.unconverged == "fail":
         raise PoseError(result.flags[0])
-    flags = [*result.flags, *contact_flags(result)]
+    flags = [*setup.flags, *result.flags, *contact_flags(result)]
     waves = walk_waves(setup, result)
     return {
         **{"status": OK, "reason": "", **walk_outputs(setup, result)},
-        "flagged_instants": _flagged(result, setup.settings.tolerance),
+        "flagged_instants": len(result.time)
+        if setup.flags
+        else _flagged(result, setup.settings.tolerance),
         "flags": "; ".join(flags),
         "evaluations": int(result.iterations.sum()),
         **{f"wave_{name}": wave.astype(np.float32) for name, wave in waves.items()},

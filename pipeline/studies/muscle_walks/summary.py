@@ -10,6 +10,7 @@ import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import ComakResult
+from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from pipeline.files import plain
@@ -18,6 +19,7 @@ from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
+from pipeline.studies.muscle_walks.sides import contact_sides
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
@@ -106,6 +108,8 @@ def summarise(
             "iterations_mean": float(result.iterations.mean()),
             "tolerance": settings.tolerance,
             "acceleration_error_max": float(result.errors.max()),
+            "residuals": _residuals(setup),
+            "sides": contact_sides(setup.model, setup.springs),
             "contact": {
                 name: _contact_peaks(result, k, weight) for k, name in enumerate(result.contacts)
             },
@@ -118,7 +122,7 @@ def summarise(
             "markers": _marker_errors(setup),
             "verdict": joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
             "warnings": list(setup.warnings),
-            "flags": [*contact_flags(result), *result.flags],
+            "flags": [*setup.flags, *contact_flags(result), *result.flags],
         }
     )
 
@@ -144,6 +148,26 @@ def marker_text(summary: dict[str, Any]) -> list[str]:
         f"markers: {found['rms_mm']:.1f} mm RMS off the model, at most {found['largest_mm']:.0f} "
         f"mm (at {found['largest_at_s']:.4g} s)"
     ]
+
+
+def _residuals(setup: WalkSetup) -> dict[str, Any] | None:
+    """Return the largest residuals, and their limits in per cent; None where they are unknown."""
+    balance = setup.plant.balance
+    if balance is None:
+        return None
+    force, moment = balance.parts
+    return {
+        "body": balance.body,
+        "force_max_N": balance.force.max(),
+        "force_at_s": balance.time[balance.force.argmax()],
+        "force_max_percent": 100.0 * force,
+        "moment_max_Nm": balance.moment.max(),
+        "moment_at_s": balance.time[balance.moment.argmax()],
+        "moment_max_percent": 100.0 * moment,
+        "vertical_share": balance.share,
+        "recommended_percent": [100.0 * limit for limit in RECOMMENDED],
+        "limits_percent": [100.0 * limit for limit in (LARGEST_FORCE, LARGEST_MOMENT)],
+    }
 
 
 def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str, Any]:
@@ -189,6 +213,12 @@ def summary_text(summary: dict[str, Any], folder: Any) -> str:
         pressure = parts["total"]["peak_pressure_MPa"]
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
     lines += marker_text(summary)
+    if residuals := summary.get("residuals"):
+        lines.append(
+            f"residuals on {residuals['body']}: force at most {residuals['force_max_N']:.0f} N "
+            f"({residuals['force_max_percent']:.0f} %), moment {residuals['moment_max_Nm']:.0f} "
+            f"N m ({residuals['moment_max_percent']:.1f} %)"
+        )
     lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
     if len(summary["flags"]) > 5:
         lines.append(f"and {len(summary['flags']) - 5} flags more in walk.json")

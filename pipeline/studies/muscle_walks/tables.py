@@ -113,7 +113,7 @@ def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
 
 
 def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
-    """Return how each frame was solved: iterations, error, cost, flags."""
+    """Return how each frame was solved: iterations, error, cost, residuals, flags."""
     flags = [
         "; ".join(
             f"{name}: {flag}"
@@ -122,6 +122,10 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
         )
         for frame in result.loads
     ]
+    balance = setup.plant.balance
+    residuals = {}
+    if balance is not None:
+        residuals = {"residual_force_N": balance.force, "residual_moment_Nm": balance.moment}
     return pd.DataFrame(
         {
             "time_s": result.time,
@@ -129,6 +133,7 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
             "iterations": result.iterations,
             "acceleration_error": result.errors,
             "cost": result.costs,
+            **residuals,
             "outside_record": result.outside.any(axis=1),
             "contact_flags": flags,
         }

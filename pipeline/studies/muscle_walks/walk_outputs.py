@@ -52,9 +52,19 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
         tuple(keys),
         subject="walks",
         axis="walk [%]",
-        note="BW are body weights; compartments have forces of their own.",
-        flagged="have frames that did not converge, or left the range of the record or a surrogate",
+        note=" ".join(
+            [
+                "BW are body weights; compartments have forces of their own.",
+                *map(_said, setup.flags),
+            ]
+        ),
+        flagged="have frames that did not converge, left the range of the record or a surrogate, "
+        "or external loads that do not fit the motion",
     )
+
+
+def _said(flag: str) -> str:
+    return f"The walk has a flag: {flag}."
 
 
 def _secondary(setup: WalkSetup, result: ComakResult) -> list[tuple[str, str, FloatArray]]:

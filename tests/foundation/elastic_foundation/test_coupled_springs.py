@@ -334,7 +334,7 @@ def test_two_layers_are_both_coupled_or_neither():
 
 @pytest.mark.parametrize(
     ("ratio", "thickness", "size", "radius"),
-    [(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)],
+    first_of([(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)]),
 )
 def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, size, radius):
     case, exact = ball(ratio, thickness, size, radius)
@@ -350,6 +350,7 @@ def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, siz
     assert state.pressure @ model.tibia.areas == pytest.approx(exact.load, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_nearly_incompressible_layer_has_smooth_loads():
     case, exact = ball(0.499, 2.5e-3, 5.0, 0.3)
     model = flat_layer(case, exact)

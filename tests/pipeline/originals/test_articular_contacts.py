@@ -1,10 +1,15 @@
-"""Mesh files that stand for those of an OpenSim model."""
+"""Mesh files that stand for those of an OpenSim model; sides of the compartments."""
 
+import numpy as np
 import pytest
+import trimesh
 
 from dynamics.musculoskeletal import OsimModel
 from foundation.errors import InputError
 from pipeline.originals.articular_contacts import articular_contacts, contact_meshes
+from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
+from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
+from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
 from tests.dynamics.musculoskeletal.test_osim_model import MODEL
 
 
@@ -13,3 +18,44 @@ def test_a_name_that_is_no_mesh_file_of_the_model_is_named(read, tmp_path):
     (tmp_path / "m.osim").write_text(MODEL)
     with pytest.raises(InputError, match=r"found 'bad\.stl'; .* bed\.stl, target\.stl, bone\.stl"):
         read(OsimModel(tmp_path / "m.osim"), meshes={"bad.stl": tmp_path / "bed.stl"})
+
+
+def plateaus(folder, turn):
+    """Write a tibia of two plateaus, the right one the larger, and a femur, in turned axes."""
+    corners = np.array([[-1.0, 0.0, -1.0], [-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]])
+    faces = np.array([[0, 1, 2], [0, 2, 3]])
+    left = corners * (0.018, 0.0, 0.012) - (0.0, 0.0, 0.02)
+    right = corners * (0.02, 0.0, 0.014) + (0.0, 0.0, 0.02)
+    below = np.vstack([left, right]) @ turn
+    above = (corners * (0.025, 0.0, 0.035) + (0.0, 0.001, 0.0)) @ turn
+    for name, vertices, triangles in (
+        ("tibia", below, np.vstack([faces, faces + 4])),
+        ("femur", above, faces[:, ::-1]),
+    ):
+        trimesh.Trimesh(vertices, triangles, process=False).export(folder / f"{name}.stl")
+
+
+@pytest.mark.parametrize("turned", TURNS)
+@pytest.mark.parametrize("right", [True, False])
+def test_medial_is_towards_the_midline_whatever_the_axes_of_the_mesh(tmp_path, right, turned):
+    ends = ("_r", "_l") if right else ("_l", "_r")
+    plateaus(tmp_path, turn_of(turned))
+    model = leg_model(tmp_path, right=right, end=ends[0], other=ends[1], turned=turned)
+    (contact,) = articular_contacts(model, surface="flat")
+    bed = contact.model.tibia
+    assert contact.model.compartment_names == ("medial", "lateral")
+    at_right = bed.centroids[:, 2] > 0.0
+    np.testing.assert_array_equal(contact.model.compartments, at_right if right else ~at_right)
+    # Frames of bed and target are those of the upright body.
+    np.testing.assert_allclose(contact.pose(np.zeros(6)).array, [0, 0, 0, 0, 0.4, 0], atol=1e-9)
+    np.testing.assert_allclose(bed.normals[:, 1], 1.0, atol=1e-6)
+    side = contact_sides(model, [contact])["tf"]
+    assert (side["leg"], side["medial"]) == (("right", "left") if right else ("left", "right"))
+    assert side_notes(model, [contact]) == ()
+
+
+def test_an_unknown_side_is_told(tmp_path):
+    plateaus(tmp_path, np.eye(3))
+    model = leg_model(tmp_path, right=True, end="", pelvis=False)
+    (note,) = side_notes(model, articular_contacts(model, surface="flat"))
+    assert note.startswith("leg.osim, tf: expected the side of the leg")

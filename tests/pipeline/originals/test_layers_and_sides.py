@@ -17,7 +17,13 @@ PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl"
 @pytest.mark.parametrize(
     ("ridge", "longer", "code"),
     [
-        *((0.09, 0.19, None), (0.0, 0.04, None), (0.0, -0.04, None), (0.0, 0.0, None)),
+        *(
+            (0.09, 0.19, None),
+            (0.0, 0.04, None),
+            (0.0, -0.025, None),
+            (0.0, -0.04, "side"),
+            (0.0, 0.0, None),
+        ),
         *((-0.09, -0.19, "side"), (0.0, -0.19, "side"), (-0.09, 0.0, "side")),
         *((-0.09, 0.19, "different-sides"), (0.09, -0.19, "different-sides")),
     ],

@@ -121,7 +121,8 @@ def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
     folder = shutil.copytree(done, tmp_path / "out")
     again = [f"--set=walk.replay={done / 'plant.npz'}", "--set=walk.jam_tables=again"]
     config = str(folder / "config.toml")
-    assert main(["walk", config, *again, "--out", str(folder), "--quiet"]) == 0
+    assert main(["walk", config, *again, "--out", str(folder), "--quiet"]) == 2
+    assert main(["walk", config, *again, "--out", str(folder), "--quiet", "--force"]) == 0
     assert [f.name for f in sorted(folder.glob("*_force.sto"))] == ["again_force.sto"]
 
 

@@ -384,7 +384,7 @@ def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monke
         pytest.warns(UserWarning, match=r"no effect of comak\.settle"),
         pytest.raises(KeyboardInterrupt),
     ):
-        simulate_muscle_walk(again, folder, quiet=True)
+        simulate_muscle_walk(again, folder, replace=True, quiet=True)
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import struct
-import time
 import zipfile
 
 import manufactured
@@ -24,8 +23,6 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.whole_knee_fit import fit_whole_knee
 
 SEED = 20_240
-#: Most seconds for one file, on a busy machine.
-PATIENCE = 5.0
 ODD_NUMBERS = (0.0, -1.0, 1e-320, 1e300, -1e300, 3.0, np.nan, np.inf)
 ODD_VALUES = (
     None, True, 0, -1, 3, 2**70, 1e308, float("nan"), float("inf"), "", "text", "\ud800", [], [[]],
@@ -193,10 +190,7 @@ ARRAY_EDITS = (
 
 def loaded(file, content):
     """The surrogate of a file with that content, or None where it is refused."""
-    started = time.process_time()
-    knee = read_or_refuse(load, file, content, SurrogateFileError)
-    assert time.process_time() - started < PATIENCE
-    return knee
+    return read_or_refuse(load, file, content, SurrogateFileError)
 
 
 def check_damaged(original, file, rng):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-import time
 import tracemalloc
 import zipfile
 from contextlib import suppress
@@ -288,12 +287,10 @@ def test_the_forged_header_itself_is_well_formed(file):
 def test_a_forged_array_is_refused_without_its_memory(file, data):
     content = zipped([("header.npy", BYTES), ("medial/first/points.npy", data)])
     tracemalloc.start()
-    started = time.process_time()
     refused(file, content, "truncated or foreign")
-    seconds, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+    peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6
-    assert seconds < 2.0
 
 
 def test_a_compressed_bomb_is_refused_unread(file):

@@ -1,0 +1,260 @@
+"""Likely causes of external loads that do not fit a motion: which change makes them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.constants import kilogram_force, pound_force
+
+from dynamics.musculoskeletal.external_loads import AppliedForce
+from dynamics.musculoskeletal.ground_balance import (
+    LARGEST_FORCE,
+    LARGEST_MOMENT,
+    USUAL_SHARE,
+    GroundBalance,
+)
+from dynamics.walking.plates import FARTHEST, Plate, unit_fault
+from dynamics.walking.plausibility import TORQUE_ERROR
+from foundation.checks import FloatArray
+
+#: A change is a cause if it leaves at most this part of the limits, and of the score before.
+_FITS, _BETTER = 0.9, 0.6
+#: Largest shift of time and its step [s].
+_LATEST, _STEP = 1.5, 0.01
+#: A plate bears above this part of the weight; a centre of pressure is nearer to another body by
+#: more than this distance [m].
+_BEARS, _NEARER = 0.2, 0.1
+#: Units of force by the newtons that they stand for, and the opposite sign.
+_SCALES = {
+    "the forces look like kilonewtons: convert them to newtons": 1000.0,
+    "the forces look like kilograms-force: convert them to newtons": kilogram_force,
+    "the forces look like pounds-force: convert them to newtons": pound_force,
+    "the forces look reversed: they must act on the feet, upwards": -1.0,
+}
+_LENGTHS = {"millimetres": 1e-3, "centimetres": 1e-2}
+_UP, _LEVEL = (
+    f"the {axes} look exchanged: turn the axes so that x is forward, y up and z right"
+    for axes in ("vertical and the lateral axis", "fore-aft and the lateral axis")
+)
+#: Matrices that put axes right: exchanged ones, of either sense, and reversed ones.
+_TURNED = (
+    *((_UP, np.array([[1, 0, 0], [0, 0, s], [0, t, 0]])) for s in (1, -1) for t in (1, -1)),
+    *((_LEVEL, np.array([[0, 0, s], [0, 1, 0], [t, 0, 0]])) for s in (1, -1) for t in (1, -1)),
+    ("the fore-aft forces look reversed", np.diag([-1, 1, 1])),
+    ("the lateral forces look reversed", np.diag([1, 1, -1])),
+    ("the horizontal axes look reversed", np.diag([-1, 1, -1])),
+)
+
+Change = Callable[[FloatArray], list[Plate]]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMotion:
+    """External loads and the motion that they should give, at N instants.
+
+    Parameters
+    ----------
+    balance : GroundBalance
+        The residual.
+    origins : (N, 3) float64
+        Origin of the body with the residual, axes of the ground [m].
+    forces : sequence of AppliedForce
+        The loads.
+    feet : dict of str to (N, 3) float64
+        Centres of mass of the bodies that forces act on, and of their counterparts on the other
+        leg, axes of the ground [m].
+    """
+
+    balance: GroundBalance
+    origins: FloatArray
+    forces: Sequence[AppliedForce]
+    feet: dict[str, FloatArray]
+
+    def score(self, plates: Sequence[Plate]) -> float:
+        """Return the residual with other loads, 1 at the limit of force or moment."""
+        before = self.balance
+        applied = self._wrench(self._plates(before.time))
+        found = self._wrench(plates)
+        changed = replace(
+            before,
+            residual=before.residual + applied - found,
+            external=before.external + found[:, :3] - applied[:, :3],
+        )
+        force, moment = changed.parts
+        return max(force / LARGEST_FORCE, moment / LARGEST_MOMENT)
+
+    def _wrench(self, plates: Sequence[Plate]) -> FloatArray:
+        wrench = np.zeros((len(self.origins), 6))
+        for plate in plates:
+            wrench[:, :3] += plate.force
+            wrench[:, 3:] += np.cross(plate.point - self.origins, plate.force) + plate.torque
+        return wrench
+
+    def _plates(self, time: FloatArray) -> list[Plate]:
+        return [force.at(time) for force in self.forces]
+
+    def flags(self) -> tuple[str, ...]:
+        """Return sentences on residuals that are too large, and on misplaced forces."""
+        faults = self.balance.faults
+        told = [f"{faults[0]}; {self.cause()}", *faults[1:]] if faults else []
+        return (*told, *self.misplaced())
+
+    def cause(self) -> str:
+        """Return the likely cause of the residual, or what to check."""
+        before, plates = self.balance, self._plates(self.balance.time)
+        if not self.forces:
+            return "no external loads are stated: set walk.external_loads"
+        if not all(force.in_ground for force in self.forces):
+            return "check unit, sign, time and bodies of the external loads"
+        for force, plate in zip(self.forces, plates, strict=True):
+            fault = unit_fault(_upright(force.plate)) or self._torque_fault(plate)
+            if fault:
+                return f"{plate.name}: {fault}"
+        now = self.score(plates)
+        scored = [(self.score(change(before.time)), text) for text, change in self._changes()]
+        best, text = min(scored, key=lambda pair: pair[0])
+        if best <= min(_FITS, _BETTER * now):
+            return text
+        return (
+            self._missing()
+            or self._light()
+            or (
+                "check unit, sign, axes, time and bodies of the external loads, and mass and motion"
+            )
+        )
+
+    def _torque_fault(self, plate: Plate) -> str:
+        largest, mass = float(np.linalg.norm(plate.torque, axis=1).max()), self.balance.mass
+        if largest <= TORQUE_ERROR * mass:
+            return ""
+        return (
+            f"expected a free torque below {TORQUE_ERROR * mass:.0f} N m, found {largest:.0f} N m; "
+            "check its unit and point"
+        )
+
+    def _changes(self) -> Iterator[tuple[str, Change]]:
+        """Yield changes of the loads, each with the cause that it stands for."""
+        for text, factor in _SCALES.items():
+            # Some files have forces in another unit than torques.
+            for turn in (factor, 1.0):
+                yield text, self._each(_scaled(factor, turn=turn))
+        for unit, factor in _LENGTHS.items():
+            text = f"the points of application look like {unit}: convert them to metres"
+            yield text, self._each(_scaled(1.0, point=factor))
+        for text, matrix in _TURNED:
+            yield text, self._each(_turned(matrix))
+            yield text, self._each(_turned(matrix, force_only=True))
+        for one, other in combinations(range(len(self.forces)), 2):
+            names = f"{self.forces[one].plate.name} and {self.forces[other].plate.name}"
+            text = f"the forces of {names} look exchanged, without their points"
+            yield text, self._swapped(one, other)
+        for shift in _shifts():
+            when = "early" if shift < 0.0 else "late"
+            text = (
+                f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
+                "both files"
+            )
+            yield text, partial(self._later, shift)
+
+    def _later(self, shift: float, time: FloatArray) -> list[Plate]:
+        return self._plates(time + shift)
+
+    def _each(self, change: Callable[[Plate], Plate]) -> Change:
+        return lambda time: [change(plate) for plate in self._plates(time)]
+
+    def _swapped(self, one: int, other: int) -> Change:
+        def change(time: FloatArray) -> list[Plate]:
+            plates = self._plates(time)
+            a, b = plates[one], plates[other]
+            plates[one] = _plate(a, b.force, a.point, a.torque)
+            plates[other] = _plate(b, a.force, b.point, b.torque)
+            return plates
+
+        return change
+
+    def _missing(self) -> str:
+        """Return that a foot is without a force in some frames, or nothing."""
+        before = self.balance
+        given = before.external @ before.up
+        needed = given + before.residual[:, :3] @ before.up
+        bare = (needed > _BEARS * before.weight) & (given < 0.5 * needed)
+        if not bare.any():
+            return ""
+        bodies = " and ".join(dict.fromkeys(force.body for force in self.forces))
+        return (
+            f"the forces carry less than half of what the motion needs in {bare.sum()} of "
+            f"{len(bare)} frames: a foot is without its plate (forces act on {bodies})"
+        )
+
+    def _light(self) -> str:
+        low, high = USUAL_SHARE
+        share, mass = self.balance.share, self.balance.mass
+        if low <= share <= high:
+            return ""
+        return (
+            f"the forces carry {share * mass:.1f} kg: check the mass of the model, {mass:.1f} kg, "
+            "and the unit of the forces"
+        )
+
+    def misplaced(self) -> Iterator[str]:
+        """Yield a flag for each force whose centre of pressure is not under its body."""
+        for force in self.forces:
+            plate = force.at(self.balance.time)
+            up, known = self.balance.up, force.body in self.feet
+            bears = np.maximum(plate.force @ up - _BEARS * self.balance.weight, 0.0)
+            if not force.in_ground or not known or not bears.any():
+                continue
+            away = {
+                body: float(np.average(_across(plate.point - place, up), weights=bears))
+                for body, place in self.feet.items()
+            }
+            own, nearest = away[force.body], min(away, key=away.__getitem__)
+            said = f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
+            if away[nearest] < own - _NEARER and away[nearest] <= FARTHEST:
+                yield (
+                    f"{said}distance of {own:.2f} m, and {away[nearest]:.2f} m from {nearest}; "
+                    "the forces, or applied_to_body of the external loads, look exchanged"
+                )
+            elif own > FARTHEST:
+                yield f"{said}distance of {own:.2f} m; check time, unit and axes of the points"
+
+
+def _scaled(force: float, *, point: float = 1.0, turn: float = 1.0) -> Callable[[Plate], Plate]:
+    return lambda p: _plate(p, force * p.force, point * p.point, turn * p.torque)
+
+
+def _turned(matrix: NDArray[Any], *, force_only: bool = False) -> Callable[[Plate], Plate]:
+    def change(p: Plate) -> Plate:
+        if force_only:
+            return _plate(p, p.force @ matrix.T, p.point, p.torque)
+        return _plate(p, p.force @ matrix.T, p.point @ matrix.T, p.torque @ matrix.T)
+
+    return change
+
+
+def _plate(plate: Plate, force: FloatArray, point: FloatArray, torque: FloatArray) -> Plate:
+    return Plate(plate.name, force, point, torque)
+
+
+def _upright(plate: Plate) -> Plate:
+    """Return a plate with the vertical force mostly upwards: its sign is judged elsewhere."""
+    vertical = plate.force[:, 1]
+    sign = -1.0 if -vertical.min() > vertical.max() else 1.0
+    return _plate(plate, sign * plate.force, plate.point, plate.torque)
+
+
+def _shifts() -> FloatArray:
+    """Return shifts of time [s], the smallest first."""
+    steps = _STEP * np.arange(2.0, round(_LATEST / _STEP) + 1.0)
+    return np.column_stack([steps, -steps]).ravel()
+
+
+def _across(vectors: FloatArray, up: FloatArray) -> FloatArray:
+    """Return the horizontal lengths (N,) of vectors (N, 3) [m]."""
+    return np.linalg.norm(vectors - (vectors @ up)[:, None] * up, axis=1)

@@ -1,0 +1,60 @@
+"""Sides of the contacts of a model: which leg, and where medial is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dynamics.musculoskeletal import JointContact, OsimModel
+from dynamics.musculoskeletal.leg_sides import leg_side
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+
+_DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
+#: Least cosine of the angle between an axis and the direction that it is said to have.
+_NEAR = 0.9
+
+
+def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, Any]:
+    """Return leg, direction of medial and axes of the bed's mesh of each contact, by its name.
+
+    `medial` is empty for a bed without medial and lateral compartments.
+    """
+    split = {contact.name for contact in contacts if _is_split(contact)}
+    rows = {}
+    for contact in model.contacts:
+        side = leg_side(model, contact.bed)
+        medial = "right" if side.leg == "left" else "left"
+        rows[contact.name] = {
+            "leg": side.leg or "unknown",
+            "medial": medial if contact.name in split else "",
+            "found_by": side.found,
+            "mesh": contact.bed.name,
+            "mesh_axes": [_direction(axis) for axis in side.axes.T],
+        }
+    return rows
+
+
+def side_notes(model: OsimModel, contacts: Iterable[JointContact]) -> tuple[str, ...]:
+    """Return what is contradictory or assumed about medial and lateral."""
+    split = {contact.name for contact in contacts if _is_split(contact)}
+    notes = {
+        f"{model.path.name}, {contact.name}: {note}": None
+        for contact in model.contacts
+        if contact.name in split and (note := leg_side(model, contact.bed).note)
+    }
+    return tuple(notes)
+
+
+def _is_split(contact: JointContact) -> bool:
+    return tuple(getattr(contact.model, "compartment_names", ())) == COMPARTMENTS
+
+
+def _direction(axis: FloatArray) -> str:
+    """Return the direction of an axis (3,) whose components are forward, up and right [1]."""
+    k = int(np.abs(axis).argmax())
+    if abs(axis[k]) < _NEAR:
+        return "oblique"
+    return _DIRECTIONS[k][0 if axis[k] > 0.0 else 1]

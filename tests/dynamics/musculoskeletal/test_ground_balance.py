@@ -1,0 +1,181 @@
+"""Residuals of external loads: limits, causes, and OpenSim's own whole-body balance."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.musculoskeletal import CoordinateMotion, OpenSimSystem
+from dynamics.musculoskeletal.external_loads import (
+    AppliedForce,
+    applied_forces,
+    check_external_loads,
+)
+from dynamics.musculoskeletal.ground_balance import GroundBalance
+from dynamics.musculoskeletal.load_causes import LoadedMotion
+from dynamics.musculoskeletal.opensim_balance import ground_balance
+from dynamics.walking.plates import Plate
+from foundation.errors import InputError
+
+MASS, HEIGHT = 60.0, 1.0
+WEIGHT = MASS * 9.80665
+TABLE = np.linspace(-1.0, 3.0, 401)
+TIME = TABLE[110:211]
+UP = np.array([0.0, 1.0, 0.0])
+
+
+def steps():
+    """Return the forces of two feet that walk forward with a stride of a second."""
+    forces = []
+    for body, first, side in (("calcn_r", 0.0, 0.1), ("calcn_l", 0.5, -0.1)):
+        since = np.mod(TABLE - first, 1.0)
+        part = np.clip(since / 0.6, 0.0, 1.0)
+        share = np.clip(np.minimum(part, 1.0 - part) * 0.6 / 0.1, 0.0, 1.0)
+        vertical = WEIGHT * share * (1.0 + 0.2 * np.cos(4.0 * np.pi * part))
+        force = np.column_stack(
+            [-0.2 * vertical * np.cos(np.pi * part), vertical, -0.5 * side * vertical]
+        )
+        along = 1.2 * (TABLE - since) + 0.3 * part
+        point = np.column_stack([along, np.zeros_like(along), np.full_like(along, side)])
+        torque = np.column_stack([0.0 * part, 4.0 * share, 0.0 * part])
+        plate = Plate(body[-1].upper(), force, point, torque)
+        forces.append(AppliedForce(body, TABLE, plate, True))
+    return forces
+
+
+def foot(first, side):
+    """Return the path of the middle of a foot, which stands for 0.6 s and swings for 0.4 s."""
+    begins = first + np.arange(-3.0, 4.0)
+    at = np.column_stack([begins, begins + 0.6]).ravel()
+    along = np.interp(TIME, at, np.repeat(1.2 * begins + 0.15, 2))
+    return np.column_stack([along, np.zeros_like(along), np.full_like(along, side)])
+
+
+def walking(forces):
+    """Return the balance of a body that the true forces carry, with other given forces."""
+    origins = np.column_stack([1.2 * TIME, np.full_like(TIME, HEIGHT), np.zeros_like(TIME)])
+    wrenches = [
+        sum(
+            np.hstack([p.force, np.cross(p.point - origins, p.force) + p.torque])
+            for p in (force.at(TIME) for force in each)
+        )
+        for each in (steps(), forces)
+    ]
+    needed, given = (np.zeros((len(TIME), 6)) + w for w in wrenches)
+    balance = GroundBalance(
+        "pelvis", TIME, needed - given, given[:, :3], np.full(len(TIME), HEIGHT), UP, MASS
+    )
+    feet = {"calcn_r": foot(0.0, 0.1), "calcn_l": foot(0.5, -0.1)}
+    return LoadedMotion(balance, origins, forces, feet)
+
+
+def changed(force=1.0, point=1.0, torque=1.0, shift=0.0, order=(0, 1, 2)):
+    forces = []
+    for each in steps():
+        p, rows = each.plate, list(order)
+        plate = Plate(
+            p.name, (force * p.force)[:, rows], (point * p.point)[:, rows], (torque * p.torque)
+        )
+        forces.append(replace(each, plate=plate, time=each.time + shift))
+    return forces
+
+
+def exchanged():
+    other = {"calcn_r": "calcn_l", "calcn_l": "calcn_r"}
+    return [replace(force, body=other[force.body]) for force in steps()]
+
+
+WRONG = {
+    "kilonewtons": (lambda: changed(1e-3, torque=1e-3), "look like kilonewtons"),
+    "kilonewtons, torques in N m": (lambda: changed(1e-3), "look like kilonewtons"),
+    "pounds": (lambda: changed(0.224809, torque=0.224809), "look like pounds-force"),
+    "reversed": (lambda: changed(-1.0, torque=-1.0), "look reversed: they must act on the feet"),
+    "none": (list, "no external loads are stated"),
+    "right plate": (lambda: [f for f in steps() if f.body == "calcn_l"], "forces act on calcn_l"),
+    "early": (lambda: changed(shift=-0.4), "0.40 s early"),
+    "late": (lambda: changed(shift=0.4), "0.40 s late"),
+    "exchanged feet": (exchanged, "under calcn_l, found a mean .* from calcn_r; the forces, or"),
+    "N mm": (lambda: changed(torque=1e3), "expected a free torque below 120 N m, found 4000"),
+    "millimetres": (lambda: changed(point=1e3), "points? of application .*(in metres|millimetres)"),
+    "vertical z": (lambda: changed(order=(0, 2, 1)), "turn the axes so that y is up"),
+    "axes": (lambda: changed(order=(2, 1, 0)), "fore-aft and the lateral axis look exchanged"),
+    "fore-aft": (lambda: changed([-1.0, 1.0, 1.0]), "fore-aft forces look reversed"),
+    "light": (lambda: changed(0.6, torque=0.6), "carry 36.0 kg: check the mass of the model, 60.0"),
+    "heavy": (lambda: changed(1.3, torque=1.3), "carry 78.0 kg: check the mass"),
+}
+
+
+def test_loads_that_fit_the_motion_have_no_flag():
+    loads = walking(steps())
+    assert loads.balance.parts == (0.0, 0.0)
+    assert loads.flags() == ()
+    # 15 % of the force and 20 ms are those of good measurements.
+    assert walking(changed(1.15, torque=1.15)).flags() == ()
+    assert walking(changed(shift=0.02)).flags() == ()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_loads_are_flagged_with_their_cause(name):
+    make, cause = WRONG[name]
+    flags = walking(make()).flags()
+    assert all(": expected " in flag and ", found " in flag for flag in flags)
+    assert any(re.search(cause, flag) for flag in flags), flags
+
+
+def test_a_balance_is_stored_and_read():
+    balance = replace(walking(changed(0.5)).balance, flags=("one flag", "another"))
+    arrays = balance.to_arrays()
+    again = GroundBalance.from_arrays(arrays, TIME)
+    assert again.flags == balance.flags
+    assert again.parts == balance.parts
+    assert again.share == pytest.approx(0.5)
+    assert GroundBalance.from_arrays({}, TIME) is None
+    with pytest.raises(InputError, match=r"balance|residual"):
+        GroundBalance.from_arrays(arrays | {"balance_residual": np.zeros((3, 6))}, TIME)
+
+
+BODY = """<OpenSimDocument Version="40000"><Model name="body"><gravity>0 -10 0</gravity>
+<BodySet><objects><Body name="trunk"><mass>2</mass><mass_center>0.1 0.2 0</mass_center>
+<inertia>0.1 0.1 0.1 0 0 0</inertia></Body></objects></BodySet>
+<JointSet><objects><{joint} name="root"><socket_parent_frame>/ground</socket_parent_frame>
+<socket_child_frame>/bodyset/trunk</socket_child_frame></{joint}></objects></JointSet>
+</Model></OpenSimDocument>"""
+LOADS = """<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="plate">
+<applied_to_body>trunk</applied_to_body><force_identifier>f</force_identifier>
+<point_identifier>p</point_identifier></ExternalForce></objects><datafile>grf.sto</datafile>
+</ExternalLoads></OpenSimDocument>"""
+
+
+def resting(system, turned):
+    """Return a motion of a free body at rest, 1 m up and turned about x [rad]."""
+    count = len(system.coordinates)
+    values = np.zeros((4, count))
+    if count:
+        values[:, 0], values[:, 4] = turned, 1.0
+    time, still = np.linspace(0.0, 0.3, 4), np.zeros((4, count))
+    return CoordinateMotion(system.coordinates, system.rotational, time, values, still, still)
+
+
+def test_the_residual_is_what_weight_and_load_leave(opensim, tmp_path):
+    rows = "\n".join(f"{t} 3 12 1 0.5 0 0.25" for t in (0.0, 0.1, 0.2, 0.3))
+    (tmp_path / "grf.sto").write_text(
+        "grf\nversion=1\nnRows=4\nnColumns=7\ninDegrees=no\nendheader\n"
+        f"time fx fy fz px py pz\n{rows}\n".replace(" ", "\t")
+    )
+    (tmp_path / "loads.xml").write_text(LOADS)
+    forces = applied_forces(tmp_path / "loads.xml", check_external_loads(tmp_path / "loads.xml"))
+    system = OpenSimSystem(BODY.format(joint="FreeJoint"), tmp_path / "loads.xml")
+    turn = 0.7
+    found = ground_balance(system, resting(system, turn), forces)
+    place, load = np.array([0.5, -1.0, 0.25]), np.array([3.0, 12.0, 1.0])
+    arm = np.array([0.1, 0.2 * np.cos(turn), 0.2 * np.sin(turn)])
+    weight = np.array([0.0, -20.0, 0.0])
+    moment = -np.cross(place, load) - np.cross(arm, weight)
+    assert_allclose(found.residual, np.tile([*(-load - weight), *moment], (4, 1)), atol=1e-9)
+    assert_allclose(found.external, np.tile(load, (4, 1)), atol=1e-9)
+    assert (found.body, found.mass) == ("trunk", 2.0)
+    # A body that the ground holds has no residual.
+    held = OpenSimSystem(BODY.format(joint="WeldJoint"))
+    assert ground_balance(held, resting(held, 0.0), ()) is None
