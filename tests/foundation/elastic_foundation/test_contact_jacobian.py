@@ -99,9 +99,7 @@ def asymmetry(model, pose):
 @pytest.mark.parametrize(("law", "surface"), CONSERVATIVE)
 def test_conservative_bed_has_a_symmetric_hessian(law, surface):
     """Second derivatives of the energy by pose coordinates; the customary bed has none."""
-    conservative, customary = (
-        model_of(law, surface, c) for c in (True, False)
-    )
+    conservative, customary = (model_of(law, surface, c) for c in (True, False))
     for pose in shapes.pressed_poses(IMPLANT, 20, seed=5):
         assert asymmetry(conservative, pose) < 1e-12
         assert asymmetry(customary, pose) > 1e-6

@@ -14,7 +14,6 @@ from some_slow import first_of
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, twist_jacobian
 from foundation.surfaces.mesh import TriangleMesh
 
