@@ -43,6 +43,12 @@ def two_plates(width=20e-3, cells=10, height=6e-3):
     return tibia, (tibia.centroids[:, 2] > 0.0).astype(np.int8)
 
 
+@cache
+def plates():
+    """The model of `plate_contact` by default, made once."""
+    return plate_contact()
+
+
 def plate_contact(base=None, spacing=2e-3, **options):
     """Ball of 40 mm over two plates of 6 mm of cartilage."""
     tibia, labels = two_plates()

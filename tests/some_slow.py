@@ -11,8 +11,16 @@ def some_slow(values: Iterable[Any], kept: Callable[[Any], bool]) -> list[Any]:
     return [v if kept(v) else pytest.param(v, marks=pytest.mark.slow) for v in values]
 
 
+def first_rows(rows: Iterable[tuple[Any, ...]], count: int = 1) -> list[Any]:
+    """Return rows for several names, those marked `slow` that come after the first ones."""
+    return [
+        row if k < count else pytest.param(*row, marks=pytest.mark.slow)
+        for k, row in enumerate(rows)
+    ]
+
+
 def first_of(values: Iterable[Any], count: int = 1) -> list[Any]:
-    """Return parameters, those marked `slow` that come after the first ones."""
+    """Return values for one name, those marked `slow` that come after the first ones."""
     return [
         v if k < count else pytest.param(v, marks=pytest.mark.slow) for k, v in enumerate(values)
     ]

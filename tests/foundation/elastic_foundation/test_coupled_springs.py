@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import shapes
 from scipy.optimize import brentq
-from some_slow import first_of
+from some_slow import first_of, first_rows
 
 from benchmarks.coupled_springs import ball
 from benchmarks.coupled_springs import flat_contact as flat_layer
@@ -58,7 +58,7 @@ def pressed(count=3, depth=0.1e-3):
     return touching[:count]
 
 
-@pytest.mark.parametrize("case", [CASES[0], CASES[2], CASES[3]], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", first_of([CASES[0], CASES[3], CASES[2]], 2), ids=lambda c: c.name)
 def test_a_flat_layer_bears_as_exact_contact(case):
     layer = case.layer
     exact = exact_contact(layer, paraboloid(*case.radii), load=case.load, cells=64)
@@ -242,7 +242,7 @@ def test_out_of_contact_there_are_no_loads():
     np.testing.assert_array_equal(depth, 0.0)
 
 
-@pytest.mark.parametrize("depth", [1e-6, 1e-5, 3e-5, 1e-4])
+@pytest.mark.parametrize("depth", first_of([1e-6, 1e-4, 1e-5, 3e-5], 2))
 def test_light_touches_bear_a_load_wherever_they_are(depth):
     """Slivers at the rim, of less extent than a triangle, are of independent springs."""
     shape, model = implant(edge=2e-3)
@@ -334,7 +334,7 @@ def test_two_layers_are_both_coupled_or_neither():
 
 @pytest.mark.parametrize(
     ("ratio", "thickness", "size", "radius"),
-    first_of([(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)]),
+    first_rows([(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)]),
 )
 def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, size, radius):
     case, exact = ball(ratio, thickness, size, radius)

@@ -14,7 +14,6 @@ from some_slow import first_of
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, twist_jacobian
 from foundation.surfaces.mesh import TriangleMesh
 
@@ -188,8 +187,7 @@ def test_indentations_beyond_the_search_depth_are_not_seen(surface):
 
 @BOTH
 def test_compartments_are_found_where_none_are_given(surface):
-    implant = CondylarImplant()
-    femur, insert, labels = implant.tessellate(3e-3)
+    femur, insert, labels = beds.implant_meshes(3e-3)
     model = ElasticFoundation(femur, insert, LAW, surface=surface)
     np.testing.assert_array_equal(model.compartments, labels)
     assert not model.compartments.flags.writeable
@@ -230,10 +228,10 @@ def test_cap_of_sphere_and_ellipsoid_converges_at_second_order(semi_axes):
     """F = k V, V = (a c / b²) pi d² (3 b - d) / 3 (Simbody's sphere on plane, stretched)."""
     a, b, c = RADIUS * np.array(semi_axes)
     exact = K * a * c / b**2 * np.pi * DEPTH**2 * (3 * b - DEPTH) / 3
-    forces = converge(lambda k: shapes.ellipsoid((a, b, c), 4 + k), (40, 80, 160), 25e-3)
+    forces = converge(lambda k: shapes.ellipsoid((a, b, c), 3 + k), (30, 60, 120), 25e-3)
     error = forces / exact - 1.0
     assert observed_order(error) == pytest.approx(2.0, abs=0.35)
-    assert np.abs(error[-1]) < 6e-3
+    assert np.abs(error[-1]) < 24e-3
     # Facets inscribe the femur, so that they lose force.
     assert (error < 0).all()
 

@@ -70,16 +70,16 @@ def check(model, poses):
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 @pytest.mark.parametrize("law", LAWS)
 def test_wild_poses(law, surface):
-    touched = check(model_of(law, surface), wild_poses(600, HOME))
-    assert 180 < touched < 540
+    touched = check(model_of(law, surface), wild_poses(120, HOME))
+    assert 36 < touched < 108
 
 
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_wild_poses_of_the_conservative_bed(surface):
     """Its loads divide by the cosine between the normals, which a rim can bring near zero."""
     model = model_of("linear", surface, True)
-    assert check(model, wild_poses(600, HOME, seed=1)) > 180
-    energies = [model.stored_energy(Pose.from_array(q)) for q in wild_poses(300, HOME, seed=2)]
+    assert check(model, wild_poses(120, HOME, seed=1)) > 36
+    energies = [model.stored_energy(Pose.from_array(q)) for q in wild_poses(120, HOME, seed=2)]
     assert np.isfinite(energies).all()
     assert min(energies) == 0.0 < max(energies)
 
@@ -87,7 +87,7 @@ def test_wild_poses_of_the_conservative_bed(surface):
 def test_wild_poses_in_motion():
     model = model_of("logarithmic")
     rng = np.random.default_rng(3)
-    for row in wild_poses(600, HOME, seed=3):
+    for row in wild_poses(150, HOME, seed=3):
         loads = model.evaluate(Pose.from_array(row), 10.0 ** rng.uniform(-6, 3, 6)).total
         assert np.isfinite(loads.array[:9]).all()
 

@@ -136,7 +136,7 @@ def test_mirror_image_of_the_implant(implant):
 
 
 def test_both_bodies_moved_together():
-    still = layers.plate_contact()
+    still = layers.plates()
     turn = Rotation.from_rotvec([0.2, -0.4, 0.3]).as_matrix()
     step = np.array([0.03, -0.02, 0.05])
     tibia = still.tibia
@@ -158,7 +158,7 @@ def test_both_bodies_moved_together():
 
 
 def test_contact_at_the_rim_and_at_the_end_of_the_nodes_is_flagged():
-    model = layers.plate_contact()
+    model = layers.plates()
     inside = Pose(superior=0.0452, lateral=20.5e-3)
     assert model.evaluate(inside).flags == ()
     pose = replace(inside, anterior=10e-3)
@@ -176,7 +176,7 @@ def test_contact_at_the_rim_and_at_the_end_of_the_nodes_is_flagged():
 
 
 def test_nodes_that_are_no_candidates_still_bear():
-    whole = layers.plate_contact()
+    whole = layers.plates()
     part = layers.plate_contact(candidates=np.abs(whole.tibia.centroids[:, 0]) < 6e-3, growth=1.0)
     pose = Pose(superior=0.0457, lateral=20e-3)
     assert len(part.layers[1].candidates) < len(whole.layers[1].candidates)
@@ -225,7 +225,7 @@ def test_deep_contact_is_flagged():
 
 
 def test_pressures_of_the_triangles_carry_the_load():
-    model = layers.plate_contact()
+    model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
     state, loads = model.spring_state(pose), model.evaluate(pose)
     assert state.pressure.min() >= 0.0
@@ -235,7 +235,7 @@ def test_pressures_of_the_triangles_carry_the_load():
 
 
 def test_triangles_interpolate_from_the_nodes():
-    model = layers.plate_contact()
+    model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
     places, nodes = nodal_places(model, "lateral"), nodal_state(model, pose, "lateral")
     assert nodes.pressure @ places.areas == pytest.approx(model.evaluate(pose).force[1], rel=0.02)
@@ -247,14 +247,14 @@ def test_triangles_interpolate_from_the_nodes():
 
 
 def test_float32_compliance_changes_little():
-    exact, short = layers.plate_contact(), layers.plate_contact(precision="float32")
+    exact, short = layers.plates(), layers.plate_contact(precision="float32")
     pose = Pose(superior=0.0453, lateral=20e-3)
     assert short.evaluate(pose).force[1] == pytest.approx(exact.evaluate(pose).force[1], rel=1e-6)
     assert short.size.storage == exact.size.storage / 2
 
 
 def test_solvers_agree():
-    first, second = layers.plate_contact(), layers.plate_contact(solver="superlu")
+    first, second = layers.plates(), layers.plate_contact(solver="superlu")
     pose = Pose(superior=0.0453, lateral=20.2e-3, anterior=0.1e-3)
     np.testing.assert_allclose(
         second.evaluate(pose).total.array, first.evaluate(pose).total.array, rtol=1e-9, atol=1e-12
@@ -262,7 +262,7 @@ def test_solvers_agree():
 
 
 def test_twice_the_modulus_doubles_the_force():
-    soft = layers.plate_contact()
+    soft = layers.plates()
     layer = ElasticLayer(20e6, 0.45, ThicknessBase(6e-3))
     stiff = FiniteElementContact(
         soft.femur, soft.tibia, layer, spacing=2e-3, compartments=soft.compartments

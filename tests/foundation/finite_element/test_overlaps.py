@@ -63,7 +63,7 @@ def test_every_node_within_the_margin_is_found_with_its_overlap(pose):
 
 def test_raised_overlaps_on_a_grid():
     """A quadratic gap over a grid of spacing s is raised by s² (u_xx + u_zz)/24."""
-    model = layers.plate_contact()
+    model = layers.plates()
     layer = model.layers[1]
     count = len(layer.candidates)
     x, _, z = layer.points.T

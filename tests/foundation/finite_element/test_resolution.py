@@ -21,7 +21,7 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
 
 
 def test_error_is_a_third_of_the_difference_over_the_largest_load():
-    model = layers.plate_contact()
+    model = layers.plates()
     found = spacing_error(model, INSIDE)
     fine, coarse = (
         np.array([each.evaluate(pose).lateral.array for pose in INSIDE])
@@ -36,6 +36,7 @@ def test_error_is_a_third_of_the_difference_over_the_largest_load():
     assert (found.poses, found.unresolved) == (2, 0)
 
 
+@pytest.mark.slow
 def test_estimate_is_of_the_size_of_the_error():
     """The model with nodes half as far apart stands for the truth."""
     model, poses = layers.plate_contact(spacing=1.5e-3), INSIDE[:1]
@@ -47,11 +48,11 @@ def test_estimate_is_of_the_size_of_the_error():
 
 
 def test_poses_at_a_rim_are_counted():
-    assert spacing_error(layers.plate_contact(), [INSIDE[0], AT_RIM, AT_RIM]).unresolved == 2
+    assert spacing_error(layers.plates(), [INSIDE[0], AT_RIM, AT_RIM]).unresolved == 2
 
 
 def test_poses_out_of_contact_and_layers_that_are_too_small_are_refused():
     with pytest.raises(InputError, match="needs poses in contact, found none"):
-        spacing_error(layers.plate_contact(), [Pose(superior=0.1)])
+        spacing_error(layers.plates(), [Pose(superior=0.1)])
     with pytest.raises(InputError, match="spacing"):
         coarser(layers.plate_contact(spacing=2.6e-3))

@@ -157,8 +157,8 @@ def test_posterior_arc_is_centred_on_the_flexion_axis():
 
 def test_signed_distance_agrees_with_the_nearest_dense_sample(rng):
     side, condyle = "lateral", UNEQUAL.lateral
-    u = np.linspace(*condyle.limits[[0, -1]], 1500)
-    v = np.linspace(-condyle.half_angle, condyle.half_angle, 500)
+    u = np.linspace(*condyle.limits[[0, -1]], 750)
+    v = np.linspace(-condyle.half_angle, condyle.half_angle, 250)
     grid = [g.ravel() for g in np.meshgrid(u, v, indexing="ij")]
     tree = cKDTree(UNEQUAL.femur_surface(side, *grid)[0])
     # Off the surface along its normals, away from the edges, so that the nearest point is inside.
@@ -168,8 +168,8 @@ def test_signed_distance_agrees_with_the_nearest_dense_sample(rng):
     exact = UNEQUAL.femur_distance(points)
     np.testing.assert_allclose(exact, away, rtol=0.0, atol=1e-15)
     sampled, _ = tree.query(points)
-    # A sample spacing of about 60 um leaves 30 um sideways.
-    assert (sampled <= np.hypot(away, 50e-6)).all()
+    # A sample spacing of about 120 um leaves 60 um sideways.
+    assert (sampled <= np.hypot(away, 100e-6)).all()
     assert (sampled >= np.abs(exact) - 1e-15).all()
 
 
@@ -219,7 +219,7 @@ def test_depth_of_a_sphere_is_the_closed_form(rng):
 
 @pytest.mark.parametrize("implant", first_of([UNEQUAL, CondylarImplant()]))
 def test_depth_agrees_with_rays_on_a_fine_mesh(implant):
-    femur, _, _ = implant.tessellate(0.8e-3)
+    femur, _, _ = implant.tessellate(1.2e-3)
     _, insert, _ = implant.tessellate(4e-3)
     home = implant.home_pose(0.5)
     pose = Pose(0.5, 0.01, 0.05, home.anterior + 1e-3, home.superior - 0.4e-3, 0.5e-3)
@@ -228,10 +228,10 @@ def test_depth_agrees_with_rays_on_a_fine_mesh(implant):
     exact = implant.femur_depth(insert.centroids, -insert.normals, pose)
     faceted = ray_depths(insert.centroids, -insert.normals, triangles, 20e-3)
     assert (exact > 0.2e-3).sum() > 20
-    # Facets of 0.8 mm lie up to 8 um inside; on inclined rays a little more.
+    # Facets of 1.2 mm lie up to 18 um inside; on inclined rays a little more.
     difference = exact - faceted
     assert difference.min() > -1e-9
-    assert difference.max() < 20e-6
+    assert difference.max() < 45e-6
 
 
 def test_depth_is_on_the_surface_and_nothing_outside():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
@@ -29,6 +31,11 @@ REACH = 6e-3
 MESHES = {"sphere": sphere(2), "torus": torus(3e-3)}
 BOTH = pytest.mark.parametrize("curved", [False, True], ids=["flat", "curved"])
 EACH = pytest.mark.parametrize("name", MESHES)
+
+
+@cache
+def femur_named(name, curved=True):
+    return femur_of(MESHES[name], curved)
 
 
 def femur_of(mesh, curved=True):
@@ -93,7 +100,7 @@ def test_polynomial_runs_through_the_nodes_and_its_hull_holds_it(name):
 @BOTH
 @EACH
 def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
-    femur = femur_of(MESHES[name], curved)
+    femur = femur_named(name, curved)
     met = 0
     for facet, start, along in lines(femur, 200):
         u, v, s, out = patch_hit(femur.patch, curved, facet, *start, *along)
@@ -112,7 +119,7 @@ def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
 @EACH
 @pytest.mark.parametrize("count", [1, LANES])
 def test_lines_side_by_side_meet_what_each_meets_alone(name, curved, count):
-    femur = femur_of(MESHES[name], curved)
+    femur = femur_named(name, curved)
     rows = np.full((MEET_ROWS, LANES), 0.1)
     facets = np.zeros(LANES, dtype=np.int64)
     for i, (facet, start, along) in enumerate(lines(femur, count, seed=3)):
@@ -151,7 +158,7 @@ def test_walk_over_planes_ends_where_the_line_meets_the_facet(name):
 @BOTH
 @EACH
 def test_tree_finds_what_brute_force_finds(name, curved):
-    femur = femur_of(MESHES[name], curved)
+    femur = femur_named(name, curved)
     found = []
     for _, start, along in lines(femur, 150, seed=1):
         facet, u, v, s = search(femur, start, along)
@@ -182,7 +189,7 @@ def test_lines_through_vertices_and_edges_are_not_lost(curved):
 @EACH
 def test_walk_finds_a_point_of_the_surface_on_the_line(name, curved):
     """From any facet; where it finds none it says so, which the tree then makes up for."""
-    femur = femur_of(MESHES[name], curved)
+    femur = femur_named(name, curved)
     rng = np.random.default_rng(2)
     found = 0
     for facet, start, along in lines(femur, 300, seed=3):
@@ -237,7 +244,7 @@ def distance_bound(femur, at):
 @BOTH
 @EACH
 def test_searches_near_the_surface_start_next_to_where_they_end(name, curved):
-    femur = femur_of(MESHES[name], curved)
+    femur = femur_named(name, curved)
     surface = samples(femur.patch)
     size = np.linalg.norm(surface - surface[:, :1], axis=2).max()
     near = femur.grid_brick >= 0
@@ -258,7 +265,7 @@ def test_searches_near_the_surface_start_next_to_where_they_end(name, curved):
 @EACH
 def test_grid_bounds_the_distance_from_below(name):
     """Inside the grid and far beyond it; and the facet it names is not far off."""
-    femur = femur_of(MESHES[name])
+    femur = femur_named(name)
     surface = samples(femur.patch)
     tree = KDTree(surface.reshape(-1, 3))
     rng = np.random.default_rng(4)
@@ -280,7 +287,7 @@ def test_grid_bounds_the_distance_from_below(name):
 
 @EACH
 def test_planes_bound_the_surface_within_their_reach(name):
-    femur = femur_of(MESHES[name])
+    femur = femur_named(name)
     surface = samples(femur.patch).reshape(-1, 3)
     for plane in femur.planes:
         point, normal, rise = plane[:3], plane[3:6], plane[6]

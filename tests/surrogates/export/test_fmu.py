@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from c_library import COMPILER, needs_compiler
 from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about
-from some_slow import first_of
+from some_slow import first_rows
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import (
@@ -127,7 +127,7 @@ def poses_of(key):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("key", "version"), first_of(_STUDIES, 2))
+@pytest.mark.parametrize(("key", "version"), first_rows(_STUDIES, 2))
 def test_simulated_loads_are_those_of_python(key, version, unpacked):
     folder, poses = unpacked(key, version), poses_of(key)
     assert validate_fmu(folder) == []
