@@ -19,7 +19,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
-from smt.applications.mfk import MFK
 from threadpoolctl import threadpool_limits
 
 from benchmarks.fidelity_learners import (
@@ -147,6 +146,8 @@ class Study:
 
     def co_kriging(self, count: int) -> Row:
         """Return the error of the height by SMT's MFK, medial compartment."""
+        from smt.applications.mfk import MFK  # an import of seconds
+
         begun = time.perf_counter()
         samples, base = self.samples["medial"], self.network("medial")
         fine = samples.training(count).fine

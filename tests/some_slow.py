@@ -11,12 +11,15 @@ def some_slow(values: Iterable[Any], kept: Callable[[Any], bool]) -> list[Any]:
     return [v if kept(v) else pytest.param(v, marks=pytest.mark.slow) for v in values]
 
 
+def slow_rows(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return rows for several names, all marked `slow`."""
+    return [pytest.param(*row, marks=pytest.mark.slow) for row in rows]
+
+
 def first_rows(rows: Iterable[tuple[Any, ...]], count: int = 1) -> list[Any]:
     """Return rows for several names, those marked `slow` that come after the first ones."""
-    return [
-        row if k < count else pytest.param(*row, marks=pytest.mark.slow)
-        for k, row in enumerate(rows)
-    ]
+    every = list(rows)
+    return [*every[:count], *slow_rows(every[count:])]
 
 
 def first_of(values: Iterable[Any], count: int = 1) -> list[Any]:

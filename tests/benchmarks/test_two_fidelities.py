@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from some_slow import first_of
 
 from benchmarks.fidelity_knee import learnt_knee
 from benchmarks.fidelity_learners import (
@@ -31,6 +32,7 @@ from surrogates import ReferencePath, SampleSpace
 from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.files.persistence import load, save
+from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
 
 SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
@@ -83,10 +85,16 @@ def samples() -> tuple[SampleSpace, Pair]:
     return space, Pair(*levels)
 
 
-@pytest.mark.parametrize("fit", [fit_on_springs, fit_on_surrogate])
-def test_a_difference_reproduces_its_samples(samples: tuple[SampleSpace, Pair], fit) -> None:
+@pytest.fixture(scope="module")
+def base(samples: tuple[SampleSpace, Pair]) -> CompartmentSurrogate:
+    """A network of the coarse samples."""
     space, pair = samples
-    base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+    return fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+
+
+@pytest.mark.parametrize("fit", first_of([fit_on_surrogate, fit_on_springs]))
+def test_a_difference_reproduces_its_samples(samples, base, fit) -> None:
+    _, pair = samples
     learnt = fit(base, pair, family_fitter(SETTINGS, "kriging", 1))
     wrong = learnt.outputs(pair)[:, 0] - outputs_of(base, pair.fine)[:, 0]
     moved = outputs_of(base, pair.coarse)[:, 0] - outputs_of(base, pair.fine)[:, 0]
@@ -96,9 +104,8 @@ def test_a_difference_reproduces_its_samples(samples: tuple[SampleSpace, Pair], 
 
 
 @pytest.mark.slow
-def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> None:
-    space, pair = samples
-    base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+def test_a_sum_finds_the_load_at_a_pose(samples, base) -> None:
+    _, pair = samples
     surrogate = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate
     load = np.full(len(pair.fine.poses), 500.0)
     poses, loads = surrogate.at_load(pair.fine.poses, load)
@@ -106,11 +113,8 @@ def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> No
     np.testing.assert_allclose(found[:, :6], loads[:, :6], rtol=1e-6, atol=1e-6)
 
 
-def test_a_sum_is_stored_like_any_surrogate(
-    samples: tuple[SampleSpace, Pair], tmp_path: Path
-) -> None:
-    space, pair = samples
-    base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+def test_a_sum_is_stored_like_any_surrogate(samples, base, tmp_path: Path) -> None:
+    _, pair = samples
     learnt = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate
     save(KneeSurrogate(learnt, learnt), tmp_path / "knee.npz")
     stored = load(tmp_path / "knee.npz").compartment("lateral")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lazily import casadi
 from numpy.testing import assert_allclose
+from some_slow import some_slow
 
 from dynamics.expressions import (
     Elementary,
@@ -105,7 +106,7 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", some_slow(PACKAGES, ("numpy", "MX").__contains__))
 def test_forces_are_those_of_the_kernel(package, problem):
     evaluate = PACKAGES[package](
         lambda functions, *vectors: KneeExpressions(functions, problem).forces(*vectors)

@@ -87,7 +87,7 @@ def test_energy_is_kept_without_damping(knee, quasi_static):
     if quasi_static:
         simulator = replace(KNEE, quasi_static=quasi_static)
         start = quasi_static_rest(dishes, simulator, START)
-    result = simulate(dishes, simulator, inputs(0.06), initial=start, samples=101, rtol=1e-9)
+    result = simulate(dishes, simulator, inputs(0.03), initial=start, samples=51, rtol=1e-9)
     assert (result.loads[:, 1] > 100.0).all()
     assert np.ptp(result.poses[:, 3]) > 1e-3
     assert_kept(simulator, result, dishes.energy, 1e-6)

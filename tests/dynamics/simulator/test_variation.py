@@ -62,7 +62,7 @@ def test_varied_knee_rests_and_moves_as_the_softer_one_shifted(knee, waves, nest
     else:
         varied = VariedContact(base, shift, 1.3)
     by_hand = knee(stiffness=1.3e8, offset=(4e-3, 3e-3))
-    cycle = waves(0.5, ap=0.0, torque=0.0)
+    cycle = waves(0.1, ap=0.0, torque=0.0)
     loose = KneeSimulator(lateral_stiffness=1e4)
     # Springs that are slack at the shifted pose, and a line of action shifted with the tibia.
     shifted = replace(

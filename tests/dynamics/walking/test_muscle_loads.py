@@ -197,7 +197,7 @@ def test_forces_are_continuous_in_time(leg) -> None:
     """Steps shrink with the time step."""
     coarse, fine = (
         np.abs(np.diff(walk(leg, np.linspace(0.0, 100.0, n)).forces, axis=0)).max()
-        for n in (201, 2001)
+        for n in (101, 1001)
     )
     assert fine < 0.15 * coarse
 

@@ -29,7 +29,7 @@ def loaded(folder, contact, prefix="knee", without=()):
     source = export_knee(contact, prefix, casadi=True).write(folder, prefix)[1]
     library = Path(folder) / f"lib{prefix}.so"
     hidden = [f"-D{name}=hidden_{name}" for name in without]
-    command = [COMPILER, *STRICT, *hidden, "-shared", "-fPIC", "-o", library, source, "-lm"]
+    command = [COMPILER, *STRICT, "-O1", *hidden, "-shared", "-fPIC", "-o", library, source, "-lm"]
     subprocess.run(command, check=True)
     return casadi.external(f"{prefix}_wrench", str(library))
 

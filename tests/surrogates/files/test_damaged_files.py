@@ -229,8 +229,8 @@ def parts(number, count, more):
         # Some damage does none: dates, attributes and the order of members.
         pytest.param(check, bounds, *getattr(p, "values", p), marks=getattr(p, "marks", ()))
         for check, bounds, these in (
-            (check_damaged, (0.6, 1.0), parts(100, 200, 15)),
-            (check_signed, (0.2, 0.95), parts(200, 100, 5)),
+            (check_damaged, (0.6, 1.0), parts(100, 60, 15)),
+            (check_signed, (0.2, 0.95), parts(200, 40, 5)),
         )
         for p in these
     ],

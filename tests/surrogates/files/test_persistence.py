@@ -8,7 +8,7 @@ import manufactured
 import numpy as np
 import pytest
 from damage import reading
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from surrogate_files import parts, signed
 
@@ -162,7 +162,7 @@ def test_a_header_that_is_no_json_is_refused_before_anything_is_written(tmp_path
 
 
 @given(words=st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
-@reading
+@settings(reading, max_examples=25)
 def test_header_of_the_user_comes_back(knee, tmp_path, words):
     path = tmp_path / "header.npz"
     save(KneeSurrogate(knee.medial, knee.lateral, {"provenance": words}), path)

@@ -236,7 +236,7 @@ def test_an_oversized_file_is_refused_unread(knee, file, monkeypatch):
 
 def test_a_nested_header_is_refused_however_near_to_the_interpreters_limit(knee, file):
     """What can just be read may be too deep to be spoken of in a message."""
-    for spare in (*range(150), -1000):
+    for spare in (*range(0, 150, 3), -1000):
         deep = "[" * (sys.getrecursionlimit() - spare) + "]" * (sys.getrecursionlimit() - spare)
         text = json.dumps(knee.header | {"sha256": ""})
         text = text.replace(json.dumps(knee.header["space"]["medial"]["load_N"]), deep, 1)
@@ -294,7 +294,7 @@ def test_a_forged_array_is_refused_without_its_memory(file, data):
 
 
 def test_a_compressed_bomb_is_refused_unread(file):
-    content = zipped([("header.npy", npy(np.zeros(30_000_000)))], zipfile.ZIP_DEFLATED)
+    content = zipped([("header.npy", npy(np.zeros(3_000_000)))], zipfile.ZIP_DEFLATED)
     assert len(content) < 1e6
     tracemalloc.start()
     refused(file, content, "expected uncompressed members")

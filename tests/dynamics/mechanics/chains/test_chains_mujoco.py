@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from some_slow import some_slow
 
 from dynamics.mechanics.chains import (
     Assembly,
@@ -114,7 +115,7 @@ def test_accelerations(total, random_chains):
     assert_allclose(found, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("total", range(2, 17))
+@pytest.mark.parametrize("total", some_slow(range(2, 17), (2, 7, 16).__contains__))
 def test_motion_over_two_seconds(total, random_chains):
     assembly, angles, rates = random_chains(total)
     expected, expected_rates = mujoco_motion(assembly, angles, rates, 2e-4)
@@ -141,8 +142,8 @@ def test_undamped_motion_of_sixteen_segments(random_chains):
 def test_fixed_steps_of_the_same_method_give_the_same_motion(random_chains):
     assembly, angles, rates = random_chains(4)
     expected, _ = mujoco_motion(assembly, angles, rates, 1e-3)
-    found = simulate_chains(assembly, TIMES, angles, rates, method="RK4", step=1e-3)
-    assert_allclose(found.angles, expected, rtol=0.0, atol=1e-12)
+    found = simulate_chains(assembly, TIMES[:11], angles, rates, method="RK4", step=1e-3)
+    assert_allclose(found.angles, expected[:11], rtol=0.0, atol=1e-12)
 
 
 def test_driving_torques_and_link_forces(random_chains):

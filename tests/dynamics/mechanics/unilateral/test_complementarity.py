@@ -19,7 +19,7 @@ from dynamics.mechanics.unilateral.lemke import lemke
 
 #: Problems per class and size; `slow` has 100,000 altogether.
 SLOW = {2: 3300, 3: 4500, 5: 3400, 10: 2400, 20: 600, 50: 75, 200: 15}
-FAST = {2: 100, 3: 200, 5: 200, 10: 100, 20: 20, 50: 4, 200: 1}
+FAST = {2: 40, 3: 60, 5: 60, 10: 40, 20: 8, 50: 4}
 
 
 def naive_residual(a, b, solution) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad, solve_ivp
-from some_slow import first_of
+from some_slow import first_of, first_rows
 
 from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
 from foundation.errors import InputError
@@ -33,7 +33,7 @@ def duration(speed: float) -> float:
     return 2.0 * quad(integrand, 0.0, np.pi / 2.0 - 1e-6)[0]
 
 
-@pytest.mark.parametrize("times", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("times", first_of([1.0, 0.1, 5.0]))
 def test_impact_with_growing_stiffness_in_closed_form(times):
     # The speed for which the deepest point is at so many doubling depths.
     u = times * DEPTH
@@ -68,7 +68,7 @@ def test_without_growth_nothing_changes():
     assert_allclose(grown.position, plain.position, rtol=0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("ratio", [1.0 / 6.0, 0.25, 1.0])
+@pytest.mark.parametrize("ratio", first_of([0.25, 1.0 / 6.0, 1.0]))
 def test_rebound_of_a_point_mass_that_sticks_in_closed_form(ratio):
     # Half a normal oscillation; meanwhile the tangential one turns by pi (kt / k)^½.
     normal_speed, along = 1.0, 0.8
@@ -109,7 +109,7 @@ def by_fine_integration(ratio, friction, along, down):
     return found.y[2:4, -1]
 
 
-@pytest.mark.parametrize(("friction", "along"), [(0.3, 1.5), (0.3, 0.4), (0.8, 1.0)])
+@pytest.mark.parametrize(("friction", "along"), first_rows([(0.3, 0.4), (0.8, 1.0), (0.3, 1.5)]))
 def test_oblique_impact_that_sticks_and_slips_against_fine_integration(friction, along):
     ratio, down = 2.0 / 3.0, 1.0
     link = UnilateralLink(
@@ -192,7 +192,7 @@ def two_bodies_fine(masses, stiffness, speeds):
     return found.y[2:, -1]
 
 
-@pytest.mark.parametrize("ratio", first_of([1.0, 0.02, 0.3, 4.0, 50.0], 2))
+@pytest.mark.parametrize("ratio", first_of([1.0, 0.02, 0.3, 4.0, 50.0]))
 def test_two_bodies_at_a_wall_against_fine_integration(ratio):
     masses, stiffness, speeds = (1.0, 1.0), (1e4, 1e4 * ratio), (1.0, 1.0)
     period = 2.0 * np.pi * np.sqrt(1.0 / min(stiffness))
