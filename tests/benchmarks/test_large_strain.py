@@ -111,6 +111,7 @@ def test_contact_beyond_the_reach_is_an_error():
         press_linear(model, model.compliance(), DEPTH)
 
 
+@pytest.mark.slow
 def test_neo_hookean_layer_is_linear_at_a_small_approach():
     model = AxisymmetricLayer(CARTILAGE, 0.05e-3, 1.2e-3)
     small = press_linear(model, model.compliance(), 0.02e-3)
@@ -119,6 +120,7 @@ def test_neo_hookean_layer_is_linear_at_a_small_approach():
     np.testing.assert_allclose(peak(large), peak(small), rtol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("energy", "force", "pressure"), [("coupled", 0.024, 0.037), ("split", 0.036, 0.059)]
 )

@@ -83,6 +83,7 @@ def samples() -> tuple[SampleSpace, Pair]:
     return space, Pair(*levels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", [fit_on_springs, fit_on_surrogate])
 def test_a_difference_reproduces_its_samples(samples: tuple[SampleSpace, Pair], fit) -> None:
     space, pair = samples
@@ -142,6 +143,7 @@ def test_more_solves_than_the_run_has_are_refused() -> None:
         learnt_knee(cast(TrainedRun, None), samples, 7)
 
 
+@pytest.mark.slow
 def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
     rows = [
         Row(method, "kriging", count, {"height": 3.21 / count, "wear": 0.5}, 1.0)

@@ -114,6 +114,7 @@ def test_reference_indentation_once_is_free_of_units():
     assert "31.6 times" in ERRATA["eq. 46-49"].shown
 
 
+@pytest.mark.slow
 def test_verdicts():
     found = {each.printed.split(":")[0]: each.agrees for each in lehtoranta.statements()}
     assert [name for name, agrees in found.items() if not agrees] == [

@@ -27,6 +27,7 @@ def test_a_section_has_heading_picture_and_tables():
     assert "![" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_the_verdicts_are_those_of_the_page(paper):
     tables = PAGE.read_text(encoding="utf-8").split(HEAD)[1].split(TAIL)[0]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lazily import casadi
 from numpy.testing import assert_allclose
+from some_slow import first_of
 
 from dynamics.expressions import (
     Elementary,
@@ -105,7 +106,7 @@ PACKAGES = {
 }
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", first_of(PACKAGES, 2))
 def test_forces_are_those_of_the_kernel(package, problem):
     evaluate = PACKAGES[package](
         lambda functions, *vectors: KneeExpressions(functions, problem).forces(*vectors)

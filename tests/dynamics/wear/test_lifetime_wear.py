@@ -66,6 +66,7 @@ def test_blocks_on_a_plate_are_the_steps_of_explicit_euler(blocks):
     np.testing.assert_allclose(found.wear.depth, depth[-1], rtol=1e-9, atol=0.0)
 
 
+@pytest.mark.slow
 def test_more_blocks_converge(implant):
     model, swing = implant
     volumes = [extrapolate(model, swing, 2e6, b).wear.total_volume for b in (1, 2, 4)]

@@ -95,6 +95,7 @@ def test_position_and_flexion_are_practically_the_same_for_50_and_150_newtons():
     assert apart(weak, strong)[0] < 0.03 * np.degrees(np.ptp(weak.flexion))
 
 
+@pytest.mark.slow
 def test_strains_and_indentation_grow_from_50_to_150_newtons():
     weak, strong = free(50.0), free(150.0)
     for rows in (EARLY, slice(None)):
@@ -116,6 +117,7 @@ def under_laws(pull: float) -> dict[str, PlanarMotion]:
     return compare_machado_laws(pull)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 @pytest.mark.parametrize("law", MACHADO_LAWS[1:])
 def test_dissipative_laws_only_lose(law, pull):
@@ -171,6 +173,7 @@ def test_extends_under_gravity_and_pull():
         assert (np.diff(motion.flexion[motion.time < 0.4]) < 1e-4).all()
 
 
+@pytest.mark.slow
 def test_impacts_are_above_the_lower_limit_of_the_rate():
     for pull in (50.0, 150.0):
         assert min(each.rate for each in free(pull, LN).impacts) > 0.02
@@ -237,6 +240,7 @@ def test_strain_and_force_have_limits_of_their_own():
     assert_allclose(motion.state, free().state, rtol=0.0, atol=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("pull", [50.0, 150.0])
 def test_ligaments_of_the_published_pulls_stay_within_their_limits(pull):
