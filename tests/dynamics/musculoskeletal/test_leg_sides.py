@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
 from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.leg_sides import counterpart, leg_side
+from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
 
 HALF = np.pi / 2.0
 #: Turns of a mesh in its body: as the body, x back and z left, z up, and oblique.
