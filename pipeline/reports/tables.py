@@ -334,6 +334,7 @@ def gait_content(files: RunFiles) -> Row:
         for name, cost in ((n, simulation.statistics.get(n)) for n in MODELS)
         if cost is not None
     }
+    flagged, instants = simulation.flagged.get("surrogate", [0, 0])
     peaks = None
     if maps is not None:
         peaks = dict(zip(MODELS, 1e-6 * maps.pressure_Pa.max(axis=2), strict=True))
@@ -356,9 +357,7 @@ def gait_content(files: RunFiles) -> Row:
             for model, messages in simulation.flags.items()
             for message in messages
         ],
-        "not_trusted": flagged_sentence(
-            *simulation.flagged.get("surrogate", (0, 0)), simulation.flags.get("surrogate", [])
-        ),
+        "not_trusted": flagged_sentence(flagged, instants, simulation.flags.get("surrogate", [])),
     }
 
 
