@@ -9,12 +9,24 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Number of tests from which on most kernels are needed.
+MANY = 1000
 
 # The first example of a property may compile a kernel, which no deadline could allow for; and a
 # submission must not fail by the luck of the draw, so there the examples are the same every time.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Share the compilation of kernels between the processes of a run of many tests."""
+    process = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if len(session.items) > MANY and process:
+        from warm_kernels import warm
+
+        warm(process, os.environ["PYTEST_XDIST_TESTRUNUID"])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -121,9 +121,10 @@ def _read_trimesh(path: Path) -> tuple[FloatArray, IntArray]:
 def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
     size = path.stat().st_size
     with path.open("rb") as file:
-        head = file.read(1000).lower()
+        head = file.read(1000)
     # A binary file may start with "solid" too, but does not continue with "facet" in plain text.
-    if head.removeprefix(_MARK).lstrip().startswith(b"solid") and b"facet" in head:
+    text = head.lower()
+    if text.removeprefix(_MARK).lstrip().startswith(b"solid") and b"facet" in text:
         return _read_text_stl(path)
     declared = int.from_bytes(head[80:_STL_HEADER], "little")
     expected = _STL_HEADER + _STL_TRIANGLE.itemsize * declared
@@ -181,10 +182,10 @@ def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
                     points.extend([float(v) for v in values[:3]])
                 elif key == "f":
                     triangles.extend(_obj_fan(values, len(points) // 3))
-                elif key and key not in _OBJ_KEYS and _numbers(values):
-                    raise InputError(f"unknown keyword {key!r}")
             except ValueError as error:
                 raise _unreadable(path, f"line {number}: {error}") from error
+            if key and key not in _OBJ_KEYS and _numbers(values):
+                raise _unreadable(path, f"line {number}: unknown keyword {key!r}")
             if key == "v" and len(values) < 3:
                 raise _unreadable(path, f"line {number}: expected three coordinates")
     vertices, faces = np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3)

@@ -320,6 +320,12 @@ _NO_GAIT: Row = {
 }
 
 
+def _not_trusted(simulation: Simulation) -> str | None:
+    """Return a sentence on the flagged instants of the surrogate, None without any."""
+    flagged, instants = simulation.flagged.get("surrogate", [0, 0])
+    return flagged_sentence(flagged, instants, simulation.flags.get("surrogate", []))
+
+
 def gait_content(files: RunFiles) -> Row:
     """Return the gait simulation: differences, cost and speed.
 
@@ -356,9 +362,7 @@ def gait_content(files: RunFiles) -> Row:
             for model, messages in simulation.flags.items()
             for message in messages
         ],
-        "not_trusted": flagged_sentence(
-            *simulation.flagged.get("surrogate", (0, 0)), simulation.flags.get("surrogate", [])
-        ),
+        "not_trusted": _not_trusted(simulation),
     }
 
 

@@ -115,7 +115,7 @@ def _write(
     content = Simulation(
         statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
-        flagged={name: (r.flagged, len(r.time)) for name, r in results.items()},
+        flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},
         differences=differences,
         speed=times,
         node_spacing=spacing,

@@ -168,7 +168,9 @@ class Simulation(Part):
     statistics: dict[str, Cost]
     flags: dict[str, list[str]] = Field(default_factory=dict)
     # Numbers of flagged and of all instants of each model; runs of earlier versions lack the key.
-    flagged: dict[str, tuple[int, int]] = Field(default_factory=dict)
+    flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
+        default_factory=dict
+    )
     differences: list[Difference]
     speed: Speed | None
     # None with springs; runs of earlier versions lack the key.

@@ -120,6 +120,7 @@ def test_neo_hookean_layer_is_linear_at_a_small_approach():
     np.testing.assert_allclose(peak(large), peak(small), rtol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("energy", "force", "pressure"), [("coupled", 0.024, 0.037), ("split", 0.036, 0.059)]
 )

@@ -146,6 +146,7 @@ def test_more_solves_than_the_run_has_are_refused() -> None:
         learnt_knee(cast(TrainedRun, None), samples, 7)
 
 
+@pytest.mark.slow
 def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
     rows = [
         Row(method, "kriging", count, {"height": 3.21 / count, "wear": 0.5}, 1.0)

@@ -298,6 +298,7 @@ def test_site_needs_no_network(site):
         assert not re.search(FETCHED, sheet.read_text(encoding="utf-8")), sheet
 
 
+@pytest.mark.slow
 def test_site_holds_the_public_names_and_the_index_of_the_search(site):
     page = (site / "api" / "foundation.html").read_text(encoding="utf-8")
     assert 'id="foundation.Pose.from_opensim"' in page

@@ -43,6 +43,7 @@ def test_rows_are_chosen_twice(problem, rows):
     assert most_negative_rows(a, b, 30) == rows
 
 
+@pytest.mark.slow
 def test_all_statements_agree():
     assert [s.place for s in PAPER.statements() if not s.agrees] == []
     assert len(PAPER.errata()) == 3

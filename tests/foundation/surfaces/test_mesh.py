@@ -385,3 +385,13 @@ def test_obj_round_trip_changes_no_bit(tmp_path, places, data):
         return
     loaded = load_mesh(path, check=False)
     np.testing.assert_array_equal(loaded.vertices[loaded.faces], mesh.vertices[mesh.faces])
+
+
+def test_counts_of_binary_stl_are_read_as_they_are(tmp_path):
+    """0x45 and 0x65 are letters of one kind, but other numbers."""
+    count = 0x45
+    triangles = np.zeros(count, [("n", "<f4", 3), ("v", "<f4", (3, 3)), ("e", "<u2")])
+    triangles["v"] = np.random.default_rng(0).uniform(size=(count, 3, 3))
+    path = tmp_path / "a.stl"
+    path.write_bytes(bytes(80) + count.to_bytes(4, "little") + triangles.tobytes())
+    assert len(read_triangles(path)[1]) == count

@@ -128,6 +128,7 @@ def test_contact_alone_does_not_hold_it(natural, degrees):
         natural.rest(bare, degrees)
 
 
+@pytest.mark.slow
 def test_walks_as_its_solution_does(natural, knee_data):
     """Axial force, AP force and torque hold it in the solution's poses; the rest is free."""
     walked = walk(natural, knee_data)

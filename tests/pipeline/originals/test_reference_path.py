@@ -147,6 +147,7 @@ def test_given_neutral_needs_no_rest_without_spring(knee_data):
     assert np.abs(found[:, 2] + 6.0).max() < 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_no_rest_without_spring_asks_for_neutral(knee_data):
     """On plateaus that lean forward by 25 deg, the femur slides off at every flexion."""

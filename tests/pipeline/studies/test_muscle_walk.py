@@ -12,8 +12,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
-from dynamics.musculoskeletal import Comak, MuscleWeight, OsimModel, RecordedPlant
+from dynamics.musculoskeletal import (
+    Comak,
+    MuscleWeight,
+    OpenSimSystem,
+    OsimModel,
+    RecordedPlant,
+    read_motion,
+)
+from dynamics.musculoskeletal.external_loads import applied_forces
 from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
 from dynamics.walking.motion_tables import write_motion_table
@@ -24,13 +33,16 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks import setup as walk_setup
+from pipeline.studies.muscle_walks import study as walk_study
+from pipeline.studies.muscle_walks import walk as walk_module
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import prepare_walk
-from pipeline.studies.muscle_walks.study import replayed
+from pipeline.studies.muscle_walks.study import WalkTask, replayed
 from pipeline.studies.muscle_walks.summary import contact_flags, summary_text
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
+from pipeline.studies.muscle_walks.walk_outputs import walk_catalogue
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
 SHIPPED = ROOT / "configs" / "comak_walking.toml"
@@ -145,8 +157,15 @@ def test_a_walk_writes_its_folder(done):
     assert set(summary["contact"]["pf_contact"]) == {"total"}
     assert 0.5 < summary["contact"]["tf_contact"]["total"]["peak_BW"] < 4.0
     assert not summary["flags"]
+    assert summary["sides"]["tf_contact"]["leg"] == "right"
+    assert summary["sides"]["tf_contact"]["medial"] == "left"
+    residuals = summary["residuals"]
+    # Measured forces of a person of 73 kg on a model of 62 kg: large, but no flag.
+    assert residuals["force_max_percent"] == pytest.approx(20.0, abs=2.0)
+    assert residuals["moment_max_percent"] == pytest.approx(4.0, abs=1.0)
     page = (done / "walk.html").read_text()
-    for word in ("tf_contact", "4 of 4", "knee_add_r", "PCLal", "Resolved walk"):
+    told = ("right leg (the places of the joints hip_r and hip_l), medial is to the left",)
+    for word in ("tf_contact", "4 of 4", "knee_add_r", "PCLal", "Resolved walk", "Hicks", *told):
         assert word in page
     assert not re.search(r"\bnan\b", page.lower())
     frames = pd.read_csv(done / "frames.csv")
@@ -195,6 +214,67 @@ def test_a_replay_is_the_walk(done, tmp_path):
     assert_allclose(other[:, :3], one[:, :3], atol=1.5)
     one, other = (read_motion_table(f / "kinematics.mot").values for f in (done, out))
     assert_allclose(other, one, atol=2e-3)
+
+
+def test_a_record_keeps_the_residuals_and_a_study_their_flags(done, tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        walk_module, "prepare_walk", lambda f: made.append(prepare_walk(f)) or made[0]
+    )
+    file = load_muscle_walk(done / "config.toml")
+    record = RecordedPlant.load(done / "plant.npz")
+    assert record.balance.flags == ()
+    flag = "residual force on pelvis: expected less, found more; check the plates"
+    with (tmp_path / "plant.npz").open("wb") as stream:
+        replace(record, balance=replace(record.balance, flags=(flag,))).save(stream)
+    walk = file.walk.model_copy(update={"replay": str(tmp_path / "plant.npz")})
+    again = MuscleWalkFile(walk=walk, comak=file.comak)
+    summary = simulate_muscle_walk(again, tmp_path / "out", quiet=True)
+    before = json.loads((done / "walk.json").read_text())["residuals"]
+    assert summary["residuals"] == before
+    assert summary["flags"] == [flag]
+    assert flag in summary_text(summary, tmp_path)
+    assert flag in (tmp_path / "out" / "walk.html").read_text()
+    frames = pd.read_csv(tmp_path / "out" / "frames.csv")
+    assert frames.residual_force_N.max() == pytest.approx(before["force_max_N"])
+    (setup,) = made
+    result = setup.comak.run(setup.first_values())
+    assert flag in walk_catalogue(setup, result).note
+    assert walk_study._simulated(WalkTask("", "flag", ""), setup)["flagged_instants"] == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("calcn_l", "calcn_r", "look exchanged"),
+        ("overground_17_grf.mot", "early.mot", "s early against the motion"),
+        ("overground_17_grf.mot", "kilonewtons.mot", "look like kilonewtons"),
+        (None, None, "no external loads are stated"),
+    ],
+)
+def test_wrong_loads_of_the_example_are_flagged(opensim, tmp_path, jam_folder, old, new, cause):
+    data = jam_folder / "models/lenhart2015/motion_data"
+    table = read_motion_table(data / "overground_17_grf.mot")
+    table = replace(table, time=table.time[::20], values=table.values[::20])
+    forces = np.array(["force" in name and name[-2] == "v" for name in table.names])
+    write_motion_table(tmp_path / "early.mot", replace(table, time=table.time - 0.6))
+    smaller = replace(table, values=table.values * np.where(forces, 1e-3, 1.0))
+    write_motion_table(tmp_path / "kilonewtons.mot", smaller)
+    write_motion_table(tmp_path / "overground_17_grf.mot", table)
+    text = (data / "overground_17_ext_loads.xml").read_text()
+    path = tmp_path / "loads.xml"
+    if old is not None:
+        other = {old: new, new: old}
+        path.write_text(re.sub(f"{old}|{new}", lambda found: other[found[0]], text))
+    file = load_muscle_walk(SHIPPED)
+    model = OsimModel(data_file(file.walk.model))
+    settings, files = walk_setup.walk_settings(file, viscosities=model.viscosities)
+    system = OpenSimSystem(model.without_contact(), None if old is None else path)
+    times = replace(settings, start=1.3, stop=1.34)
+    motion = read_motion(files.motion, system, times)
+    loads = () if old is None else applied_forces(path, system.load_table)
+    flags = ground_balance(system, motion, loads).flags
+    assert any(cause in flag for flag in flags), flags
 
 
 def test_a_replay_needs_no_opensim(done, tmp_path, monkeypatch):

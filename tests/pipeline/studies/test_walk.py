@@ -79,6 +79,20 @@ def test_a_walk_writes_its_folder(done, walk):
     assert not re.search(r"\bnan\b", page.lower())
 
 
+def test_a_walk_has_the_verdict_of_its_run(done, tiny_run):
+    summary = json.loads((done / "walk.json").read_text())
+    report = json.loads((tiny_run / "report.json").read_text())
+    assert summary["verdict"]["line"] == report["verdict"]["line"]
+    share = report["verdict"]["parts"][1]["figure_percent"]
+    pressure = summary["outputs"]["surrogate"]["medial_peak_pressure_MPa"]
+    error = summary["model_errors"]["medial_peak_pressure_MPa"]
+    assert error == pytest.approx(0.01 * share * pressure, rel=1e-12)
+    assert walks_of_subjects.summary_text(summary, done).count("verdict of ") == 1
+    page = (done / "walk.html").read_text()
+    assert page.count('class="verdict"') == 1
+    assert f"±{error:.2g}" in page
+
+
 def test_the_simulator_gets_the_loads_of_the_walk(done, walk):
     """The stored waveforms are the cycle; the simulated knee carries its axial force."""
     cycle = measure(walk).cycle

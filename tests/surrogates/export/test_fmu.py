@@ -208,6 +208,7 @@ def test_derivatives_of_quantities_are_differences(slave):
     assert checked >= 10
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_slopes_of_a_smoothed_knee_out_of_contact(unpacked):
     """The centre of pressure goes on, and its slopes with it; all else is zero."""
@@ -373,6 +374,7 @@ def test_flags_change_at_events_alone_in_model_exchange(version, unpacked):
     one.freeInstance()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_models_of_one_name_and_threads_do_not_meet(unpacked):
     studies = [(_MAIN, "3.0"), (_OTHER, "3.0"), (_MAIN, "3.0")]
@@ -516,6 +518,7 @@ def test_variables_carry_units_and_what_they_depend_on(version):
     assert text.count(f'{ability}="true"') == 2  # FMPy does not read it in 3.0
 
 
+@pytest.mark.slow
 @both_versions
 @pytest.mark.skipif(
     COMPILER is None or shutil.which("cmake") is None, reason="no C compiler or no cmake"

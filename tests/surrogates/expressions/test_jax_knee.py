@@ -144,6 +144,7 @@ def test_hessians_of_a_direct_formulation_as_by_casadi():
         assert_close(found, wanted, 1e-8)
 
 
+@pytest.mark.slow
 def test_single_precision_follows_the_pose_and_batches_give_the_same():
     """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
     knee = pair_of("direct", "polynomial")
@@ -157,6 +158,7 @@ def test_single_precision_follows_the_pose_and_batches_give_the_same():
     assert np.array(batches) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_matern_correlations_bend_at_a_training_point():
     """The second derivative of Matérn 5/2 at zero distance is -1/3 of the squared scale."""
     learner = of_jax.JaxFunctions(np.float64)
@@ -215,6 +217,7 @@ def test_a_number_that_is_not_finite_gives_no_loads(formulation, family, width, 
         assert np.isfinite(rows[6, :9]).all()
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_not_finite_gives_no_loads():
     pair = pair_of("direct", "polynomial")
     pose, rate = made_knees.poses_about(pair.parts[0], 2)[0], np.zeros(6)

@@ -234,6 +234,7 @@ def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
     assert (own.evaluate_batch(fresh.poses)[2][rim, 6] > 1.0).mean() < 0.5
 
 
+@pytest.mark.slow
 def test_samples_along_gait_tell_the_loads_there():
     """Gait runs through a notch of a rim, too narrow for the samples of the box alone."""
     model = manufactured.compartment()

@@ -126,6 +126,7 @@ def test_two_legs_on_one_pelvis_over_two_seconds(base):
     assert_same_reactions(assembly, found)
 
 
+@pytest.mark.slow
 def test_an_orthosis_that_hangs_in_four_cuffs_over_two_seconds():
     """A leg swings; its orthosis has a free base, nothing but the cuffs holds it."""
     leg = walker([0.0, 1.0]).chains[1]

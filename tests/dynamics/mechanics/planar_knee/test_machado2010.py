@@ -95,6 +95,7 @@ def test_position_and_flexion_are_practically_the_same_for_50_and_150_newtons():
     assert apart(weak, strong)[0] < 0.03 * np.degrees(np.ptp(weak.flexion))
 
 
+@pytest.mark.slow
 def test_strains_and_indentation_grow_from_50_to_150_newtons():
     weak, strong = free(50.0), free(150.0)
     for rows in (EARLY, slice(None)):
@@ -116,6 +117,7 @@ def under_laws(pull: float) -> dict[str, PlanarMotion]:
     return compare_machado_laws(pull)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 @pytest.mark.parametrize("law", MACHADO_LAWS[1:])
 def test_dissipative_laws_only_lose(law, pull):
