@@ -1,4 +1,5 @@
-"""CasADi for tests: imported with the first use, since no process can hold OpenSim's beside it."""
+"""Modules for tests that are imported with the first use: JAX takes a second, and no process can
+hold CasADi beside OpenSim's own."""
 
 from __future__ import annotations
 
@@ -7,16 +8,29 @@ import sys
 import pytest
 
 
-class Casadi:
-    """The module `casadi`; a test skips where it cannot be imported."""
+class Module:
+    """A module; a test skips where it cannot be imported."""
+
+    def __init__(self, name, reason):
+        self._name, self._reason = name, reason
 
     def __getattr__(self, name):
         if name.startswith(("_", "pytest")):
             raise AttributeError(name)  # what pytest asks of every name of a module
+        return getattr(self._imported(), name)
+
+    def _imported(self):
+        return pytest.importorskip(self._name, reason=self._reason)
+
+
+class Casadi(Module):
+    """The module `casadi`."""
+
+    def _imported(self):
         if "opensim" in sys.modules:
             pytest.skip("OpenSim is loaded in this process, with a CasADi of its own: make test")
-        reason = "CasADi is not installed (the casadi extra)"
-        return getattr(pytest.importorskip("casadi", reason=reason), name)
+        return super()._imported()
 
 
-casadi = Casadi()
+casadi = Casadi("casadi", "CasADi is not installed (the casadi extra)")
+jax = Module("jax", "JAX is not installed (the jax extra)")

@@ -178,7 +178,7 @@ def test_surface_follows_the_ball(ratio):
 
 
 #: Cells, and tolerances of approach and peak, of the area and of the stiffness.
-COARSE, FINE = (64, 7e-5, 9e-3, 1.4e-3), (192, 1e-5, 5e-4, 1e-4)
+COARSE, FINE = (96, 3e-5, 4e-3, 6e-4), (192, 1e-5, 5e-4, 1e-4)
 
 
 @pytest.mark.parametrize(
@@ -214,11 +214,11 @@ def test_error_falls_with_about_the_second_order():
     demand = Demand("load", ball.load)
     window, extent = patch_window(POLYETHYLENE, paraboloid(0.12, 0.12), demand)
     # The steps of the edge change from grid to grid, and scatter the errors.
-    cells = np.array([24, 28, 32, 38, 45, 54, 64, 76])
+    cells = np.array([32, 38, 45, 54, 64, 76, 91, 108, 128])
     errors = [abs(approach_error(ball, window, extent / n)) for n in cells]
     order = -np.polyfit(np.log(cells), np.log(errors), 1)[0]
     assert order > 1.7
-    assert errors[-1] < 1.5e-4
+    assert errors[-1] < 5e-5
 
 
 def approach_error(ball: AxisymmetricContact, window: Window, spacing: float) -> float:
@@ -265,7 +265,7 @@ OVER_LAYER = (
 
 @pytest.mark.parametrize(("case", "ratios"), first_rows(zip(CASES[:4], OVER_LAYER, strict=True)))
 def test_spring_bed_over_layer(case, ratios):
-    found = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=48)
+    found = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
     spring, radius = 1.0 / case.layer.confined_compliance, np.sqrt(np.prod(case.radii))
     approach = np.sqrt(case.load / (np.pi * spring * radius))
     bed = (spring * approach, 2.0 * np.pi * radius * approach, 2.0 * case.load / approach, approach)
@@ -275,18 +275,18 @@ def test_spring_bed_over_layer(case, ratios):
 
 @pytest.mark.slow
 def test_load_and_approach_are_inverse_and_the_axes_do_not_matter():
-    at_load = exact_contact(POLYETHYLENE, paraboloid(*RADII), load=1000.0, cells=64)
+    at_load = exact_contact(POLYETHYLENE, paraboloid(*RADII), load=1000.0, cells=96)
     turned = paraboloid(*RADII, turn=0.6)
     at_approach = exact_contact(
         POLYETHYLENE,
         lambda x, y: turned(x - 0.4e-3, y + 0.7e-3),
         approach=at_load.approach,
-        cells=64,
+        cells=96,
     )
-    np.testing.assert_allclose(at_approach.load, 1000.0, rtol=2e-4)
-    np.testing.assert_allclose(at_approach.peak_pressure, at_load.peak_pressure, rtol=2e-4)
-    np.testing.assert_allclose(at_approach.stiffness, at_load.stiffness, rtol=2e-3)
-    np.testing.assert_allclose(at_approach.area, at_load.area, rtol=6e-3)
+    np.testing.assert_allclose(at_approach.load, 1000.0, rtol=1e-4)
+    np.testing.assert_allclose(at_approach.peak_pressure, at_load.peak_pressure, rtol=1e-4)
+    np.testing.assert_allclose(at_approach.stiffness, at_load.stiffness, rtol=1e-3)
+    np.testing.assert_allclose(at_approach.area, at_load.area, rtol=3e-3)
 
 
 def test_pressures_push_only_where_the_gap_is_closed():
@@ -349,7 +349,7 @@ def test_springs_are_far_from_the_layer():
     """Peak pressure, area and approach of springs over those of the layer, implant at 1000 N."""
     case = CASES[0]
     found = _on_springs(case)
-    exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=48)
+    exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
     # The mean pressure of a paraboloid of pressure is half of the peak.
     np.testing.assert_allclose(found["peak_pressure"] * found["area"], 2.0 * case.load, rtol=1e-12)
     ratios = [found[name] / getattr(exact, name) for name in ("peak_pressure", "area", "approach")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import shapes
@@ -26,11 +28,16 @@ SURFACES = ("flat", "curved")
 
 
 LABELS = shapes.labels(TIBIA)
-MODELS = {surface: model_of(FEMUR, TIBIA, surface=surface) for surface in SURFACES}
-MIRRORED = {
-    surface: model_of(FEMUR.mirrored(), TIBIA.mirrored(), surface=surface, labels=1 - LABELS)
-    for surface in SURFACES
-}
+
+
+@cache
+def pressed(surface):
+    return model_of(FEMUR, TIBIA, surface=surface)
+
+
+@cache
+def mirrored(surface):
+    return model_of(FEMUR.mirrored(), TIBIA.mirrored(), surface=surface, labels=1 - LABELS)
 
 
 @pytest.mark.parametrize("surface", SURFACES)
@@ -38,7 +45,7 @@ MIRRORED = {
 @settings(max_examples=5)
 def test_both_bodies_moved_alike_bear_the_same_loads(surface, pose, by):
     """The moment about the tibial origin, which stays, changes by that of the force."""
-    before = MODELS[surface].evaluate(pose)
+    before = pressed(surface).evaluate(pose)
     tibia = TriangleMesh(TIBIA.vertices + by, TIBIA.faces)
     after = model_of(FEMUR, tibia, surface=surface, labels=LABELS).evaluate(
         Pose.from_array(pose.array + np.array([0, 0, 0, *by]))
@@ -57,8 +64,8 @@ def test_both_bodies_moved_alike_bear_the_same_loads(surface, pose, by):
 @given(pose=POSES)
 @settings(max_examples=10)
 def test_other_knee_bears_the_mirror_image_of_the_loads(surface, pose):
-    right = MODELS[surface].evaluate(pose)
-    left = MIRRORED[surface].evaluate(Pose.from_array(pose.array * [1, -1, -1, 1, 1, -1]))
+    right = pressed(surface).evaluate(pose)
+    left = mirrored(surface).evaluate(Pose.from_array(pose.array * [1, -1, -1, 1, 1, -1]))
     size = np.linalg.norm(right.force)
     # The moment is an axial vector; medial and lateral have changed places with z.
     assert_allclose(left.force, right.force * [1, 1, -1], rtol=0.0, atol=1e-9 * size)

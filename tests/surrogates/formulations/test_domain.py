@@ -270,7 +270,7 @@ def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     model = manufactured.compartment()
 
     def wrong_in_a_corner(seed):
-        samples = box_samples(manufactured.truth(), 1000, seed)
+        samples = box_samples(manufactured.truth(), 1500, seed)
         x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
         amount = 0.5 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
         loads = samples.loads.copy()
