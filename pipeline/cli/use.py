@@ -390,9 +390,9 @@ def loads(
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,
     }
     which = "original" if original else "surrogate"
-    return _judged(
-        _loads_lines(content), content, source, which, *(f"loads: {file}" for file in files)
-    )
+    told = [str(content["not_trusted"])] if content["not_trusted"] else []
+    written = [f"loads: {file}" for file in files]
+    return _judged(_loads_lines(content), content, source, which, *written, *told)
 
 
 def _loads_lines(content: dict[str, Any]) -> list[str]:
@@ -407,8 +407,7 @@ def _loads_lines(content: dict[str, Any]) -> list[str]:
         f"  {flag['rows']} from {flag['time_s']:g} s: {flag['message']}"
         for flag in content["flags"]
     ]
-    told = content["not_trusted"]
-    return [*lines, *([told] if told else [])]
+    return lines
 
 
 @command(USE)

@@ -237,13 +237,13 @@ def test_stage_that_fails_has_status_1(tmp_path, capsys, overrides, words):
 
 
 def test_failed_stage_keeps_its_samples_with_the_reasons(tmp_path, capsys):
-    few = ("design.candidates=12", "design.first=6", "design.budget=8")
+    few = ("design.candidates=20", "design.first=10", "design.budget=15")
     assert main(run_command(tmp_path / "run", *TINY, *few, "space.load_N=[1e8, 1e9]")) == 1
     message = capsys.readouterr().err
     for word in ("fitting inverted/kriging", "medial", "no usable sample"):
         assert word in message
     first = read_table(tmp_path / "run" / "samples" / "first.parquet")
-    assert len(first) == 12
+    assert len(first) == 20
     assert (first["status"] == "failed").all()
     assert first["reason"].str.startswith("load not reached").all()
 
