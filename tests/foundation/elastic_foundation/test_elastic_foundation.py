@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import beds
 import naive
@@ -106,6 +106,11 @@ def test_common_rigid_motion_turns_the_loads(saddle, surface):
     np.testing.assert_allclose(result.moment, moment, rtol=1e-9, atol=1e-10)
 
 
+@cache
+def ball_on_plate():
+    return model_of(shapes.ellipsoid((RADIUS,) * 3, 4), shapes.plate(25e-3, 60))
+
+
 @pytest.mark.parametrize(
     ("rates", "tolerance"),
     [
@@ -116,7 +121,7 @@ def test_common_rigid_motion_turns_the_loads(saddle, surface):
 )
 def test_power_is_the_rate_of_energy_on_a_flat_plate(rates, tolerance):
     """Springs with one normal are conservative: wrench power = -dU/dt, U = k/2 sum A d²."""
-    model = model_of(shapes.ellipsoid((RADIUS,) * 3, 4), shapes.plate(25e-3, 60))
+    model = ball_on_plate()
     pose = Pose(0.1, 0.02, 0.05, 1e-3, RADIUS - DEPTH, 0.5e-3)
     rates = np.array(rates)
 

@@ -75,7 +75,7 @@ def test_stray_and_repeated_vertices_change_nothing(surface):
 @BOTH
 def test_a_soup_of_triangles_is_met_like_flat_facets(surface):
     """Vertices not shared: every edge is a rim, the surface between them unknown."""
-    femur, tibia = cap(1e-3), shapes.plate(16e-3, 48)
+    femur, tibia = cap(1.4e-3), shapes.plate(16e-3, 32)
     soup = TriangleMesh(
         femur.vertices[femur.faces].reshape(-1, 3), np.arange(femur.faces.size).reshape(-1, 3)
     )

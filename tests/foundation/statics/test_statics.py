@@ -45,7 +45,7 @@ def test_flat_punch_is_exact(punch, load, compartment):
 def test_sphere_cap():
     """F = k pi d² (3 R - d) / 3 of a sphere on one compartment alone."""
     tibia = shapes.plate(40e-3, 60, centre=(0, 0, 15e-3))
-    model = model_of(shapes.ellipsoid(RADIUS * np.ones(3), 5), tibia)
+    model = model_of(shapes.ellipsoid(RADIUS * np.ones(3), 4), tibia)
     depth = 0.6e-3
     load = K * np.pi * depth**2 * (3 * RADIUS - depth) / 3
     found = pose_at_load(model, Pose(superior=RADIUS + 2e-3, lateral=15e-3), "lateral", load)

@@ -71,6 +71,7 @@ def test_deviation_is_that_of_the_facets_from_the_sphere(coarse):
     assert coarse.deviation <= 20e-6
 
 
+@pytest.mark.slow
 def test_smaller_deviations_need_more_triangles(fine, coarse):
     finer = decimate(fine, 0.5 * coarse.deviation, fewest=4_000)
     assert finer.deviation <= 0.5 * coarse.deviation

@@ -130,6 +130,7 @@ def test_dissipative_laws_only_lose(law, pull):
     assert np.diff(late).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_four_laws_of_lehtoranta_in_one_call():
     """More damping, a at c = 0.3: shallower contact and less motion."""
     motions = under_laws(50.0)
@@ -175,7 +176,8 @@ def test_extends_under_gravity_and_pull():
         assert (np.diff(motion.flexion[motion.time < 0.4]) < 1e-4).all()
 
 
-@pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
+@pytest.mark.slow
+@pytest.mark.parametrize("pull", [50.0, 150.0])
 def test_impacts_are_above_the_lower_limit_of_the_rate(pull):
     assert min(each.rate for each in under_laws(pull)[LN].impacts) > 0.02
 
