@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 
@@ -29,7 +30,7 @@ CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressorData:
+class RegressorData(ArrayRecord):
     """A weighted sum of features as plain arrays, unchecked.
 
     Parameters

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 from surrogates.compiled import knee as compiled
@@ -48,7 +49,7 @@ _LEAST_FALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompartmentSurrogate:
+class CompartmentSurrogate(ArrayRecord):
     """Surrogate of one compartment: its coordinates, its constants and its regressors.
 
     Parameters

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields, check_number
 from foundation.errors import InputError
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
@@ -29,7 +30,7 @@ _LOADS = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Domain:
+class Domain(ArrayRecord):
     """Trained part of a compartment's box.
 
     Parameters

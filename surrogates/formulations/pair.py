@@ -54,7 +54,7 @@ class PairSurrogate(CompartmentwiseContact):
         object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"by_name": dict(self.by_name)}
+        return super().__getstate__() | {"by_name": dict(self.by_name)}
 
     @cached_property
     def compartments(self) -> tuple[str, ...]:

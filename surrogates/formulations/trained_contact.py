@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
@@ -47,7 +48,7 @@ class CompiledContact(Protocol):
         ...
 
 
-class TrainedContact:
+class TrainedContact(ArrayRecord):
     """Evaluation of a trained contact at poses; implements `dynamics.protocol.ContactModel`.
 
     Attributes

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 from foundation.pose import rotation_matrices
@@ -19,7 +20,7 @@ _VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
 
 
 @dataclass(frozen=True, eq=False)
-class CondyleCoordinates:
+class CondyleCoordinates(ArrayRecord):
     """Pose of a condyle's point, counted from a smooth path over flexion and scaled.
 
     Parameters

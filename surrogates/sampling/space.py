@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
 
@@ -24,7 +25,7 @@ OFFSET_COORDINATES = np.array([1, 2, 3, 5])
 
 
 @dataclass(frozen=True, eq=False)
-class ReferencePath:
+class ReferencePath(ArrayRecord):
     """Pose coordinates as a piecewise cubic over flexion.
 
     Parameters
@@ -96,7 +97,7 @@ class ReferencePath:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleSpace:
+class SampleSpace(ArrayRecord):
     """Box of the samples of a compartment: flexion, offsets from the path, axial load.
 
     Parameters

@@ -1,0 +1,29 @@
+"""Value objects over arrays whose copies, also those in other processes, are as good as new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from foundation.checks import frozen
+
+
+class ArrayRecord:
+    """Base of frozen dataclasses whose array fields are read-only.
+
+    A copy by `copy.deepcopy`, or one that was sent to another process, has the fields alone, and
+    its arrays are read-only again: to numba a writable array is of another type, for which every
+    kernel is compiled once more. What is computed from the fields is computed anew.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        record: Any = self
+        return {field.name: getattr(self, field.name) for field in fields(record)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            kept = frozen(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
