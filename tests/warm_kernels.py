@@ -15,16 +15,17 @@ import numpy as np
 from beds import implant_model
 from filelock import FileLock
 
-from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.stages.kernels import compile_kernels
 
 
 def original() -> None:
-    """Compile the kernels of beds of springs."""
-    pose = CondylarImplant().home_pose(flexion=0.2)
-    for surface in ("curved", "flat"):
-        model = implant_model(LinearLaw(463e6, 0.46, 8e-3), surface, edge=4e-3)
+    """Compile the kernels of beds of independent and of coupled springs."""
+    pose, layer = CondylarImplant().home_pose(flexion=0.2), (463e6, 0.46, 8e-3)
+    kinds = ((LinearLaw, "curved"), (LinearLaw, "flat"), (CoupledLaw, "curved"))
+    for law, surface in kinds:
+        model = implant_model(law(*layer), surface, edge=4e-3)
         lower = pose.array - np.array([0.0, 0.0, 0.0, 0.0, 1e-4, 0.0])
         model.loads_and_jacobian(type(pose).from_array(lower))
         model.compartment_loads(type(pose).from_array(lower), "medial")
