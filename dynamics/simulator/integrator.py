@@ -291,7 +291,8 @@ def _scipy(
     if not np.isfinite(solution.y).all():
         raise SimulationError(f"the state is not finite; the last finite state was {at}")
     counts = watch.steps, -1, int(solution.nfev), int(solution.njev), equations.evaluations
-    return solution.y.T, counts
+    # Rows that lie apart are of another type to numba, for which kernels are compiled once more.
+    return np.ascontiguousarray(solution.y.T), counts
 
 
 class _Watch:

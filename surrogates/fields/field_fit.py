@@ -148,7 +148,7 @@ def _fit_compartment(
     depths = np.array([skin.indentations(*parts_of(pose))[0] for pose in samples.poses])
     pressures = np.zeros((len(samples.poses), len(places.areas)))
     pressures[samples.rows(), samples.place] = samples.pressure
-    layer = fit_layer(depths, pressures[:, chosen], bed)
+    layer = fit_layer(depths, pressures[:, chosen], skin.bed)
     return CompartmentField(interpolation[0], bed, surface, layer, *interpolation[1:])
 
 

@@ -80,7 +80,9 @@ class Skin:
         inside the box or not.
         """
         depth = np.empty(len(self.bed))
-        return depth, compiled.indentations(rotation, translation, *self._arguments, depth)
+        # Copies, since numba compiles read-only arrays as another type.
+        place = np.array(rotation), np.array(translation)
+        return depth, compiled.indentations(*place, *self._arguments, depth)
 
 
 def parts_of(pose: FloatArray) -> tuple[FloatArray, FloatArray]:

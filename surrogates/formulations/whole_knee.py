@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
@@ -188,15 +188,15 @@ class WholeKneeSurrogate(TrainedContact):
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """Arguments of `compiled.whole_knee.whole_knee_loads` between pose and loads."""
-        # Copies, since numba compiles read-only arrays as another type.
-        space = tuple(np.array(array) for array in self.space.arguments)
+        # Read-only as those of compartments: numba compiles writable arrays as another type.
+        space = tuple(frozen(np.array(array)) for array in self.space.arguments)
         *arrays, lever = self.coordinates.arguments
         constants = np.array([self.code, self.largest, self.degree, *self.depth])
         domains = tuple(
-            (np.array(domain.bounds), domain.regressor.arguments) for domain in self.domains
+            (frozen(np.array(domain.bounds)), domain.regressor.arguments) for domain in self.domains
         )
         regressors = tuple(regressor.arguments for regressor in self.regressors)
-        coordinates = (*(np.array(array) for array in arrays), lever)
+        coordinates = (*(frozen(np.array(array)) for array in arrays), lever)
         return space, coordinates, constants, *regressors, domains
 
     @cached_property
