@@ -21,9 +21,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from surrogates.compiled.array_record import ArrayRecord
 
 #: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
 CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}

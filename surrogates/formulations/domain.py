@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields, check_number
 from foundation.errors import InputError
+from surrogates.compiled.array_record import ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
 #: Stands for "no limit", since files and C have no infinite constants.

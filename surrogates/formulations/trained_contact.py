@@ -11,11 +11,11 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
+from surrogates.compiled.array_record import ArrayRecord
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 from foundation.pose import rotation_matrices
+from surrogates.compiled.array_record import ArrayRecord
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Columns of a `ReferencePath`'s coordinates that are variables, and the column of the height.

@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.array_record import ArrayRecord
 from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
+from surrogates.compiled.array_record import ArrayRecord
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
