@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
 
-from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
+from dynamics.musculoskeletal.osim_xml import (
+    boolean_of,
+    child_text,
+    number_in,
+    parse_xml,
+    with_defaults,
+)
+from dynamics.musculoskeletal.tool_checks import settings_notes
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.errors import InputError
 
@@ -28,12 +35,13 @@ _DETAILS = {
     "ipopt_max_iterations", "ipopt_convergence_tolerance", "ipopt_constraint_tolerance",
     "ipopt_limited_memory_history", "ipopt_nlp_scaling_max_gradient",
     "ipopt_nlp_scaling_min_value", "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem",
-    "verbose",
+    "model_assembly_accuracy", "verbose",
 }  # fmt: skip
 #: Results and analyses that are not written.
 _WITHOUT_EFFECT = {"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}
+#: OpenSim-JAM takes larger limits of control for none.
+_NO_LIMIT = 1000.0
 _OF_SECONDARY = {"coordinate", "comak_damping", "max_change"}
-_OFF = ("", "false", "0", "unassigned")
 
 
 def comak_file_notes(
@@ -70,22 +78,29 @@ def comak_file_notes(
         )
     check_coordinates(f"{path}, prescribed_coordinates", tool.names("prescribed_coordinates"),
                       coordinates)  # fmt: skip
-    name = tool.path.name
-    notes = [f"{name}: unknown setting {text}" for text in _unknown_settings(tool)]
+    notes = settings_notes(tool, _USED | _DETAILS, _WITHOUT_EFFECT, {_SECONDARY: _OF_SECONDARY})
     notes += _coordinates_in_no_list(tool, [n for n in coordinates if n not in held])
-    idle = [e.tag for e in tool.element if e.tag in _WITHOUT_EFFECT and _asks(e)]
-    if idle:
-        notes.append(f"{name}: no effect of {', '.join(idle)}")
     forces = tool.file("force_set_file")
     return (*notes, *(() if forces is None else _other_actuators(forces)))
 
 
-def _coordinates_in_no_list(tool: ToolFile, coordinates: Collection[str]) -> list[str]:
-    """Return a sentence on coordinates that are neither prescribed, primary nor secondary."""
+def prescribed_in(path: str | Path, coordinates: Collection[str]) -> tuple[str, ...]:
+    """Return which coordinates a file of COMAK settings prescribes, by its list or in no list."""
+    tool = ToolFile(path, _TOOL)
+    return (*tool.names("prescribed_coordinates"), *_in_no_list(tool, coordinates))
+
+
+def _in_no_list(tool: ToolFile, coordinates: Collection[str]) -> list[str]:
+    """Return the coordinates that are neither prescribed, primary nor secondary."""
     listed = {*tool.names("prescribed_coordinates"), *tool.names("primary_coordinates")}
     for element in tool.element.iter(_SECONDARY):
         listed.add(child_text(element, "coordinate").rsplit("/", 1)[-1])
-    left = [name for name in coordinates if name not in listed]
+    return [name for name in coordinates if name not in listed]
+
+
+def _coordinates_in_no_list(tool: ToolFile, coordinates: Collection[str]) -> list[str]:
+    """Return a sentence on coordinates that are neither prescribed, primary nor secondary."""
+    left = _in_no_list(tool, coordinates)
     if not left:
         return []
     return [
@@ -104,31 +119,36 @@ def check_coordinates(where: str, names: Collection[str], known: Collection[str]
             raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
 
 
-def _asks(element: ET.Element) -> bool:
-    """Return whether a setting asks for something."""
-    if element.find("objects") is not None:
-        return element.find("objects/*") is not None
-    return (element.text or "").strip().lower() not in _OFF
-
-
-def _unknown_settings(tool: ToolFile) -> Iterator[str]:
-    known = {_TOOL: _USED | _DETAILS | _WITHOUT_EFFECT, _SECONDARY: _OF_SECONDARY}
-    for element in (tool.element, *tool.element.iter(_SECONDARY)):
-        names = known[element.tag]
-        for child in element:
-            if child.tag not in names:
-                alike = get_close_matches(child.tag, sorted(names), n=1)
-                yield f"{child.tag}; did you mean {alike[0]}?" if alike else child.tag
-
-
 def _other_actuators(path: Path) -> tuple[str, ...]:
-    """Return a sentence on the actuators of a force set that are no reserves of coordinates."""
-    others = [
-        str(element.get("name"))
-        for element in parse_xml(path, "reserves").iterfind("ForceSet/objects/*")
-        if element.tag != "CoordinateActuator"
-        and boolean_of(element, "appliesForce", path.name, True)
+    """Return sentences on actuators that are no reserves, and on reserves with limits."""
+    root = parse_xml(path, "reserves")
+    owner = root.find("ForceSet")
+    objects = [] if owner is None else [
+        with_defaults(e, owner) for e in owner.iterfind("objects/*")
+    ]  # fmt: skip
+    applied = [e for e in objects if boolean_of(e, "appliesForce", path.name, True)]
+    others = [str(e.get("name")) for e in applied if e.tag != "CoordinateActuator"]
+    limited = [
+        str(e.get("name"))
+        for e in applied
+        if e.tag == "CoordinateActuator"
+        and any(_limits(e, name) for name in ("min_control", "max_control"))
     ]
-    if not others:
-        return ()
-    return (f"{path.name}: no effect of {', '.join(others)}, which are no CoordinateActuators",)
+    notes = []
+    if others:
+        text = "which are no CoordinateActuators"
+        notes.append(f"{path.name}: no effect of {', '.join(others)}, {text}")
+    if limited:
+        notes.append(
+            f"{path.name}: no effect of min_control and max_control of {', '.join(limited)}; "
+            "reserves have no limits"
+        )
+    return tuple(notes)
+
+
+def _limits(actuator: ET.Element, name: str) -> bool:
+    """Return whether an actuator has a limit of control that OpenSim-JAM observes."""
+    text = child_text(actuator, name).lower()
+    if not text or "inf" in text:
+        return False
+    return abs(number_in(f"{actuator.get('name')}, {name}", text)) < _NO_LIMIT

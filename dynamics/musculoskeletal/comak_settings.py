@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,6 +20,7 @@ from dynamics.musculoskeletal.osim_xml import (
     number_in,
     numbers_of,
     parse_xml,
+    with_defaults,
 )
 from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.checks import FloatArray, check_number
@@ -70,7 +71,7 @@ class MuscleWeight:
     Raises
     ------
     InputError
-        If the numbers do not match the instants, a number is negative or no number, or the
+        If the numbers do not match the instants, a weight is negative, a number is none, or the
         instants do not increase.
     """
 
@@ -82,13 +83,19 @@ class MuscleWeight:
 
     def __post_init__(self) -> None:
         fit = self.times and len(self.times) == len(self.weights)
-        if not fit or not np.isfinite([*self.times, *self.weights]).all() or min(self.weights) < 0:
+        fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
+        if not fit or (self._weighs and min(self.weights) < 0.0):
             raise InputError(
-                f"{self.name}: expected one {self.quantity} >= 0 per instant, found times "
-                f"{self.times} and {self.quantity}s {self.weights}"
+                f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
+                f"found times {self.times} and {self.quantity}s {self.weights}"
             )
         if (np.diff(self.times) <= 0.0).any():
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether the numbers cannot be negative, unlike activations that are desired."""
+        return self.quantity == "weight"
 
     def at(self, time: float) -> float:
         """Return the weight [1] at an instant [s].
@@ -109,9 +116,9 @@ class MuscleWeight:
             inside = float(np.clip(time, self.times[0], self.times[-1]))
             weight = float(self._spline(inside) + (time - inside) * self._spline(inside, 1))
             # A spline through small numbers swings below zero between them.
-            if self.times[0] <= time <= self.times[-1]:
+            if self._weighs and self.times[0] <= time <= self.times[-1]:
                 weight = max(weight, 0.0)
-        if weight < 0.0:
+        if self._weighs and weight < 0.0:
             raise InputError(
                 f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
                 f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
@@ -394,9 +401,10 @@ def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
         If the file is missing, no XML, or a force is no positive number.
     """
     found: dict[str, Reserve] = {}
-    for element in parse_xml(Path(path), "reserves").iterfind(
-        "ForceSet/objects/CoordinateActuator"
-    ):
+    root = parse_xml(Path(path), "reserves")
+    owner = root.find("ForceSet")
+    for own in root.iterfind("ForceSet/objects/CoordinateActuator"):
+        element = own if owner is None else with_defaults(own, owner)
         where = f"{Path(path).name}, {element.get('name')}"
         if not boolean_of(element, "appliesForce", where, True):
             continue
@@ -444,10 +452,13 @@ _COURSES = (
 def _muscle_costs(tool: ToolFile) -> dict[str, Any]:
     """Return the fields of `ComakSettings` that functions of single muscles decide."""
     found: dict[str, list[MuscleWeight]] = {target: [] for _, target, _ in _COURSES}
+    named: set[str] = set()
     for tag in ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter"):
         for element in tool.element.iter(tag):
             where = f"{tool.path.name}, {element.get('name')}"
             name = child_text(element, "actuator").rsplit("/", 1)[-1]
+            _check_parameter(element, where, name, named)
+            named.add(name)
             for key, target, quantity in _COURSES:
                 function = _function(element, key)
                 if function is not None:
@@ -455,6 +466,22 @@ def _muscle_costs(tool: ToolFile) -> dict[str, Any]:
                 elif element.find(key) is not None:
                     raise InputError(f"{where}, {key}: expected {_KINDS}, found none")
     return {target: tuple(courses) for target, courses in found.items()}
+
+
+def _check_parameter(element: ET.Element, where: str, name: str, named: set[str]) -> None:
+    """Raise an `InputError` if a parameter names no or a `named` muscle, or has unknown parts."""
+    if not name or name in named:
+        raise InputError(
+            f"{where}, actuator: expected a muscle that no other parameter names, found "
+            f"{name or 'none'}"
+        )
+    known = ("actuator", *(key for key, _, _ in _COURSES))
+    for part in element:
+        if part.tag not in known and part.get("name") not in known:
+            raise InputError(
+                f"{where}: expected {', '.join(known)}, each as an element of this name or as a "
+                f'function with this name, such as <Constant name="weight">, found {part.tag}'
+            )
 
 
 def _function(element: ET.Element, key: str) -> ET.Element | None:
@@ -484,16 +511,17 @@ def _course(name: str, function: ET.Element, where: str, quantity: str) -> Muscl
         return MuscleWeight(name, x, y, smooth=kind == "SimmSpline", quantity=quantity)
     if kind == "LinearFunction":
         slope, offset = numbers_of(function, "coefficients", where, 2, (1.0, 0.0)).tolist()
-        return replace(_linear_weight(name, slope, offset), quantity=quantity)
+        return _linear_weight(name, slope, offset, quantity)
     raise InputError(
         f"{where}: expected {_KINDS}, found {kind}; state a PiecewiseLinearFunction through values "
         "over the walk"
     )
 
 
-def _linear_weight(name: str, slope: float, offset: float) -> MuscleWeight:
-    """Return the weight `slope` t + `offset`, by two instants at which it is not negative."""
+def _linear_weight(name: str, slope: float, offset: float, quantity: str) -> MuscleWeight:
+    """Return the numbers `slope` t + `offset`, by two instants at which they are not negative."""
     if slope == 0.0:
-        return MuscleWeight(name, (0.0,), (offset,))
+        return MuscleWeight(name, (0.0,), (offset,), quantity=quantity)
     begin = -offset / slope - (slope < 0.0)
-    return MuscleWeight(name, (begin, begin + 1.0), (max(-slope, 0.0), max(slope, 0.0)))
+    numbers = (max(-slope, 0.0), max(slope, 0.0))
+    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity=quantity)

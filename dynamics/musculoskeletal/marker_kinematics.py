@@ -6,20 +6,23 @@ import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
+from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, marker_fits
+from dynamics.musculoskeletal.measured_markers import (
+    MeasuredMarkers,
+    marker_notes,
+    read_markers,
+)
 from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in
 from dynamics.musculoskeletal.tool_file import ToolFile
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import check_number
 from foundation.errors import InputError
-
-#: Errors above which OpenSim advises to check the markers: largest and RMS [m].
-_LARGEST_ERROR, _LARGEST_RMS = 0.04, 0.02
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,21 @@ class MarkerMotion(NamedTuple):
         Coordinates over time, angles in degrees.
     errors : MotionTable
         Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m].
+    fits : tuple of MarkerFit
+        Distances of the markers with weights that model and file have.
     notes : tuple of str
-        Sentences on markers that are not followed, and on large errors.
+        Sentences on markers that are not followed, have gaps or stand still (`marker_notes`), and
+        on large distances (`fit_notes`).
+    unknown : tuple of str
+        Markers with a weight that the model does not have; lists of weights often serve several
+        models.
     """
 
     motion: MotionTable
     errors: MotionTable
+    fits: tuple[MarkerFit, ...] = ()
     notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
@@ -162,18 +173,24 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
         If `opensim` is not installed, the markers are missing, or OpenSim cannot follow them; its
         message is repeated.
     """
-    osim, measured = opensim(), Path(markers).resolve()
-    if not measured.is_file():
-        raise InputError(f"{markers}: no such file; check the path of the markers")
+    osim, path = opensim(), Path(markers).resolve()
+    measured = read_markers(path)
+    # OpenSim crashes where it has no marker to follow.
+    known = _check_markers(measured, model, settings)
+    weights = {name: weight for name, weight in settings.weights if weight > 0.0}
+    measured = measured.between(settings.start, settings.stop)
+    notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
+        if measured.missing.any():
+            # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
+            seen, path = measured.seen(), folder / "markers.trc"
+            path.write_text(seen.text(), encoding="utf-8")
+            kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
+            settings = replace(settings, weights=kept)
         try:
-            # OpenSim crashes where it has no marker to follow.
-            data = osim.MarkerData(str(measured))
-            _check_markers(data, model, settings, measured)
-            settings, notes = _followed(data, model, settings, measured)
-            _write_tool(folder, measured, settings)
+            _write_tool(folder, path, settings)
             with without_output():
                 done = osim.InverseKinematicsTool(str(folder / "tool.xml")).run()
         except RuntimeError as error:
@@ -186,92 +203,43 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
             )
         motion = read_motion_table(folder / "ik.mot")
         errors = read_motion_table(folder / "walk_ik_marker_errors.sto")
-        return MarkerMotion(motion, errors, (*notes, *_error_notes(errors, measured)))
+        found = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
+        unknown = tuple(name for name in weights if name not in known)
+        fits = marker_fits(found, measured, weights)
+        notes += fit_notes(measured.source.name, fits)
+        return MarkerMotion(motion, errors, fits, notes, unknown)
 
 
-def _followed(
-    data: Any, model: str, settings: MarkerSettings, path: Path
-) -> tuple[MarkerSettings, tuple[str, ...]]:
-    """Return settings without markers that nobody measured, and sentences on these markers.
+def _check_markers(
+    measured: MeasuredMarkers, model: str, settings: MarkerSettings
+) -> frozenset[str]:
+    """Return the names of the markers of the model.
 
-    Some systems store a marker that they do not see as 0, 0, 0, which OpenSim follows as a point.
-
-    Raises an `InputError` if a followed marker is 0, 0, 0 at some instants alone.
+    Raises an `InputError` unless markers with weights are in model and file, at the instants.
     """
-    names = data.getMarkerNames()
-    columns = {names.get(k): k for k in range(names.getSize())}
-    known = {element.get("name") for element in ET.fromstring(model).iter("Marker")}
-    weighted = [name for name, weight in settings.weights if weight > 0.0]
-    absent = [name for name in weighted if name not in columns]
-    unplaced = [name for name in weighted if name in columns and name not in known]
-    zeros = {}
-    for name in weighted:
-        if name in columns and name in known:
-            points = _points(data, columns[name])
-            zeros[name] = float(np.mean((points == 0.0).all(axis=1)))
-    partly = [name for name, share in zeros.items() if 0.0 < share < 1.0]
-    if partly:
-        raise InputError(
-            f"{path}: expected positions of the marker {partly[0]}, found 0, 0, 0 in "
-            f"{100 * zeros[partly[0]]:.0f} % of the instants; leave the cells of missing positions "
-            "blank, or give the marker the weight 0"
-        )
-    lost = [name for name, share in zeros.items() if share == 1.0]
-    left = {*lost, *absent, *unplaced}
-    notes = [
-        f"{path.name}: {', '.join(found)}: {text}; the motion follows the other markers"
-        for found, text in (
-            (absent, "weights of markers that the file does not have"),
-            (unplaced, "weights of markers that the model does not have"),
-            (lost, "stored as 0, 0, 0 throughout, which counts as not measured"),
-        )
-        if found
-    ]
-    kept = tuple((n, w) for n, w in settings.weights if n not in left)
-    return replace(settings, weights=kept), tuple(notes)
-
-
-def _points(data: Any, column: int) -> np.ndarray:
-    """Return the positions (N, 3) of a marker, in the unit of the file."""
-    frames = (data.getFrame(k).getMarker(column) for k in range(data.getNumFrames()))
-    return np.array([[point.get(axis) for axis in range(3)] for point in frames])
-
-
-def _error_notes(errors: MotionTable, path: Path) -> tuple[str, ...]:
-    """Return a sentence if markers are farther from the model than OpenSim advises."""
-    largest, rms = errors.column("marker_error_max"), errors.column("marker_error_RMS")
-    if largest.max() <= _LARGEST_ERROR and rms.max() <= _LARGEST_RMS:
-        return ()
-    worst = int(largest.argmax())
-    return (
-        f"{path.name}: expected markers within {1e3 * _LARGEST_ERROR:.0f} mm of the model and "
-        f"{1e3 * _LARGEST_RMS:.0f} mm RMS, found up to {1e3 * largest.max():.0f} mm (at "
-        f"{errors.time[worst]:.4g} s) and {1e3 * rms.max():.0f} mm RMS; check names, unit and "
-        "places of the markers and the size of the model",
-    )
-
-
-def _check_markers(data: Any, model: str, settings: MarkerSettings, path: Path) -> None:
-    """Raise an `InputError` unless markers with weights are in model and file, at the instants."""
-    names = data.getMarkerNames()
-    measured = {names.get(k) for k in range(names.getSize())}
-    known = {element.get("name") for element in ET.fromstring(model).iter("Marker")}
+    known = frozenset(e.get("name", "") for e in ET.fromstring(model).iter("Marker"))
     weighted = {name for name, weight in settings.weights if weight > 0.0}
-    if not measured & known & weighted:
+    seen = {
+        name
+        for name, gone in zip(measured.names, np.asarray(measured.missing.all(axis=0)), strict=True)
+        if not gone
+    }
+    if not seen & known & weighted:
         raise InputError(
-            f"{path}: expected markers with weights that are in the model and in the file, found "
-            f"none; the file has {', '.join(sorted(measured))}, weights are those of "
+            f"{measured.source}: expected markers with weights that are in the model and in the "
+            f"file, found none; the file has {', '.join(sorted(seen))}, weights are those of "
             f"{', '.join(sorted(weighted))}, and the model has "
-            f"{', '.join(sorted(map(str, known))) or 'no marker'}"
+            f"{', '.join(sorted(known)) or 'no marker'}"
         )
-    first, last = data.getStartFrameTime(), data.getLastFrameTime()
+    first, last = float(measured.time[0]), float(measured.time[-1])
     start = first if settings.start is None else settings.start
     stop = last if settings.stop is None else settings.stop
     if not first <= start < stop <= last:
         raise InputError(
-            f"{path}: expected instants within {first:g} and {last:g} s, found {start:g} to "
-            f"{stop:g} s; check time_range, start_s and stop_s"
+            f"{measured.source}: expected instants within {first:g} and {last:g} s, found "
+            f"{start:g} to {stop:g} s; check time_range, start_s and stop_s"
         )
+    return known
 
 
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
@@ -287,6 +255,7 @@ def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
         "output_motion_file": str(folder / "ik.mot"),
         "time_range": f"{start} {stop}",
         "report_errors": "true",
+        "report_marker_locations": "true",
         "constraint_weight": "Inf",
         "accuracy": repr(settings.accuracy),
     }.items():

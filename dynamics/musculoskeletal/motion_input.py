@@ -19,6 +19,7 @@ from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
+from dynamics.walking.filter_edges import edge_notes
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -27,13 +28,13 @@ from foundation.errors import InputError
 _SLACK = 1e-6
 #: Largest angle of a motion [rad].
 _LARGEST_ANGLE = 4.0 * np.pi
-#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees [rad].
-_HALF_TURN, _MOVING = np.pi, 0.18
+#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees, or, where
+#: fewer than three move, by more than 70 degrees [rad].
+_HALF_TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 0.18, 1.2, 3
+#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
+_BEYOND_HALF_TURN = 3.5
 #: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
 _FAR, _FAR_IN_JOINT = 100.0, 1.0
-#: Part of a motion beside its ends in which the filter distorts: periods of its cut-off frequency,
-#: and at least some frames.
-_EDGE_CYCLES, _EDGE_FRAMES = 0.2, 3
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
@@ -111,12 +112,15 @@ def coordinate_columns(labels: tuple[str, ...], coordinates: tuple[str, ...]) ->
     return columns
 
 
-def angle_unit_notes(table: MotionTable, system: OpenSimSystem) -> tuple[str, ...]:
-    """Return a note if the angles of a table that is stated to be in degrees look like radians.
+def angle_unit_notes(
+    table: MotionTable, system: OpenSimSystem, *, unstated: bool = False
+) -> tuple[str, ...]:
+    """Return a note if angles of a table that count as degrees look like radians.
 
     All of them are within half a turn as radians, and one moves by more than 10 degrees as
-    radians. A motion that is as small in degrees is rare, but possible; single columns in
-    radians, which OpenSim-JAM's tables have, are not found.
+    radians; where fewer than three move, as in a test of a joint, by more than 70. A motion that
+    is as small in degrees is rare, but possible; single columns in radians, which OpenSim-JAM's
+    tables have, are not found.
 
     Parameters
     ----------
@@ -124,21 +128,28 @@ def angle_unit_notes(table: MotionTable, system: OpenSimSystem) -> tuple[str, ..
         Motion of coordinates, in the unit of the file.
     system : OpenSimSystem
         The model.
+    unstated : bool
+        Whether angles count as degrees where the header states no unit, but for columns that end
+        in `/value`.
 
     Returns
     -------
     tuple of str
         No or one sentence.
     """
-    columns = coordinate_columns(table.names, system.coordinates)
-    angles = table.values[:, [k for name, k in columns.items() if _turns(system, name)]]
-    if not table.in_degrees or not angles.size:
+    angles = _angles(table, system, paths=table.in_degrees is not None)
+    degrees = unstated if table.in_degrees is None else table.in_degrees
+    if not degrees or not angles.size:
         return ()
-    largest, widest = float(np.abs(angles).max()), float(np.ptp(angles, axis=0).max())
-    if largest > _HALF_TURN or widest < _MOVING:
+    largest, ranges = float(np.abs(angles).max()), np.ptp(angles, axis=0)
+    least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
+    if largest > _HALF_TURN or ranges.max() < least:
         return ()
+    stated = "although the header states inDegrees=yes"
+    if table.in_degrees is None:
+        stated = "and count as degrees, since the header states no unit"
     return (
-        f"{table.source}: the angles look like radians, although the header states inDegrees=yes: "
+        f"{table.source}: the angles look like radians, {stated}: "
         f"none is beyond {largest:.3g} degrees; state inDegrees=no if they are in radians",
     )
 
@@ -148,43 +159,22 @@ def filter_edge_notes(
 ) -> tuple[str, ...]:
     """Return a note for each end of the motion whose distance to the frames is too small.
 
-    The filter continues a motion beyond its ends by a guess. In OpenSim-JAM's walking example at
-    6 and 15 Hz, accelerations of the last frame are off by 30 to 100 % of the largest one where the
-    motion ends with the walk, and by 5 to 15 % where it goes on for 0.04 s.
-
-    Parameters
-    ----------
-    table : MotionTable
-        Motion of coordinates, as read.
-    time : (N,) float64
-        Instants of the frames [s].
-    settings : ComakSettings
-        The filter.
-
-    Returns
-    -------
-    tuple of str
-        Up to two sentences, none without a filter.
+    As of `dynamics.walking.filter_edges.edge_notes`, for a motion as read and instants (N,) of the
+    frames [s].
     """
-    if settings.lowpass is None:
-        return ()
-    needed = max(_EDGE_CYCLES / settings.lowpass, _EDGE_FRAMES * float(np.diff(time).min()))
-    begin, end = float(table.time[0]), float(table.time[-1])
-    notes = []
-    for ahead, frames, key, better in (
-        (time - begin, "up to", "comak.start_s", begin + needed),
-        (end - time, "from", "comak.stop_s", end - needed),
-    ):
-        near = time[ahead < needed - _SLACK]
-        if len(near):
-            edge, instant = (begin, near[-1]) if frames == "up to" else (end, near[0])
-            notes.append(
-                f"{table.source}: expected rows for {needed:.3g} s before and after the walk, as "
-                f"the filter of {settings.lowpass:g} Hz distorts accelerations at the ends of the "
-                f"motion, found an end at {edge:g} s: the frames {frames} {instant:.4g} s are "
-                f"doubtful; give a motion that goes on, or set {key} = {better:.4g}"
-            )
-    return tuple(notes)
+    return edge_notes(
+        table.source, table.time, time, settings.lowpass, ("comak.start_s", "comak.stop_s")
+    )
+
+
+def _angles(table: MotionTable, system: OpenSimSystem, *, paths: bool) -> FloatArray:
+    """Return the angles (N, k) of a table in the unit of the file, without or with `…/value`."""
+    chosen = [
+        k
+        for name, k in coordinate_columns(table.names, system.coordinates).items()
+        if _turns(system, name) and (paths or not table.names[k].endswith("/value"))
+    ]
+    return table.values[:, chosen]
 
 
 def check_lengths(table: MotionTable, system: OpenSimSystem, secondary: tuple[str, ...]) -> None:
@@ -224,9 +214,32 @@ def _check_unit(table: MotionTable, system: OpenSimSystem, columns: dict[str, in
     """Raise an `InputError` if angles that are not stated as degrees turn too far for radians."""
     if table.in_degrees:
         return
+    reason = "as the header has no inDegrees=yes"
     for name, k in columns.items():
         if _turns(system, name):
-            check_radians(table, k, name, "as the header has no inDegrees=yes")
+            check_radians(table, k, name, reason)
+    check_half_turns(table, system, columns, reason)
+
+
+def check_half_turns(
+    table: MotionTable, system: OpenSimSystem, columns: dict[str, int], reason: str
+) -> None:
+    """Raise an `InputError` if most angles that move turn too far for joints in radians.
+
+    `columns` are those that count as radians, `reason` says why.
+    """
+    moving = {
+        name: float(np.abs(table.values[:, k]).max())
+        for name, k in columns.items()
+        if _turns(system, name) and np.ptp(table.values[:, k]) > 0.0
+    }
+    far = [name for name, largest in moving.items() if largest > _BEYOND_HALF_TURN]
+    if far and 2 * len(far) >= len(moving):
+        raise InputError(
+            f"{table.source}: expected radians, {reason}, found {len(far)} of {len(moving)} angles "
+            f"beyond half a turn, such as {far[0]} up to {moving[far[0]]:.3g}; state inDegrees=yes "
+            "in the header if the angles are in degrees"
+        )
 
 
 def check_radians(table: MotionTable, k: int, name: str, reason: str) -> None:

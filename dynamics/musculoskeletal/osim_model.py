@@ -27,8 +27,9 @@ from dynamics.musculoskeletal.osim_xml import (
     numbers_of,
     parse_xml,
     scale_of,
+    with_defaults,
 )
-from foundation.checks import FloatArray, check_in
+from foundation.checks import FloatArray, check_in, check_number
 from foundation.errors import InputError
 
 #: Elements that OpenSim does not know, and the sets that contain them.
@@ -167,7 +168,8 @@ class OsimModel:
         Raises
         ------
         InputError
-            If a contact names a mesh that the model does not have, or a value is out of range.
+            If a contact names a mesh that the model does not have, a value is out of range, or
+            springs with little overlap carry no load (min_proximity).
         """
         return tuple(
             self._contact(element)
@@ -352,11 +354,18 @@ class OsimModel:
         name, origin = element.get("name", ""), on_parent.origin
         return JointLink(name, names, parent, child, origin, placement)
 
+    def objects(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
+        """Return the objects of a set such as "ForceSet", those of a tag, as XML.
+
+        Properties that an object does not state are those of the `<defaults>` of the model.
+        """
+        return self._elements(of, tag)
+
     def _elements(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
         """Return the objects of a set, those of a tag."""
         for element in self._model.iterfind(f"{of}/objects/*"):
             if tag is None or element.tag == tag:
-                yield element
+                yield with_defaults(element, self._model)
 
     def _contact(self, element: ET.Element) -> ArticularContact:
         where = f"{self.path.name}, {element.get('name')}"
@@ -365,7 +374,7 @@ class OsimModel:
             child_text(element, "elastic_foundation_formulation", "linear"),
             _FORMULATIONS,
         )
-        self._check_least_overlap(element, where)
+        self._check_overlaps(element, where)
         return ArticularContact(
             element.get("name", ""),
             self._mesh(child_text(element, "socket_casting_mesh"), where),
@@ -375,14 +384,16 @@ class OsimModel:
             number_of(element, "max_proximity", where, 0.01),
         )
 
-    def _check_least_overlap(self, element: ET.Element, where: str) -> None:
-        """Raise an `InputError` if springs bear nothing below a least overlap, which ours do."""
+    def _check_overlaps(self, element: ET.Element, where: str) -> None:
+        """Raise an `InputError` if springs bear nothing below a least overlap, or at all."""
         least = number_of(element, "min_proximity", where, 0.0)
         if least > 0.0:
             raise InputError(
                 f"{where}, min_proximity: expected 0, found {least:g} m: springs that bear nothing "
                 "below an overlap are not modelled; set min_proximity to 0"
             )
+        most = number_of(element, "max_proximity", where, 0.01)
+        check_number(f"{where}, max_proximity", most, above=0.0, unit="m")
 
     def _mesh(self, path: str, where: str) -> ContactMesh:
         name = path.rsplit("/", 1)[-1]

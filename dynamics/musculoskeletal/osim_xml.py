@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -28,6 +29,28 @@ def child_text(element: ET.Element, name: str, default: str = "") -> str:
     """Return the text of a child without blanks at its ends, or the default."""
     found = element.find(name)
     return default if found is None or not found.text else found.text.strip()
+
+
+def object_of(element: ET.Element, name: str) -> ET.Element | None:
+    """Return the object that is the value of a property, or None.
+
+    OpenSim writes `<TYPE name="NAME">`, and reads `<NAME><TYPE>` too.
+    """
+    found = element.find(f"{name}/*")
+    return element.find(f"*[@name='{name}']") if found is None else found
+
+
+def with_defaults(element: ET.Element, owner: ET.Element) -> ET.Element:
+    """Return an object with the properties that the `<defaults>` of the owner state for its type.
+
+    OpenSim takes them for what the object itself does not state.
+    """
+    default = owner.find(f"defaults/{element.tag}")
+    if default is None:
+        return element
+    merged = copy.copy(element)
+    merged.extend(each for each in default if element.find(each.tag) is None)
+    return merged
 
 
 def number_in(where: str, text: str) -> float:

@@ -10,7 +10,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
-from dynamics.musculoskeletal.motion_input import check_radians, coordinate_columns
+from dynamics.musculoskeletal.motion_input import (
+    check_half_turns,
+    check_radians,
+    coordinate_columns,
+)
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
@@ -67,15 +71,15 @@ class Course(NamedTuple):
         return np.interp(time, self.time, self.values)
 
 
-def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course]:
+def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> dict[str, Course]:
     """Read the courses of prescribed coordinates.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`. Angles are in the unit that the header states, else in degrees,
-        in columns that end in `/value` in radians.
+        with or without `/value`; or its table as it is read. Angles are in the unit that the
+        header states, else in degrees, in columns that end in `/value` in radians.
     system : OpenSimSystem
         The model.
 
@@ -90,29 +94,40 @@ def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course
         If the file is damaged, has no coordinate of the model, or has angles in radians that can
         only be degrees.
     """
-    table = _read(path)
+    table = path if isinstance(path, MotionTable) else read_course_table(path)
     columns = coordinate_columns(table.names, system.coordinates)
     if not columns:
         raise InputError(
-            f"{path}: expected columns of coordinates of the model, found {', '.join(table.names)}"
+            f"{table.source}: expected columns of coordinates of the model, found "
+            f"{', '.join(table.names)}"
         )
-    courses = {}
+    courses, radians = {}, {n: k for n, k in columns.items() if _in_radians(table, k)}
     for name, k in columns.items():
         values = table.values[:, k]
         if system.rotational[system.coordinates.index(name)]:
             values = _radians(table, k)
         courses[name] = Course(table.time, values)
+    check_half_turns(table, system, radians, _why_radians(table))
     return courses
+
+
+def _in_radians(table: MotionTable, k: int) -> bool:
+    """Return whether column k of a table counts as radians where it is an angle."""
+    stated = table.in_degrees
+    return table.names[k].endswith("/value") if stated is None else not stated
+
+
+def _why_radians(table: MotionTable) -> str:
+    stated = table.in_degrees is False
+    return "as the header has inDegrees=no" if stated else "as its name ends in /value"
 
 
 def _radians(table: MotionTable, k: int) -> FloatArray:
     """Return column k of a table, an angle, in radians (K,)."""
-    in_degrees, values, name = table.in_degrees, table.values[:, k], table.names[k]
-    if in_degrees or (in_degrees is None and not name.endswith("/value")):
+    values = table.values[:, k]
+    if not _in_radians(table, k):
         return np.radians(values)
-    stated = in_degrees is False
-    reason = "as the header has inDegrees=no" if stated else "as its name ends in /value"
-    check_radians(table, k, name, reason)
+    check_radians(table, k, table.names[k], _why_radians(table))
     return values
 
 
@@ -185,7 +200,7 @@ def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
     InputError
         If the file is damaged, or a column has another ending.
     """
-    table = _read(path)
+    table = read_course_table(path)
     for name in table.names:
         if name.rpartition("_")[2] not in (*_CONTROLS, _FORCE):
             raise InputError(
@@ -296,7 +311,8 @@ def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: Flo
     return path
 
 
-def _read(path: str | Path) -> MotionTable:
+def read_course_table(path: str | Path) -> MotionTable:
+    """Return a table of courses; raises `InputError` if the file is missing or damaged."""
     try:
         return read_motion_table(path)
     except FileNotFoundError as error:

@@ -52,12 +52,15 @@ class LegMotion:
         Whether the pelvis faces against the x axis; the table is turned by a half turn about y.
     notes : tuple of str
         What was recognised, as sentences without a full stop.
+    warnings : tuple of str
+        Units that the header states and the range of motion contradicts.
     """
 
     table: MotionTable
     columns: Mapping[str, str]
     backward: bool
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def leg_motion(
@@ -114,7 +117,8 @@ def leg_motion(
             values[name] = -values[name]
     rows = np.column_stack(list(values.values()))
     table = MotionTable(tuple(values), motion.time, rows, False, motion.source)
-    return LegMotion(table, found, backward, tuple(notes))
+    told = () if in_degrees is not None else _contradictions(motion, found, radians)
+    return LegMotion(table, found, backward, tuple(notes), told)
 
 
 def _known(motion: MotionTable, name: str, side: str) -> str | None:
@@ -220,6 +224,26 @@ def _knee_note(column: str, *, stated: bool) -> str:
     else:
         model = "gait2392 and gait10dof18musc" if column != bare else "Rajagopal 2016"
     return f"{bare} is {sign} in flexion, as in models like {model}"
+
+
+def _contradictions(
+    motion: MotionTable, found: Mapping[str, str], radians: Mapping[str, bool]
+) -> tuple[str, ...]:
+    """Return a warning if joint angles are not in the unit that the header states."""
+    others = [
+        found[name].removeprefix("-")
+        for name in _LEAST_RANGES
+        if radians[name] == motion.in_degrees
+        and found[name].rpartition("_")[2] not in ("deg", "rad")
+    ]
+    if not others:
+        return ()
+    stated, unit = ("yes", "radians") if motion.in_degrees else ("no", "degrees")
+    return (
+        f"{motion.source}: the header states inDegrees={stated}, but the ranges of "
+        f"{', '.join(others)} are those of {unit}, in which they are read; correct the header, or "
+        f"state the unit (measured.in_degrees)",
+    )
 
 
 def _faces_backward(motion: MotionTable, in_radians: bool) -> bool:

@@ -60,6 +60,8 @@ class Recognition:
         Lateral position of the pelvis without a column for it [m].
     facts : mapping
         What was recognised, by topic: sentences without a full stop.
+    warnings : tuple of str
+        Statements of the files that their values contradict.
     """
 
     motion: MotionTable
@@ -68,6 +70,7 @@ class Recognition:
     stride: tuple[float, float]
     pelvis_z: float
     facts: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,7 @@ def recognise(
     if pelvis_z is not None and "pelvis_z" not in stated:
         kept = _without(kept, "pelvis_z")
     names = {name: name for name in kept.names} | {name: f"{name}_" for name in _GROUND}
-    return Recognition(kept, ours, names, stride, place, facts)
+    return Recognition(kept, ours, names, stride, place, facts, leg.warnings)
 
 
 def _feet(

@@ -31,6 +31,10 @@ from dynamics.musculoskeletal import (
     write_external_loads,
 )
 from dynamics.musculoskeletal.external_loads import check_loads_cover
+from dynamics.musculoskeletal.model_checks import model_notes
+from dynamics.musculoskeletal.motion_input import angle_unit_notes
+from dynamics.musculoskeletal.prescribed_motion import read_course_table
+from dynamics.musculoskeletal.tool_checks import forward_file_notes
 from foundation.checks import FloatArray
 from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
@@ -132,7 +136,11 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     loads = {name: _load(load, settings.step) for name, load in forward.loads.items()}
     forces = [course for load in loads.values() for course in load.force]
     system = OpenSimSystem(text)  # Names of coordinates, before loads that need the time.
-    prescribed = {} if files.prescribed is None else read_prescribed(files.prescribed, system)
+    prescribed: dict[str, Course] = {}
+    if files.prescribed is not None:
+        table = read_course_table(files.prescribed)
+        prescribed = read_prescribed(table, system)
+        warnings += angle_unit_notes(table, system, unstated=True)
     check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
     courses = prescribed | _courses(forward, settings, system)
     time = instants(
@@ -155,6 +163,9 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
+    warnings += model_notes(model, settings.secondary)
+    if forward.settings is not None:
+        warnings += forward_file_notes(data_file(forward.settings))
     warnings += _model_dynamics(model, files, muscles)
     warnings += held_constant(files.prescribed, prescribed, time)
     warnings += held_constant(files.muscles, muscles, time)

@@ -21,6 +21,7 @@ from dynamics.musculoskeletal import (
     read_marker_settings,
     with_markers,
 )
+from dynamics.musculoskeletal.tool_checks import marker_file_notes
 from dynamics.walking.motion_tables import write_motion_table
 from foundation.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
@@ -74,6 +75,9 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     write_motion_table(folder / MOTION, found.motion, title="Coordinates")
     errors = replace(found.errors, in_degrees=False)
     write_motion_table(folder / ERRORS, errors, title="errors of markers")
+    if config.settings is not None:
+        told = marker_file_notes(data_file(config.settings), constrained=config.constrained)
+        found = found._replace(notes=(*told, *found.notes))
     return found
 
 

@@ -15,6 +15,7 @@ from dynamics.musculoskeletal import (
     ComakSettings,
     CoordinateMotion,
     JointContact,
+    MarkerMotion,
     OpenSimPlant,
     OpenSimSystem,
     OsimModel,
@@ -23,15 +24,20 @@ from dynamics.musculoskeletal import (
     read_motion,
     settle,
 )
-from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
+from dynamics.musculoskeletal.comak_file_checks import (
+    check_coordinates,
+    comak_file_notes,
+    prescribed_in,
+)
 from dynamics.musculoskeletal.external_loads import AppliedForce, applied_forces, check_loads_cover
+from dynamics.musculoskeletal.model_checks import model_notes
 from dynamics.musculoskeletal.motion_input import (
     angle_unit_notes,
     coordinate_columns,
     filter_edge_notes,
 )
 from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from dynamics.walking.motion_tables import read_motion_table
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -65,8 +71,8 @@ class WalkSetup:
         Time that the parts of the preparation took [s], by name.
     notes : tuple of str
         What the files leave out, and keys without effect.
-    markers : MotionTable, optional
-        Errors of markers [m] where the motion is that of markers.
+    markers : MarkerMotion, optional
+        The motion from markers, where it is found so.
     """
 
     model: OsimModel
@@ -76,7 +82,7 @@ class WalkSetup:
     contacts: tuple[JointContact, ...]
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    markers: MotionTable | None = None
+    markers: MarkerMotion | None = None
 
     @property
     def comak(self) -> Comak:
@@ -152,8 +158,10 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     energy = settings.contact_energy_weight > 0.0
     springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     check_facing(springs, model, plant.motion)
-    if walk.settings is None:
-        notes += _rigid_notes(springs, settings)
+    stated = set(model.held_coordinates)
+    if walk.settings is not None:
+        stated |= set(prescribed_in(data_file(walk.settings), model.coordinate_paths))
+    notes += _rigid_notes(springs, settings, stated)
     notes += side_notes(model, springs)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
@@ -165,12 +173,14 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     return setup
 
 
-def _rigid_notes(contacts: tuple[JointContact, ...], settings: ComakSettings) -> tuple[str, ...]:
+def _rigid_notes(
+    contacts: tuple[JointContact, ...], settings: ComakSettings, stated: set[str]
+) -> tuple[str, ...]:
     """Return a note on coordinates of joints with contact that the motion prescribes.
 
-    Files of settings list prescribed coordinates; configurations do not.
+    But for those that a file of settings, or the model itself, states as prescribed.
     """
-    free = {*settings.primary, *secondary_names(settings)}
+    free = {*settings.primary, *secondary_names(settings), *stated}
     left = {
         f"{name} ({contact.name})": None
         for contact in contacts
@@ -234,6 +244,7 @@ def _file_notes(file: MuscleWalkFile, settings: ComakSettings, model: OsimModel)
     check_coordinates("comak.secondary", secondary_names(settings), known)
     path = file.walk.settings
     notes = () if path is None else comak_file_notes(data_file(path), known, model.held_coordinates)
+    notes += model_notes(model, (*settings.primary, *secondary_names(settings)))
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"

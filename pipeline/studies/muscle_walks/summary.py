@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult
+from dynamics.musculoskeletal import ComakResult, MarkerMotion
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
@@ -127,7 +127,7 @@ def summarise(
             "reserves_max": dict(
                 zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
             ),
-            "markers": _marker_errors(setup),
+            "markers": marker_errors(setup.markers),
             "verdict": joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
             "warnings": list(setup.warnings),
             "flags": [*setup.flags, *contact_flags(result), *result.flags],
@@ -136,15 +136,30 @@ def summarise(
     )
 
 
-def _marker_errors(setup: WalkSetup) -> dict[str, float] | None:
-    """Return the errors of the markers that the motion follows, None without markers."""
-    if setup.markers is None:
+def marker_errors(found: MarkerMotion | None) -> dict[str, Any] | None:
+    """Return how far the markers that the motion follows are off the model; None without markers.
+
+    In all, and for each marker, the largest distance first; `unknown` are the markers with a weight
+    that the model does not have.
+    """
+    if found is None:
         return None
-    largest, rms = (setup.markers.column(f"marker_error_{kind}") for kind in ("max", "RMS"))
+    largest, rms = (found.errors.column(f"marker_error_{kind}") for kind in ("max", "RMS"))
     return {
         "rms_mm": 1e3 * float(np.sqrt((rms**2).mean())),
         "largest_mm": 1e3 * float(largest.max()),
-        "largest_at_s": float(setup.markers.time[largest.argmax()]),
+        "largest_at_s": float(found.errors.time[largest.argmax()]),
+        "unknown": list(found.unknown),
+        "fits": {
+            fit.name: {
+                "weight": fit.weight,
+                "rms_mm": 1e3 * fit.rms,
+                "largest_mm": 1e3 * fit.largest,
+                "largest_at_s": fit.at,
+                "missing": fit.missing,
+            }
+            for fit in found.fits
+        },
     }
 
 
@@ -153,9 +168,11 @@ def marker_text(summary: dict[str, Any]) -> list[str]:
     found = summary["markers"]
     if found is None:
         return []
+    worst = next(iter(found["fits"]), "")
+    unknown = f"; not in the model: {', '.join(found['unknown'])}" if found["unknown"] else ""
     return [
         f"markers: {found['rms_mm']:.1f} mm RMS off the model, at most {found['largest_mm']:.0f} "
-        f"mm (at {found['largest_at_s']:.4g} s)"
+        f"mm ({worst} at {found['largest_at_s']:.4g} s){unknown}"
     ]
 
 

@@ -78,7 +78,7 @@ def simulate_muscle_walk(
                 warnings.warn(text, stacklevel=2)
             setup = prepare_walk(moved)
             setup = dataclasses.replace(
-                setup, notes=(*markers.notes, *setup.notes), markers=markers.errors
+                setup, notes=(*markers.notes, *setup.notes), markers=markers
             )
         setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
         result, start, seconds = _simulate(setup, quiet=quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 from dynamics.mechanics.segments import LegSegments, leg_segments
 from dynamics.simulator.waveform_tables import ADDUCTION_COLUMN
 from dynamics.simulator.waveforms import GaitCycle
+from dynamics.walking.filter_edges import edge_notes
 from dynamics.walking.foot_fit import fitted_to_foot
 from dynamics.walking.inverse_dynamics import LegLoads, inverse_dynamics
 from dynamics.walking.knee_loads import KneeLoads, knee_loads
@@ -77,9 +79,9 @@ def measure(file: WalkFile) -> Walk:
         shank_length=subject.shank_length_m,
         hip=subject.hip_m,
     )
-    trial, recognised = _stride(file, segments)
+    trial, recognised, told = _stride(file, segments)
     leg = inverse_dynamics(trial, segments)
-    unusual = check_walk(trial, leg, subject.mass_kg)
+    unusual = told + check_walk(trial, leg, subject.mass_kg)
     moved = 0.0
     if file.measured.fit_foot:
         trial, moved = fitted_to_foot(trial, leg)
@@ -105,11 +107,14 @@ def measure(file: WalkFile) -> Walk:
     return Walk(weight, trial, leg, forces, knee, cycle, unusual, recognised, moved)
 
 
-def _stride(file: WalkFile, segments: LegSegments) -> tuple[GaitTrial, Mapping[str, str]]:
-    """Return the stride of the measured walking, and what was recognised in the files."""
+def _stride(
+    file: WalkFile, segments: LegSegments
+) -> tuple[GaitTrial, Mapping[str, str], tuple[str, ...]]:
+    """Return the stride, what was recognised in the files, and doubts about the motion."""
     measured, side = file.measured, file.subject.side
+    motion = _table(measured, "motion")
     found = recognise(
-        _table(measured, "motion"),
+        motion,
         _table(measured, "ground"),
         side,
         segments,
@@ -128,7 +133,9 @@ def _stride(file: WalkFile, segments: LegSegments) -> tuple[GaitTrial, Mapping[s
         motion_cutoff=measured.motion_cutoff_Hz,
         force_cutoff=measured.force_cutoff_Hz,
     )
-    return trial, found.facts
+    name, keys = Path(motion.source).name, ("the start of measured.stride_s", "its end")
+    edges = edge_notes(name, motion.time, trial.time, measured.motion_cutoff_Hz, keys)
+    return trial, found.facts, (*found.warnings, *edges)
 
 
 def _moved_warning(moved: float) -> str:

@@ -2,7 +2,11 @@
 
 import pytest
 
-from dynamics.musculoskeletal.comak_file_checks import check_coordinates, comak_file_notes
+from dynamics.musculoskeletal.comak_file_checks import (
+    check_coordinates,
+    comak_file_notes,
+    prescribed_in,
+)
 from foundation.errors import InputError
 
 COORDINATES = ("flex", "px", "py", "ty")
@@ -77,9 +81,35 @@ def test_actuators_that_are_no_reserves_are_told(notes):
     assert found == ("reserves.xml: no effect of FX, which are no CoordinateActuators",)
 
 
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ("<min_control>-Inf</min_control><max_control>Inf</max_control>", False),
+        ("<min_control>-1e5</min_control>", False),
+        ("<max_control>2</max_control>", True),
+    ],
+)
+@pytest.mark.parametrize("in_defaults", [False, True])
+def test_limits_of_reserves_are_told(notes, limits, told, in_defaults):
+    if in_defaults:
+        default = f"<defaults><CoordinateActuator>{limits}</CoordinateActuator></defaults>"
+        reserves = RESERVES.replace("<ForceSet>", f"<ForceSet>{default}")
+    else:
+        reserves = RESERVES.replace("<coordinate>", f"{limits}<coordinate>")
+    text = "reserves.xml: no effect of min_control and max_control of a; reserves have no limits"
+    assert notes(reserves=reserves) == ((text,) if told else ())
+
+
 def test_other_forces_than_those_of_the_model_are_refused(notes):
     with pytest.raises(InputError, match="replace_force_set: expected false, found true"):
         notes("<replace_force_set>false", "<replace_force_set>TRUE")
+
+
+def test_a_file_prescribes_what_it_lists_or_does_not_list(notes, tmp_path):
+    notes("/jointset/a/py", "")
+    assert prescribed_in(tmp_path / "tool.xml", COORDINATES)[:1] == ("px",)
+    assert "py" in prescribed_in(tmp_path / "tool.xml", COORDINATES)
+    assert "ty" not in prescribed_in(tmp_path / "tool.xml", COORDINATES)
 
 
 def test_unknown_coordinates_are_refused(notes):

@@ -147,6 +147,32 @@ def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
     assert ComakSettings.from_json(settings.to_json()) == settings
 
 
+def test_a_desired_activation_may_be_negative_as_in_jam(tool):
+    """OpenSim-JAM's example of muscle coordination has activations from -0.5 to 0.5."""
+    old = "<weight><Constant><value>3</value></Constant></weight>"
+    new = '<Constant name="desired_activation"><value>-0.373</value></Constant>'
+    settings, _ = read_comak_settings(tool(old, new))
+    assert settings.desired_activation(("gas",), 0.0) == pytest.approx([-0.373])
+    assert settings.muscle_weight(("gas",), 0.0) == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("<weight><Constant><value>3</value></Constant></weight>",
+         '<Constant name="wieght"><value>3</value></Constant>',
+         'such as <Constant name="weight">, found Constant'),
+        ("<weight><Constant><value>3</value></Constant></weight>",
+         "<Constant><value>3</value></Constant>", "g: expected actuator, weight, .* found Const"),
+        ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* no other parameter names, found gas"),
+        ("/forceset/ham<", "<", "h, actuator: .* found none"),
+    ],
+)  # fmt: skip
+def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):
+    with pytest.raises(InputError, match=told):
+        read_comak_settings(tool(old, new))
+
+
 def test_bounds_that_exclude_each_other_are_refused(tool):
     bounds = PER_MUSCLE.replace("0.02", "0.95")
     settings, _ = read_comak_settings(
@@ -183,6 +209,13 @@ def test_bounds_that_exclude_each_other_are_refused(tool):
 def test_wrong_settings_are_named(tool, old, new, message):
     with pytest.raises(InputError, match=message):
         read_comak_settings(tool(old, new))
+
+
+def test_defaults_of_a_force_set_hold_for_its_reserves(tmp_path):
+    default = "<defaults><CoordinateActuator><optimal_force>9</optimal_force></CoordinateActuator>"
+    text = RESERVES.replace("<ForceSet>", f"<ForceSet>{default}</defaults>")
+    (tmp_path / "r.xml").write_text(text)
+    assert [reserve.force for reserve in read_reserves(tmp_path / "r.xml")] == [4.0, 9.0]
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import read_motion
-from dynamics.musculoskeletal.motion_input import angle_unit_notes, check_lengths, filter_edge_notes
+from dynamics.musculoskeletal.motion_input import (
+    angle_unit_notes,
+    check_half_turns,
+    check_lengths,
+    filter_edge_notes,
+)
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.errors import InputError
@@ -62,6 +67,34 @@ def test_angles_in_radians_that_are_stated_as_degrees_are_told():
 )
 def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
     assert angle_unit_notes(leg(angles, in_degrees=in_degrees), LEG) == ()
+
+
+@pytest.mark.parametrize(("stop", "count"), [(1.57, 1), (-2.0, 1), (1.0, 0), (40.0, 0)])
+def test_a_single_angle_looks_like_radians_if_it_moves_far(stop, count):
+    """A degree of flexion is common in tests of a joint; a quarter turn in radians is too."""
+    alone = leg(STRIDE * [0.0, stop / -60.0, 0.0])
+    assert len(angle_unit_notes(alone, LEG)) == count
+
+
+def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
+    """None is beyond two turns, but half of those that move are beyond half a turn."""
+    path = write(tmp_path / "a.mot", np.linspace(0.0, 9.0, len(TIME)))
+    with pytest.raises(InputError, match=r"1 of 1 angles beyond half a turn, such as hip up to 9;"):
+        read_motion(path, SYSTEM, settings())
+    turned = leg(
+        np.radians(STRIDE) + np.array([0.0, 0.0, 6.0]), in_degrees=False
+    )  # A walk in circles.
+    check_half_turns(turned, LEG, {"hip": 0, "knee": 1, "ankle": 2}, "here")
+
+
+def test_tables_without_a_unit_may_count_as_degrees():
+    radians = leg(np.radians(STRIDE), in_degrees=None)
+    (told,) = angle_unit_notes(radians, LEG, unstated=True)
+    assert "count as degrees, since the header states no unit" in told
+    assert angle_unit_notes(leg(STRIDE, in_degrees=None), LEG, unstated=True) == ()
+    names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
+    paths = MotionTable(names, radians.time, radians.values)
+    assert angle_unit_notes(paths, LEG, unstated=True) == ()
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,43 @@ def test_the_heading_is_in_the_unit_of_the_other_angles(stated, unit, heading, b
     assert_allclose(found.table.column("knee_flexion"), wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("heading", [-3.0, 2.0, 3.0, 5.0])
+@pytest.mark.parametrize("in_degrees", [False, None])
+def test_a_heading_in_degrees_under_a_wrong_header_turns_nobody(plain, heading, in_degrees):
+    """As radians, three of these headings would face backwards and exchange the legs."""
+    motion, ground = two_legs()
+    columns = columns_of(motion) | {"pelvis_rotation": np.full(len(motion.time), heading)}
+    rows = np.column_stack(list(columns.values()))
+    wrong = MotionTable(tuple(columns), motion.time, rows, in_degrees, "walk.mot")
+    recognised = found(wrong, ground, stride=STRIKES, pelvis_z=0.0)
+    assert "against the x axis" not in recognised.facts["motion"]
+    assert_same(trial_of(recognised), plain)
+    if in_degrees is None:
+        assert recognised.warnings == ()
+    else:
+        (told,) = recognised.warnings
+        assert told.startswith("walk.mot: the header states inDegrees=no, but the ranges of hip_")
+        assert "are those of degrees" in told
+
+
+def test_radians_under_a_header_of_degrees_are_told(plain):
+    motion, ground = two_legs()
+    columns = columns_of(motion) | {"pelvis_rotation": np.full(len(motion.time), 178.0)}
+    columns = {
+        n: v if n in ("pelvis_tx", "pelvis_ty") else np.radians(v) for n, v in columns.items()
+    }
+    columns["pelvis_tx"] = -columns["pelvis_tx"]
+    plates = {n: -v if n.endswith(("x", "z")) else v for n, v in columns_of(ground).items()}
+    recognised = found(table(columns, motion), table(plates, ground), stride=STRIKES, pelvis_z=0.0)
+    assert "against the x axis" in recognised.facts["motion"]
+    assert_same(trial_of(recognised), plain)
+    (told,) = recognised.warnings
+    assert "the header states inDegrees=yes" in told
+    stated = leg_motion(table(columns, motion), "right", in_degrees=False)
+    assert stated.warnings == ()
+    assert leg_motion(motion, "right").warnings == ()
+
+
 def off_the_plates(ground, after):
     """Return a ground force without contacts after an instant."""
     return MotionTable(

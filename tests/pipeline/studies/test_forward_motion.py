@@ -109,7 +109,7 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
         "<D><ForsimTool><model_file>x.osim</model_file><constant_muscle_control>0.05"
         "</constant_muscle_control><ignore_activation_dynamics>true</ignore_activation_dynamics>"
         "<unconstrained_coordinates>/jointset/knee_r/knee_tx_r</unconstrained_coordinates>"
-        "</ForsimTool></D>"
+        "<integrator_acuracy>1</integrator_acuracy></ForsimTool></D>"
     )
     sets = (
         f'forward.settings="{tmp_path}/settings.xml"',
@@ -123,9 +123,11 @@ def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     assert len(setup.settings.secondary) == 11
     assert_allclose(setup.plant.motion.speeds, 0.0)
     assert_allclose(setup.drive.activations, 0.1)
-    assert [text.split(": ")[0] for text in setup.warnings] == [
-        "settings.xml, use_tendon_compliance"
-    ]
+    tendons, unknown = setup.warnings
+    assert tendons.startswith("settings.xml, use_tendon_compliance: ")
+    assert unknown == (
+        "settings.xml: unknown setting integrator_acuracy; did you mean integrator_accuracy?"
+    )
     flexion = setup.plant.motion.values[:, setup.plant.motion.index(("knee_flex_r",))[0]]
     assert_allclose(np.degrees(flexion[[0, 25, -1]]), [0.0, 0.0, 90.0], atol=1e-9)
 
@@ -196,11 +198,13 @@ def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
         prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", short_tables).forward)
 
 
-def test_tables_that_end_before_the_simulation_are_told(osim, short_tables):
-    file = load_forward(
-        CONFIGS / "passive_flexion.toml", (*short_tables[:2], "forward.stop_s=0.05")
-    )
-    (told,) = prepare_forward(file.forward).warnings
+def test_tables_that_end_before_the_simulation_are_told(osim, short_tables, tmp_path):
+    sets = (*short_tables[:2], "forward.stop_s=0.05")
+    path = tmp_path / "flexion.sto"
+    path.write_text(path.read_text().replace("\t1\n", "\t1.57\n"))  # A quarter turn in radians.
+    file = load_forward(CONFIGS / "passive_flexion.toml", sets)
+    unit, told = prepare_forward(file.forward).warnings
+    assert "flexion.sto: the angles look like radians, although the header states" in unit
     assert "flexion.sto: expected rows from 0 to 0.05 s, found 0 to 0.02 s" in told
 
 
@@ -372,9 +376,11 @@ def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, 
         "inverse_kinematics.stop_s=1.42",
     )
     file, found = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
-    absent, unplaced = found.notes
-    assert "R.Scapula, R.TH4, L.SH4, L.MT1: weights of markers that the file does not" in absent
-    assert "weights of markers that the model does not have" in unplaced
+    assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
+    assert len(found.fits) == 39
+    largest = found.errors.column("marker_error_max").max()
+    assert found.fits[0].largest == pytest.approx(largest, rel=1e-5)
+    assert found.notes == ()
     assert {path.name for path in tmp_path.iterdir()} == {
         *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
     }

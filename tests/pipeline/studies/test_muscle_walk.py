@@ -14,6 +14,7 @@ from studies import ROOT
 
 from dynamics.musculoskeletal import (
     Comak,
+    MarkerMotion,
     MuscleWeight,
     OpenSimSystem,
     OsimModel,
@@ -22,10 +23,11 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.external_loads import applied_forces
 from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.marker_fits import MarkerFit
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
-from dynamics.walking.motion_tables import write_motion_table
+from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
@@ -36,9 +38,14 @@ from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.setup import prepare_walk
+from pipeline.studies.muscle_walks.setup import _rigid_notes, prepare_walk
 from pipeline.studies.muscle_walks.study import WalkTask, replayed
-from pipeline.studies.muscle_walks.summary import contact_flags, summary_text
+from pipeline.studies.muscle_walks.summary import (
+    contact_flags,
+    marker_errors,
+    marker_text,
+    summary_text,
+)
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
@@ -624,3 +631,50 @@ def test_loads_of_a_surrogate_s_frame_stand_in_the_frame_of_the_bed():
     assert_allclose(found[3:6], np.cross(there, frame.rotation @ force), atol=1e-12)
     assert_array_equal(found[6:9], row[6:9])
     assert_allclose(found[9:], there)
+
+
+def test_distances_of_markers_are_in_summary_and_text():
+    fits = (
+        MarkerFit("R.Knee", 10.0, 0.03, 0.05, 1.4, 2, (0.05, 0.01)),
+        MarkerFit("R.Heel", 5.0, 0.01, 0.02, 1.5, 0, (0.02, 0.01)),
+    )
+    names = ("marker_error_max", "marker_error_RMS")
+    errors = MotionTable(names, np.array([1.4, 1.5]), np.array([[0.05, 0.03], [0.02, 0.01]]))
+    content = marker_errors(MarkerMotion(errors, errors, fits, ("told",), ("L.Ear",)))
+    assert list(content["fits"]) == ["R.Knee", "R.Heel"]
+    knee = {"weight": 10.0, "rms_mm": 30.0, "largest_mm": 50.0, "largest_at_s": 1.4, "missing": 2}
+    assert content["fits"]["R.Knee"] == knee
+    (told,) = marker_text({"markers": content})
+    assert told.endswith("at most 50 mm (R.Knee at 1.4 s); not in the model: L.Ear")
+    assert marker_text({"markers": marker_errors(None)}) == []
+
+
+@pytest.mark.slow
+def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
+    functions = "examples/walking/results/comak-inverse-kinematics"
+    functions = jam_folder / functions / "secondary_coordinate_constraint_functions.xml"
+    changes = (
+        f'inverse_kinematics.functions="{functions}"',
+        *("inverse_kinematics.start_s=1.3", "inverse_kinematics.stop_s=1.40"),
+        *("comak.start_s=1.34", "comak.stop_s=1.37"),
+        "inverse_kinematics.weights={L_Ear=1.0}",
+    )
+    file = load_muscle_walk(SHIPPED.with_stem("comak_markers"), changes)
+    with pytest.warns(UserWarning, match=r"the frames from 1.37 s are doubtful"):
+        summary = simulate_muscle_walk(file, tmp_path / "out", quiet=True)
+    assert "L_Ear" in summary["markers"]["unknown"]
+    assert len(summary["markers"]["fits"]) == 39
+    page = (tmp_path / "out" / "walk.html").read_text()
+    assert 'id="markers"' in page
+    assert '<th scope="row">R.Heel</th>' in page
+
+
+def test_a_coordinate_that_the_configuration_leaves_out_is_told(example):
+    """The file of settings lists the coordinate as secondary, the configuration does not."""
+    setup, _ = example
+    assert _rigid_notes(setup.springs, setup.settings, set()) == ()
+    kept = tuple(s for s in setup.settings.secondary if s.name != "knee_tz_r")
+    left = replace(setup.settings, secondary=kept)
+    (told,) = _rigid_notes(setup.springs, left, set())
+    assert told.startswith("knee_tz_r (tf_contact): these coordinates of joints with contact")
+    assert _rigid_notes(setup.springs, left, {"knee_tz_r"}) == ()

@@ -1,0 +1,251 @@
+"""Measured markers from a `.trc` file: gaps, units, and what OpenSim would follow in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.csv_table import read_text
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+
+#: Metres per unit of a file.
+_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+#: Extent of the markers of a person at an instant [m].
+_EXTENTS = 0.01, 20.0
+#: A marker that moves less does not move, while half of the others move more [m].
+_STILL, _MOVING = 1e-5, 0.02
+#: Lines before the names of the markers.
+_HEAD = 3
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredMarkers:
+    """Markers over time.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the M markers.
+    time : (N,) float64
+        Instants [s], increasing.
+    positions : (N, M, 3) float64
+        Positions in the laboratory [m]; NaN where a marker is missing.
+    at_origin : (N, M) bool
+        Where the file has 0, 0, 0, as programs write what they did not see; missing too.
+    source : Path
+        The file.
+    """
+
+    names: tuple[str, ...]
+    time: FloatArray
+    positions: FloatArray
+    at_origin: NDArray[np.bool_]
+    source: Path
+
+    def between(self, start: float | None, stop: float | None) -> Self:
+        """Return the markers at the instants from start to stop [s], by default all."""
+        slack = 1e-6 if len(self.time) < 2 else 1e-3 * float(np.diff(self.time).min())
+        first = self.time[0] if start is None else start
+        last = self.time[-1] if stop is None else stop
+        rows = (self.time >= first - slack) & (self.time <= last + slack)
+        return replace(
+            self,
+            time=self.time[rows],
+            positions=self.positions[rows],
+            at_origin=self.at_origin[rows],
+        )
+
+    def seen(self) -> Self:
+        """Return the markers that have a position at some instant."""
+        some = np.asarray(~self.missing.all(axis=0))
+        return replace(
+            self,
+            names=tuple(n for n, each in zip(self.names, some.tolist(), strict=True) if each),
+            positions=self.positions[:, some],
+            at_origin=self.at_origin[:, some],
+        )
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Whether each marker is missing at each instant, (N, M)."""
+        return np.asarray(np.isnan(self.positions).any(axis=2))
+
+    def text(self) -> str:
+        """Return a `.trc` file [m] with nan where a marker is missing, for OpenSim."""
+        count, markers = len(self.time), len(self.names)
+        rate = 1.0 if count < 2 else (count - 1) / (self.time[-1] - self.time[0])
+        keys = ("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units", "OrigDataRate",
+                "OrigDataStartFrame", "OrigNumFrames")  # fmt: skip
+        values = (rate, rate, count, markers, "m", rate, 1, count)
+        axes = [f"{axis}{k + 1}" for k in range(markers) for axis in "XYZ"]
+        lines = [
+            "PathFileType\t4\t(X/Y/Z)\tmarkers.trc",
+            "\t".join(keys),
+            "\t".join(map(str, values)),
+            "Frame#\tTime\t" + "\t\t\t".join(self.names) + "\t\t",
+            "\t\t" + "\t".join(axes),
+            "",
+        ]
+        for k, (at, row) in enumerate(zip(self.time.tolist(), self.positions, strict=True)):
+            # OpenSim reads nan as a gap; of empty cells, it drops those at the end of a line.
+            gaps = np.isnan(row).any(axis=1)
+            cells = map(repr, np.where(gaps[:, None], np.nan, row).ravel().tolist())
+            lines.append("\t".join([str(k + 1), repr(at), *cells]))
+        return "\n".join(lines) + "\n"
+
+
+def read_markers(path: str | Path) -> MeasuredMarkers:
+    """Read measured markers.
+
+    Parameters
+    ----------
+    path : str or Path
+        `.trc` file. Empty cells, NaN and 0, 0, 0 stand for a missing marker.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or the markers are not in the unit that it states.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise InputError(f"{path}: no such file; check the path of the markers")
+    lines = [line.split("\t") for line in read_text(source).splitlines()]
+    if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
+        raise InputError(f"{path}: expected a .trc file that begins with PathFileType, found none")
+    keys, values = ([cell.strip() for cell in line if cell.strip()] for line in lines[1:_HEAD])
+    unit = dict(zip(keys, values, strict=False)).get("Units", "")
+    if unit not in _UNITS:
+        raise InputError(f"{path}, Units: expected one of {', '.join(_UNITS)}, found {unit!r}")
+    names = tuple(cell.strip() for cell in lines[_HEAD] if cell.strip())[2:]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        raise InputError(
+            f"{path}, line {_HEAD + 1}: expected each marker once, found "
+            f"{', '.join(twice) + ' twice' if twice else 'no marker'}"
+        )
+    rows = [
+        (number, line)
+        for number, line in enumerate(lines[_HEAD + 2 :], _HEAD + 3)
+        if line[0].strip()
+    ]
+    table = np.array([_numbers(source, number, line, len(names)) for number, line in rows])
+    if not len(table) or not np.isfinite(table[:, 0]).all() or (np.diff(table[:, 0]) <= 0.0).any():
+        raise InputError(f"{path}: expected rows at increasing instants, found others")
+    if np.isinf(table).any():
+        raise InputError(f"{path}: expected finite coordinates, found infinite ones")
+    positions = table[:, 1:].reshape(len(table), len(names), 3)
+    at_origin = (positions == 0.0).all(axis=2)
+    positions = _UNITS[unit] * np.where(at_origin[:, :, None], np.nan, positions)
+    markers = MeasuredMarkers(names, table[:, 0], positions, at_origin, source)
+    _check_unit(markers, unit)
+    return markers
+
+
+def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[float]:
+    """Return the instant and the coordinates of a row, NaN for empty cells."""
+    cells = [cell.strip() for cell in line[1:]]
+    cells += [""] * (1 + 3 * markers - len(cells))
+    if len(cells) > 1 + 3 * markers and any(cells[1 + 3 * markers :]):
+        raise InputError(
+            f"{source}, line {number}: expected {3 * markers} coordinates of {markers} markers, "
+            f"found {len(cells) - 1}"
+        )
+    try:
+        return [float(cell or "nan") for cell in cells[: 1 + 3 * markers]]
+    except ValueError as error:
+        raise InputError(f"{source}, line {number}: expected numbers, found {error}") from error
+
+
+def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
+    """Raise an `InputError` if the markers are spread as those of no person."""
+    seen = markers.positions[:, ~markers.missing.all(axis=0)]
+    if seen.shape[1] < 2:
+        return
+    with np.errstate(invalid="ignore"):
+        extent = float(
+            np.nanmedian(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0).max()
+        )
+    low, high = _EXTENTS
+    if not low <= extent <= high:
+        likely = "metres" if extent < low else "millimetres"
+        raise InputError(
+            f"{markers.source}: expected markers that are spread over {low:g} to {high:g} m, found "
+            f"{extent:.3g} m with the unit {unit} of the header; the values look like {likely}: "
+            "correct Units"
+        )
+
+
+def marker_notes(
+    markers: MeasuredMarkers, weighted: Collection[str], known: Collection[str]
+) -> tuple[str, ...]:
+    """Return what inverse kinematics would drop or follow in silence.
+
+    Parameters
+    ----------
+    markers : MeasuredMarkers
+        Markers at the instants that are followed.
+    weighted : collection of str
+        Markers with a weight above 0.
+    known : collection of str
+        Markers of the model.
+
+    Returns
+    -------
+    tuple of str
+        Sentences on weighted markers of the model that the file does not have, on markers at the
+        origin, on gaps, and on markers that stand still while the others move.
+    """
+    file, count = markers.source.name, len(markers.time)
+    unmeasured = [name for name in weighted if name in known and name not in markers.names]
+    used = [k for k, name in enumerate(markers.names) if name in weighted and name in known]
+    follows = "the motion follows the other markers"
+    notes = []
+    if unmeasured:
+        notes.append(
+            f"{file}: {', '.join(unmeasured)}: weights of markers that the file does not have; "
+            f"{follows}"
+        )
+    missing, at_origin = markers.missing.sum(axis=0), markers.at_origin.sum(axis=0)
+    zeros = [markers.names[k] for k in used if at_origin[k] == count]
+    if zeros:
+        notes.append(
+            f"{file}: {', '.join(zeros)}: stored as 0, 0, 0 throughout, which counts as not "
+            f"measured; {follows}"
+        )
+    empty = [markers.names[k] for k in used if at_origin[k] < missing[k] == count]
+    if empty:
+        notes.append(f"{file}: {', '.join(empty)}: without a position throughout; {follows}")
+    gaps = [k for k in used if 0 < missing[k] < count]
+    if gaps:
+        each = ", ".join(f"{markers.names[k]} at {missing[k]}" for k in gaps)
+        stored = "" if not at_origin[gaps].any() else " or stored as 0, 0, 0"
+        notes.append(
+            f"{file}: markers without a position{stored} at some of {count} instants: {each}; "
+            f"{follows} there: fill the gaps if the motion jumps"
+        )
+    still = _still(markers, used)
+    if still:
+        notes.append(
+            f"{file}: {', '.join(still)}: at the same place throughout while the other markers "
+            "move; check these markers, or give them the weight 0"
+        )
+    return tuple(notes)
+
+
+def _still(markers: MeasuredMarkers, used: list[int]) -> list[str]:
+    """Return the names of markers that do not move while half of all do."""
+    seen = [k for k in used if not markers.missing[:, k].all()]
+    if len(markers.time) < 2 or not seen:
+        return []
+    positions = markers.positions[:, seen]
+    ways = (np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)).max(axis=1)
+    if np.median(ways) < _MOVING:
+        return []
+    return [markers.names[k] for k, way in zip(seen, ways, strict=True) if way < _STILL]
