@@ -1,8 +1,7 @@
-"""The linear problem of an iteration of COMAK against general optimisers."""
+"""The linear problem of an iteration of COMAK, held by conditions of its optimum."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 
@@ -43,19 +42,20 @@ def gradient(problem, activations, steps):
     return np.concatenate([by_activation, problem.columns.T @ pull + problem.energy_gradient])
 
 
-def by_optimiser(problem):
-    """Return the least cost, with activations and steps as unknowns of a general optimiser."""
-    count = problem.arms.shape[1]
-    high = np.concatenate([problem.bounds[1], problem.largest_steps])
+def excess(problem, found):
+    """Return a bound of the cost above the least one.
+
+    A convex cost is nowhere below its tangent plane, whose least value within bounds is known.
+    """
+    slope = gradient(problem, found.activations, found.steps)
+    values = np.concatenate([found.activations, found.steps])
     low = np.concatenate([problem.bounds[0], -problem.largest_steps])
-    return minimize(
-        lambda x: cost(problem, x[:count], x[count:]),
-        0.5 * (low + high),
-        jac=lambda x: gradient(problem, x[:count], x[count:]),
-        method="L-BFGS-B",
-        bounds=list(zip(low, high, strict=True)),
-        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 20000, "maxfun": 40000},
-    ).fun
+    high = np.concatenate([problem.bounds[1], problem.largest_steps])
+    return np.maximum(slope * (values - low), slope * (values - high)).sum()
+
+
+def cost_of(problem, found):
+    return cost(problem, found.activations, found.steps)
 
 
 @pytest.mark.parametrize(("energy", "largest"), [(0.0, 1.0), (3.0, 1.0), (0.0, 0.02), (3.0, 0.02)])
@@ -64,8 +64,7 @@ def by_optimiser(problem):
 def test_the_cost_is_the_least_one(seed, energy, largest, desired):
     problem = random_problem(seed, energy=energy, largest=largest, desired=desired)
     found = solve_frame(problem)
-    ours = cost(problem, found.activations, found.steps)
-    assert ours == pytest.approx(by_optimiser(problem), rel=1e-7, abs=1e-9)
+    assert excess(problem, found) < 1e-7 * abs(cost_of(problem, found))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -92,8 +91,7 @@ def test_muscles_that_cost_nothing_are_used_first(free_of_cost, energy):
     problem = problem._replace(activation_weights=weights)
     found = solve_frame(problem)
     assert np.isfinite(found.activations).all()
-    ours = cost(problem, found.activations, found.steps)
-    assert ours == pytest.approx(by_optimiser(problem), rel=1e-5, abs=1e-6)
+    assert excess(problem, found) < 1e-5 * abs(cost_of(problem, found)) + 1e-6
 
 
 def test_reserves_close_the_balance():
