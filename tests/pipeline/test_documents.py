@@ -305,6 +305,7 @@ def test_site_holds_the_public_names_and_the_index_of_the_search(site):
     assert "Rosenbrock" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs the program chromium")
 def test_pages_open_from_the_folder_and_the_search_finds(site):
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra dev")

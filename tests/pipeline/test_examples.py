@@ -68,6 +68,7 @@ def test_scipy_knee_rests_where_settle_finds_it(tiny_run, knee):
     assert abs(figures["away"]) < 0.01
 
 
+@pytest.mark.slow
 def test_numba_loop_finds_the_heights_that_the_library_finds(tiny_run, knee):
     loop = example("numba_loop")
     figures = loop.main(tiny_run, count=200)

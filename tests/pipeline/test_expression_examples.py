@@ -25,6 +25,7 @@ def example(name):
     return module
 
 
+@pytest.mark.slow
 def test_collocation_finds_the_simulated_cycle(tiny_run):
     assert casadi.Function
     figures = example("collocation_knee").main(tiny_run)

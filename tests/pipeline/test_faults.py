@@ -11,6 +11,7 @@ import pytest
 from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from some_slow import first_rows, some_slow
 from studies import TINY, run_command
 
 from foundation.errors import InputError
@@ -105,6 +106,7 @@ def test_bad_input_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, wor
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.slow
 def test_input_error_of_a_worker_arrives_as_one():
     with pytest.raises(InputError, match="no answer to 1"), Execution(workers=2) as execution:
         execution.map(jobs.refuse_input, [(1,), (1,)])
@@ -174,7 +176,7 @@ def try_damaged(data, file, command):
         file.write_bytes(whole)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", some_slow(DOCUMENTS, ("run", "path").__contains__))
 def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     # What takes longest of a report, and what a run may be without.
     for other in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):
@@ -188,7 +190,9 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     example()
 
 
-@pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
+@pytest.mark.parametrize(
+    ("name", "command"), first_rows([("path", "bench"), ("validation", "validate")])
+)
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
     times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)

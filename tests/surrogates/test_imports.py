@@ -124,6 +124,7 @@ def test_a_file_answers_alike_where_only_numpy_is(name, tmp_path):
         np.testing.assert_allclose(theirs / size, ours / size, rtol=0, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_a_file_of_version_1_answers_where_only_numpy_and_numba_are(tmp_path):
     """But for the spline of its path, which the first version had not written down."""
     with np.load(DATA / "version_1_kriging_answers.npz") as data:

@@ -156,6 +156,7 @@ def test_fibres_give_active_passive_and_viscous_forces(walker):
     assert moved.damping[shortening] < 0.0
 
 
+@pytest.mark.slow
 def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
     program = (

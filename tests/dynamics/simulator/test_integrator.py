@@ -81,6 +81,7 @@ def test_damping_of_a_spring_coordinate(knee, constant):
     assert_allclose(result.poses[:, 3], 2e-3 * np.exp(-decay * t) * swing, rtol=0.0, atol=2e-7)
 
 
+@pytest.mark.slow
 def test_energy_balance_over_level_walking(knee, walking):
     """d(kinetic + elastic)/dt = power of the loads and of the flexion drive - dissipation."""
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()

@@ -89,7 +89,7 @@ def test_the_customary_bed_does_net_work_round_it():
     assert work == pytest.approx(4.8e-4, rel=0.15)
 
 
-@pytest.mark.parametrize("conservative", [False, True])
+@pytest.mark.parametrize("conservative", first_of([True, False]))
 def test_energy_of_a_sphere_on_a_plane(conservative):
     """U = the integral of F = K pi z² (3 R - z) / 3 over z; one normal, so both beds are alike."""
     law, depth = LAWS["linear"], 0.3e-3

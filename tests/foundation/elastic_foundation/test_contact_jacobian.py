@@ -57,7 +57,7 @@ def errors(model, count=60):
     return np.array(found)
 
 
-@pytest.mark.parametrize("law", some_slow(LAWS, ("modified", "series").__contains__))
+@pytest.mark.parametrize("law", some_slow(LAWS, ("series",).__contains__))
 def test_curved_bed_has_the_jacobian_of_its_loads(law):
     """The edge of the patch is smoothed, so that all poses are regular.
 
@@ -70,7 +70,7 @@ def test_curved_bed_has_the_jacobian_of_its_loads(law):
     assert error.max() < 1e-3
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", some_slow(LAWS, ("modified", "root").__contains__))
 def test_flat_bed_has_the_jacobian_of_its_loads(law):
     """Nearly: a spring that touches within the step, or passes from facet to facet, has a kink.
 

@@ -83,6 +83,7 @@ def implant_model(conservative=False):
     return beds.implant_model(polyethylene(), edge=0.7e-3, conservative=conservative)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("conservative", "rule"),
     first_rows([(False, "customary"), (True, "consistent")]),

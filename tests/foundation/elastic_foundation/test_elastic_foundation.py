@@ -241,6 +241,7 @@ def test_cap_of_sphere_and_ellipsoid_converges_at_second_order(semi_axes):
     assert (error < 0).all()
 
 
+@pytest.mark.slow
 def test_cylinder_converges_at_second_order():
     """F = k L (R² acos((R - d)/R) - (R - d) sqrt(2 R d - d²))."""
     length = 12e-3

@@ -103,6 +103,7 @@ def test_gradients_of_cylinder_coordinates():
     assert chart.slopes(point)[0] == pytest.approx(differences.T, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_two_equal_layers_are_a_layer_of_half_the_modulus():
     # The compliances add: the exact solution for one layer holds.
     exact = exact_contact(Layer(0.5 * E, NU, T), paraboloid(1.0, 1.0), approach=30e-6, cells=96)

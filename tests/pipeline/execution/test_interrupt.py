@@ -40,6 +40,7 @@ def started(*arguments, **environment):
         process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
 @pytest.mark.parametrize("after", first_of([0.3, 0.0, 1.5]))
 def test_interrupt_of_all_processes_is_one_line(tmp_path, after):

@@ -101,6 +101,7 @@ def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
     assert pd.concat([found[0], found[1]]).equals(done)
 
 
+@pytest.mark.slow
 def test_digest_tells_layers_and_elements(knee):
     changes = (
         *("contact.youngs_modulus_MPa=464.0", "contact.poissons_ratio=0.45"),

@@ -15,7 +15,7 @@ from viewer_pictures import changed, pixels
 from pipeline.reports.inputs import read_run
 from pipeline.reports.pressure_field import ContactFields, scale_of
 
-pytestmark = pytest.mark.drawn
+pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
 LARGEST_PAGE = 8_000_000  # bytes
 

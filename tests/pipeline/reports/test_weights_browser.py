@@ -62,6 +62,7 @@ def move(page: Any, key: str, weight: float) -> None:
     )
 
 
+@pytest.mark.slow
 def test_reader_weights_change_sums_and_order(page: Any) -> None:
     def expected(weights: dict[str, float], digits: int = 3) -> dict[str, str]:
         return {name: f"{weighted_sum(MARKS[name], weights):.{digits}f}" for name in MARKS}

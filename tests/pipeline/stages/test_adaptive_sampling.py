@@ -154,6 +154,7 @@ def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
     assert round_sizes(steps) == round_sizes(design(budget=100, rounds=3))
 
 
+@pytest.mark.slow
 def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
     settings = {"infill": "error", "family": "kriging"}
     small, of_small = carry_out(space, **settings)

@@ -62,6 +62,7 @@ def at_once(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_larger_budget_evaluates_the_new_samples_only(at_once, run_copy, asked):
     names = ("first", "kept-1", "kept-2", "domain", "heldout")
@@ -131,7 +132,6 @@ def test_way_back_and_forth_evaluates_nothing(tiny_run, run_copy, asked):
             ("surrogate.family=polynomial", {}, 0),
             ("simulation.samples=31", {}, 0),
         ],
-        2,
     ),
 )
 def test_changes_of_later_stages_keep_the_samples(run_copy, asked, change, added, evaluated):

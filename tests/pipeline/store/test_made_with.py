@@ -125,6 +125,7 @@ def test_resume_restores_an_edited_file(run_copy):
     assert check_configuration(run_copy) is not None
 
 
+@pytest.mark.slow
 def test_name_may_change_on_resume(run_copy, unsimulated):
     command = run_command(run_copy, *TINY, "run.name=renamed")
     assert main([*command, "--resume"]) == 0

@@ -33,6 +33,7 @@ def built(knee, name):
     return next(kind for kind in MODELS if kind.name == name).build(knee)
 
 
+@pytest.mark.slow
 def test_samples_lie_along_the_cycle_at_varied_loads(knee):
     samples = knee.samples.value
     assert len(samples) == 20

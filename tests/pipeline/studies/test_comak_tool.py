@@ -84,6 +84,7 @@ def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_
     assert_allclose(found.values, wanted.values, rtol=0.0, atol=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
     """Frames without a solution still have tables, a record and flags."""

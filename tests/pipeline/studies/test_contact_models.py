@@ -212,6 +212,7 @@ def test_weights_change_the_sum_alone(compared, tmp_path):
         assert_allclose(row["weighted_sum"], row["marks"]["memory"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypatch):
     def refused(knee):
         raise InputError("no such law")

@@ -198,6 +198,7 @@ def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
         prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", short_tables).forward)
 
 
+@pytest.mark.slow
 def test_tables_that_end_before_the_simulation_are_told(osim, short_tables, tmp_path):
     sets = (*short_tables[:2], "forward.stop_s=0.05")
     path = tmp_path / "flexion.sto"

@@ -284,6 +284,7 @@ def test_wrong_loads_of_the_example_are_flagged(opensim, tmp_path, jam_folder, o
     assert any(cause in flag for flag in flags), flags
 
 
+@pytest.mark.slow
 def test_a_replay_needs_no_opensim(done, tmp_path, monkeypatch):
     from dynamics.musculoskeletal import wheel as module
 
@@ -496,6 +497,7 @@ def test_a_record_of_another_model_is_told(done, tmp_path, jam_folder):
         of(text.replace('"neck_rot"', '"neck_turn"'))
 
 
+@pytest.mark.slow
 def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
     inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     text = (inverse / "overground_17_ik.mot").read_text()
@@ -506,6 +508,7 @@ def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
     assert "neck_rot" in setup.warnings[0]
 
 
+@pytest.mark.slow
 def test_a_motion_in_radians_that_says_degrees_is_told(tmp_path, jam_folder):
     inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     table = read_motion_table(inverse / "overground_17_ik.mot")
@@ -545,6 +548,7 @@ def swapped(file):
     return MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
 
 
+@pytest.mark.slow
 def test_swapped_meshes_are_refused_with_and_without_opensim(done):
     file = swapped(load_muscle_walk(done / "config.toml"))
     message = r"pf_contact: expected surfaces of .* face each other .*walk\.meshes"

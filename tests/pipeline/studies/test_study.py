@@ -154,6 +154,7 @@ def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, caps
     assert {path.name for path in folder.iterdir()} == FILES
 
 
+@pytest.mark.slow
 def test_killed_study_loses_nothing(done, tiny_run, tmp_path):
     folder = tmp_path / "killed"
     kill_at_first_chunk(folder / "chunks", command(tiny_run, folder, chunk=1))

@@ -78,6 +78,7 @@ def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatc
     assert_wrench(function, SMOOTH)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch):
     first = compiled_wrench(SMOOTH, tmp_path)

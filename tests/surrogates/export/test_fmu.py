@@ -127,7 +127,7 @@ def poses_of(key):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("key", "version"), first_rows(_STUDIES, 2))
+@pytest.mark.parametrize(("key", "version"), first_rows(_STUDIES))
 def test_simulated_loads_are_those_of_python(key, version, unpacked):
     folder, poses = unpacked(key, version), poses_of(key)
     assert validate_fmu(folder) == []
@@ -487,6 +487,7 @@ def test_what_an_fmu_holds(version):
     assert fmpy.read_model_description(io.BytesIO(other)).guid != model.guid
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_same_knee_gives_the_same_bytes():
     assert fmu.export_fmu(KNEES[_MAIN], "3.0") == built(_MAIN, "3.0")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lazily import casadi as ca
 from lazily import jax
-from some_slow import slow_rows
+from some_slow import first_rows, slow_rows
 
 from foundation.errors import InputError
 from surrogates.expressions import of_jax
@@ -89,7 +89,7 @@ def assert_like_casadi(formulation, family, count):
         assert np.nanmax(np.abs(other - own) / peak) < 1e-9
 
 
-@pytest.mark.parametrize(("formulation", "family"), [FEW[0], FEW[2]])
+@pytest.mark.parametrize(("formulation", "family"), first_rows([FEW[2], FEW[0]]))
 def test_values_and_jacobians_as_by_casadi(formulation, family):
     assert_like_casadi(formulation, family, 12)
 

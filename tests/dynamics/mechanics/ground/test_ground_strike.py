@@ -193,6 +193,7 @@ def test_reaction_is_the_change_of_momentum():
     assert_allclose(impulse, momentum[-1] - momentum[0], rtol=0.0, atol=0.1)
 
 
+@pytest.mark.slow
 def test_tolerances_and_methods_agree():
     start = heel_strike()
     run = (start.leg, start.points, PenaltyGround(), start.position, start.velocity, 0.06)
