@@ -1,7 +1,7 @@
 """Compilation of the kernels that most tests need, shared between the processes of a whole run.
 
 Two processes that compile the same kernel at the same time both wait for the same. In a whole run,
-the first process begins with the kernels of the original model, the second one with those of
+the first process begins with the kernels of the original models, the second one with those of
 surrogates and dynamics; each then takes the other's from numba's cache.
 """
 
@@ -11,16 +11,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import fitted
 import numpy as np
 from beds import implant_model
-from filelock import FileLock
+from filelock import FileLock, Timeout
+from made_knees import compartment
 
 from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.stages.kernels import compile_kernels
 
 
-def original() -> None:
+def springs() -> None:
     """Compile the kernels of beds of independent and of coupled springs."""
     pose, layer = CondylarImplant().home_pose(flexion=0.2), (463e6, 0.46, 8e-3)
     kinds = ((LinearLaw, "curved"), (LinearLaw, "flat"), (CoupledLaw, "curved"))
@@ -32,14 +34,34 @@ def original() -> None:
         model.evaluate_batch(lower[None])
 
 
-PARTS: dict[str, Callable[[], None]] = {"original": original, "surrogates": compile_kernels}
-#: Part that each process begins with.
-FIRST = {"gw0": "original", "gw1": "surrogates"}
+def fitted_surfaces() -> None:
+    """Compile the kernels of contact between fitted quadrics."""
+    model = fitted.general()
+    model.loads_and_jacobian(fitted.pressed(model, fitted.POSE, 0.5e-3))
+
+
+def second_derivatives() -> None:
+    """Compile the kernels of the second derivatives of surrogates."""
+    model = compartment("inverted", "polynomial").smoothed(0.05)
+    model.hessians(model.space.path.poses(np.zeros(1)))
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "springs": springs,
+    "fitted surfaces": fitted_surfaces,
+    "surrogates": compile_kernels,
+    "second derivatives": second_derivatives,
+}
+#: Order of the parts in a process; in any other one that of `PARTS`.
+ORDER = {"gw1": ("surrogates", "second derivatives", "springs", "fitted surfaces")}
 
 
 def warm(process: str, run: str) -> None:
-    """Compile both parts, or take them from the cache, in the order of the process."""
-    for part in sorted(PARTS, key=lambda name: name != FIRST.get(process, "original")):
-        lock = Path(tempfile.gettempdir()) / f"knee-contact-tests-{run}-{part}.lock"
-        with FileLock(lock):
-            PARTS[part]()
+    """Compile the parts in the order of the process, but for those that another one compiles."""
+    for part in ORDER.get(process, tuple(PARTS)):
+        lock = Path(tempfile.gettempdir()) / f"knee-contact-tests-{run}-{part.replace(' ', '-')}"
+        try:
+            with FileLock(lock.with_suffix(".lock"), blocking=False):
+                PARTS[part]()
+        except Timeout:
+            continue

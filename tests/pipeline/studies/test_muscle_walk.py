@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -673,12 +674,15 @@ def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
     assert '<th scope="row">R.Heel</th>' in page
 
 
-def test_a_coordinate_that_the_configuration_leaves_out_is_told(example):
+def test_a_coordinate_that_the_configuration_leaves_out_is_told():
     """The file of settings lists the coordinate as secondary, the configuration does not."""
-    setup, _ = example
-    assert _rigid_notes(setup.springs, setup.settings, set()) == ()
-    kept = tuple(s for s in setup.settings.secondary if s.name != "knee_tz_r")
-    left = replace(setup.settings, secondary=kept)
-    (told,) = _rigid_notes(setup.springs, left, set())
+    settings, _ = walk_setup.walk_settings(load_muscle_walk(SHIPPED))
+    names = [coordinate.name for coordinate in settings.secondary]
+    joint = SimpleNamespace(coordinates=("knee_flex_r", *names))
+    contacts = (SimpleNamespace(name="tf_contact", joint=joint),)
+    assert _rigid_notes(contacts, settings, set()) == ()
+    kept = tuple(s for s in settings.secondary if s.name != "knee_tz_r")
+    left = replace(settings, secondary=kept)
+    (told,) = _rigid_notes(contacts, left, set())
     assert told.startswith("knee_tz_r (tf_contact): these coordinates of joints with contact")
-    assert _rigid_notes(setup.springs, left, {"knee_tz_r"}) == ()
+    assert _rigid_notes(contacts, left, {"knee_tz_r"}) == ()
