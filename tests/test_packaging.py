@@ -77,6 +77,7 @@ def sources(*folders: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_wheel_holds_every_file_of_the_packages(in_wheel):
     told = f"knee_contact-{PROJECT['version']}.dist-info/"
     carried = {name for name in in_wheel if not name.startswith(told)}

@@ -53,6 +53,8 @@ NEEDS = {
     "docs/formats.md": ("casadi", "cc"),
     "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
+#: Pages whose code compiles, or solves for seconds.
+LONG = frozenset(NEEDS)
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.
@@ -160,8 +162,9 @@ CHECKS = {
 
 
 def marked(page):
-    """The page, marked if its code imports CasADi."""
+    """The page, marked if its code imports CasADi, compiles or solves for seconds."""
     marks = [pytest.mark.casadi] if "casadi" in NEEDS.get(page, ()) else []
+    marks += [pytest.mark.slow] if page in LONG else []
     return pytest.param(page, marks=marks)
 
 

@@ -77,6 +77,7 @@ def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
     assert json.loads((folder / "run.json").read_text())["workers"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "rows", "simulated"),
     [("first", 120, False), pytest.param("kept-2", 20, True, marks=pytest.mark.slow)],
@@ -98,6 +99,7 @@ def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path, stage, rows, simula
     assert {p.name for p in samples.iterdir()} == SAMPLES
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_resumed_stage_keeps_what_was_computed(tiny_run, run_copy):
     """What is stored is taken, not computed again: a mark put there comes out."""

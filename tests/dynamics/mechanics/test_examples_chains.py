@@ -59,6 +59,7 @@ def test_two_legs_on_a_pelvis():
     assert max(results["momentum"], results["angular"]) < 1e-10
 
 
+@pytest.mark.slow
 def test_three_chains_of_sixteen_segments():
     example = load("three_chains")
     results, found = example["main"](), example["simulate"]()

@@ -206,6 +206,7 @@ def test_powers_of_joints_and_ground_change_the_energy():
         assert_allclose(power, (ends[1] - ends[0]) / 2e-5, rtol=0.0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_leg_that_swings_freely_needs_no_joint_moment():
     def fall(_, state):
         q, qd = np.zeros(7), np.zeros(7)

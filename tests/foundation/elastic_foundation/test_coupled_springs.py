@@ -104,6 +104,7 @@ def test_a_thin_layer_bears_as_independent_springs():
         assert coupled[AREA] == pytest.approx(springs[AREA], rel=0.15)
 
 
+@pytest.mark.slow
 def test_conservative_loads_are_the_gradient_of_the_energy():
     model = conservative()
     steps = np.array([1e-4, 1e-4, 1e-4, 5e-6, 1e-6, 5e-6])

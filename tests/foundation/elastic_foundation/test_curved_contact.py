@@ -38,6 +38,7 @@ def sphere_errors(level, width, cells, depth, *, count=30, surface="curved"):
     return np.array(found) / exact - 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", first_of([15, 30]))
 def test_light_contact_of_a_sphere_at_an_edge_length_of_one_millimetre(cells):
     """F = K pi d² (3 R - d) / 3; the patch is 1.9 mm in radius, few triangles wide."""

@@ -240,6 +240,7 @@ def test_stage_that_fails_has_status_1(tmp_path, capsys, overrides, words):
         assert word in captured.err
 
 
+@pytest.mark.slow
 def test_failed_stage_keeps_its_samples_with_the_reasons(tmp_path, capsys):
     few = ("design.candidates=20", "design.first=10", "design.budget=15")
     assert main(run_command(tmp_path / "run", *TINY, *few, "space.load_N=[1e8, 1e9]")) == 1

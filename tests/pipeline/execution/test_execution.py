@@ -244,6 +244,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     disk, again = small_disk

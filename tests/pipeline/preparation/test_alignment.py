@@ -236,6 +236,7 @@ def study(tmp_path, monkeypatch, knee_data):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_init_and_align_agree(study, capsys):
     assert main(["init", "--material", "cartilage", "--yes", "--json"]) == 0

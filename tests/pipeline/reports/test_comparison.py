@@ -101,6 +101,7 @@ def test_page_has_tiles_curves_and_both_verdicts(out: Path, content: dict[str, A
     assert not re.search(r"https?://|<script", re.sub(r"data:[^\"]+", "", page))
 
 
+@pytest.mark.slow
 def test_written_again_it_is_the_same(runs: list[Path], out: Path) -> None:
     before = (out / "compare.html").read_bytes(), dict(matplotlib.rcParams)
     assert main(["report", *map(str, runs), "--out", str(out)]) == 0

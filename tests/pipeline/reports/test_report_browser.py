@@ -14,7 +14,7 @@ from viewer_pictures import changed, pixels
 
 from pipeline.reports.units import number
 
-pytestmark = pytest.mark.drawn
+pytestmark = [pytest.mark.drawn, pytest.mark.slow]
 
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
@@ -62,9 +62,7 @@ def inside(page: Any, selector: str, height: int) -> bool:
     )
 
 
-@pytest.fixture(
-    params=[(1280, 800), pytest.param((390, 844), marks=pytest.mark.slow)], ids=["desk", "phone"]
-)
+@pytest.fixture(params=[(1280, 800), (390, 844)], ids=["desk", "phone"])
 def screen(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
     """Return the page as it opens on a desk and on a phone."""
     width, height = request.param
@@ -100,7 +98,6 @@ class TestFirstScreen:
             assert part["what"].capitalize() in verdict
         assert stored["verdict"]["next"]["command"] in verdict
 
-    @pytest.mark.slow
     def test_verdict_has_words_and_contrast(self, screen: Any) -> None:
         """A level is told by its word and a sign; its letters stand out from their ground."""
         for badge in screen.locator(".judged b").all():
@@ -109,14 +106,12 @@ class TestFirstScreen:
             style = "(e) => { const s = getComputedStyle(e); return [s.color, s.backgroundColor] }"
             assert contrast(*badge.evaluate(style)) > 4.5
 
-    @pytest.mark.slow
     def test_accuracy_is_folded_below(self, screen: Any) -> None:
         tile = screen.locator("details.more .tile").first
         assert not tile.is_visible()
         screen.locator("details.more > summary").first.click()
         assert tile.is_visible()
 
-    @pytest.mark.slow
     def test_clipped_tables_have_a_hint(self, screen: Any) -> None:
         """A table that is wider than its frame can be scrolled, and a shadow says so."""
         screen.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
@@ -150,21 +145,18 @@ def contrast(*colours: str) -> float:
 class TestContents:
     """The table of contents and the sections that fold."""
 
-    @pytest.mark.slow
     def test_contents_stick_at_the_side_of_a_desk(self, desk: Any) -> None:
         desk.locator("nav a").last.click()
         box = desk.locator("nav").bounding_box()
         assert box["x"] + box["width"] < desk.locator("main").bounding_box()["x"]
         assert 0.0 <= box["y"] < 40.0
 
-    @pytest.mark.slow
     def test_every_link_opens_its_section_at_the_top(self, desk: Any) -> None:
         for name in SECTIONS[1:]:
             desk.locator(f"nav a[href='#{name}']").click()
             where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
             desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
 
-    @pytest.mark.slow
     def test_sections_fold(self, desk: Any) -> None:
         section = desk.locator("details.section:has(#gait)")
         assert section.locator("h2").is_visible()
@@ -174,7 +166,6 @@ class TestContents:
         section.locator("summary").first.click()
         assert section.locator("h2").is_visible()
 
-    @pytest.mark.slow
     def test_contents_of_a_phone_unfold_and_fold_again(self, browser: Any, address: str) -> None:
         page = browser.new_page(viewport={"width": 390, "height": 844})
         page.goto(address)
@@ -206,7 +197,6 @@ class TestPage:
         assert fetched == [f"request: {address[:60]}"]
         assert desk.locator("html").get_attribute("lang") == "en"
 
-    @pytest.mark.slow
     def test_opens_fast_and_is_small(self, browser: Any, address: str, drawn_run: Path) -> None:
         """Processor time of the main thread, which does not depend on other programs."""
         assert (drawn_run / "report.html").stat().st_size < 8e6
@@ -219,7 +209,6 @@ class TestPage:
         assert 0.0 < spent["TaskDuration"] < 2.0
         page.close()
 
-    @pytest.mark.slow
     def test_links_lead_to_their_sections(self, desk: Any) -> None:
         links = desk.locator("nav a")
         shown = [links.nth(k).get_attribute("href") for k in range(links.count())]
@@ -229,7 +218,6 @@ class TestPage:
         # The navigation stays in sight.
         assert desk.locator("nav").bounding_box()["y"] >= 0.0
 
-    @pytest.mark.slow
     def test_phone_has_no_sideways_scrolling(self, browser: Any, address: str) -> None:
         phone = browser.new_context(
             viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
@@ -245,7 +233,6 @@ class TestPage:
         assert changed(before, pixels(page)) > 500
         phone.close()
 
-    @pytest.mark.slow
     def test_print_has_all_sections_and_pictures_in_place_of_the_view(
         self, browser: Any, address: str
     ) -> None:
@@ -269,7 +256,6 @@ class TestPage:
         assert 5 < count < 60
         page.close()
 
-    @pytest.mark.slow
     def test_without_script_the_pictures_stand(self, browser: Any, address: str) -> None:
         plain = browser.new_context(java_script_enabled=False)
         page = plain.new_page()
@@ -278,7 +264,6 @@ class TestPage:
         assert page.locator("#pressure .still img").nth(1).is_visible()
         plain.close()
 
-    @pytest.mark.slow
     def test_without_webgl_the_pictures_stand(self, browser: Any, address: str) -> None:
         page = browser.new_page()
         page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")

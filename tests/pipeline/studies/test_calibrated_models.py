@@ -44,6 +44,7 @@ def test_samples_lie_along_the_cycle_at_varied_loads(knee):
     assert (samples.stiffness > 0.0).all()
 
 
+@pytest.mark.slow
 def test_the_coupled_law_is_nearer_to_finite_elements_than_the_linear_law(knee):
     samples = knee.samples.value
     coupled = built(knee, "coupled").model

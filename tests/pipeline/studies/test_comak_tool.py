@@ -117,6 +117,7 @@ def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
     assert not any("pelvis" in name for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
     folder = shutil.copytree(done, tmp_path / "out")

@@ -100,6 +100,7 @@ def test_figures_at_the_poses_are_those_of_direct_evaluation(compared):
         assert_allclose(figures[name]["stiffness_percent"], wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_every_model_drives_the_same_cycle(compared):
     config = load_config(SMOKE, FEW)
     knee = build_knee(config)

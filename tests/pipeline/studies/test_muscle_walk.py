@@ -213,6 +213,7 @@ def test_forces_of_the_tables_agree(done):
         assert_allclose(forces.column(name), strongest * activation, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_replay_is_the_walk(done, tmp_path):
     out = tmp_path / "again"
     arguments = ["walk", str(done / "config.toml"), "--out", str(out), "--quiet"]
@@ -456,6 +457,7 @@ def test_a_replay_tells_other_times_and_takes_coordinates_in_any_order(done, tmp
     assert setup.comak.run(setup.first_values()).secondary[0] == "knee_add_r"
 
 
+@pytest.mark.slow
 def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monkeypatch):
     folder = shutil.copytree(done, tmp_path / "out")
     file, record = load_muscle_walk(folder / "config.toml"), str(done / "plant.npz")

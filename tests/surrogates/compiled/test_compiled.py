@@ -292,6 +292,7 @@ def _apply(v, decayed, bent):
         store(bent, i, hyperbolic_tangent(load(v, i)))
 
 
+@pytest.mark.slow
 def test_exponential_and_tangent():
     rng = np.random.default_rng(0)
     v = np.concatenate([rng.uniform(0, s, 8000) for s in (1e-9, 0.5, 3.0, 40.0, 708.0)])

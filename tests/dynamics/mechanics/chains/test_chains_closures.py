@@ -95,6 +95,7 @@ def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[floa
     return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
 
 
+@pytest.mark.slow
 def test_a_four_bar_moves_as_its_one_coordinate():
     assembly = four_bar()
     found = simulate_chains(assembly, TIMES, *start_of_four_bar(1.0, 6.0))
