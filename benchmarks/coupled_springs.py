@@ -32,7 +32,9 @@ _CELLS = 48
 #: Poisson's ratio, thickness [m], half width of the patch in thicknesses, and radius [m] of balls.
 BALLS = (
     (0.3, 1e-3, 8.0, 0.3),
+    (0.43, 2e-3, 5.0, 0.3),
     (0.45, 2e-3, 5.0, 0.3),
+    (0.45, 2.5e-3, 3.5, 0.1),
     (0.46, 8e-3, 1.0, 0.1),
     (0.46, 4e-3, 2.0, 0.1),
     (0.46, 2.5e-3, 3.5, 0.1),
