@@ -1,8 +1,8 @@
 """Coupled springs on flat layers beside exact contact.
 
 `python -m benchmarks.coupled_springs` prints errors of force, stiffness, peak pressure and area at
-the exact approach, over numbers of nodes across the patch, and under balls on layers that hardly
-change their volume; there also how many times too stiff linear springs are.
+the exact approach, over numbers of nodes across the patch, and under balls on layers under wide
+patches or that hardly change their volume; there also how many times too stiff linear springs are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ _PLACES = ((0.0, 0.0), (0.1e-3, 0.2e-3), (-0.3e-3, 0.1e-3), (0.2e-3, -0.4e-3))
 _CELLS = 48
 #: Poisson's ratio, thickness [m], half width of the patch in thicknesses, and radius [m] of balls.
 BALLS = (
+    (0.3, 1e-3, 8.0, 0.3),
+    (0.43, 2e-3, 5.0, 0.3),
+    (0.45, 2e-3, 5.0, 0.3),
+    (0.45, 2.5e-3, 3.5, 0.1),
     (0.46, 8e-3, 1.0, 0.1),
+    (0.46, 4e-3, 2.0, 0.1),
+    (0.46, 2.5e-3, 3.5, 0.1),
     (0.47, 1e-3, 8.0, 0.3),
     (0.48, 2e-3, 6.0, 0.3),
     (0.49, 4e-3, 2.0, 0.1),

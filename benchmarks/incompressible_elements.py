@@ -18,11 +18,12 @@ from benchmarks.timing import table
 #: Thickness [m], half width of the patch in thicknesses, radius of the ball [m], spacings [m].
 BALLS = (
     (8e-3, 1.0, 0.1, (1e-3,)),
+    (3e-3, 1.5, 0.1, (1.5e-3,)),
     (3e-3, 2.0, 0.1, (1e-3, 0.5e-3)),
     (1.5e-3, 3.0, 0.1, (0.75e-3, 0.35e-3)),
     (1e-3, 6.0, 0.3, (1e-3, 0.5e-3)),
 )
-RATIOS = (0.46, 0.49, 0.499, 0.4999)
+RATIOS = (0.3, 0.46, 0.48, 0.49, 0.499, 0.4999)
 
 
 def errors() -> str:

@@ -39,6 +39,9 @@ _WIDE, _ROUND_ABOUT = 0.6, 0.25
 #: Edge of a cell over that of other layers, and largest edge over the thickness of such a layer:
 #: the pressure rises from the edge of contact within a part of the thickness.
 _FINER, _COARSEST = 0.7, 0.8
+#: Edge of a cell over the thickness of other layers from which the finer lattice takes part in the
+#: loads, and from which that lattice alone bears them: the patch is wide beside the layer.
+_WIDE_FROM, _WIDE_TO = 0.35, 0.5
 #: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
 _START, _TOLERANCE = 0.4, 1e-12
 _PATIENCE, _MOST = 8, 500
@@ -78,37 +81,84 @@ def evaluate_coupled(
     scale, _, _ = lattices
     if end == 0 or not fit_lattice(moments, scale, frame):
         return True
-    thickness, soft = 1.0, False
-    for layer in range(len(layers[4])):
-        if layers[3][layer] > NEARLY_INCOMPRESSIBLE:
-            thickness, soft = min(thickness, layers[4][layer, deepest]), True
-    bulging = _BULGING
-    if soft:
-        refine_lattice(_FINER, _COARSEST * thickness, frame)
-        bulging = _WIDE
-    while True:
-        if soft:
-            end = widen_patch(
-                rotation, translation, femur, bed, work, compartment, reach, frame[3],
-                bulging * largest,
-            )  # fmt: skip
-        least = -bulging * largest if soft else 0.0
+    thickness, finer = finer_part(layers, deepest, frame)
+    plain_sums, plain_jacobian, plain_field = sums.copy(), jacobian.copy(), field.copy()
+    if finer < 1.0:
         farthest = bear_lattices(
-            rotation, femur, bed, work, end, frame, layers, lattices, bulging, least, conservative,
+            rotation, femur, bed, work, end, frame, layers, lattices, _BULGING, False, conservative,
             with_jacobian, with_field, sums, jacobian, field,
         )  # fmt: skip
-        if not soft or not farthest > bulging - _ROUND_ABOUT or bulging >= _FARTHEST:
+        if finer == 0.0 or not np.isfinite(farthest):
             return np.isfinite(farthest)
+        plain_sums[:], plain_jacobian[:, :], plain_field[:, :] = sums, jacobian, field
+    refine_lattice(_FINER, _COARSEST * thickness, frame)
+    bulging = _WIDE
+    while True:
+        end = widen_patch(
+            rotation, translation, femur, bed, work, compartment, reach, frame[3],
+            bulging * largest,
+        )  # fmt: skip
+        farthest = bear_lattices(
+            rotation, femur, bed, work, end, frame, layers, lattices, bulging, True, conservative,
+            with_jacobian, with_field, sums, jacobian, field,
+        )  # fmt: skip
+        if not farthest > bulging - _ROUND_ABOUT or bulging >= _FARTHEST:
+            break
         bulging *= 2.0
+    if finer < 1.0:
+        mix(finer, plain_sums, sums)
+        for k in range(6):
+            mix(finer, plain_jacobian[k], jacobian[k])
+        for k in range(len(field)):
+            mix(finer, plain_field[k], field[k])
+    return np.isfinite(farthest)
+
+
+@fused_part
+def finer_part(layers, deepest, frame):
+    """Return the thickness [m] that a finer lattice must resolve, and its part in the loads [1].
+
+    Layers that hardly change their volume need the finer lattice alone. Other layers need it where
+    the cells of a lattice in this ``frame`` are long beside their thickness, the mean over the
+    layers by how much each gives to an even pressure; the part grows with the patch, so that loads
+    are continuous.
+    """
+    thickness, soft = 1.0, False
+    whole = mean = 0.0
+    for layer in range(len(layers[4])):
+        ratio, own = layers[3][layer], layers[4][layer, deepest]
+        given = own * layers[2][layer] * (1.0 - 2.0 * ratio) / (1.0 - ratio) ** 2
+        whole += given
+        mean += given * own
+        if ratio > NEARLY_INCOMPRESSIBLE:
+            thickness, soft = min(thickness, own), True
+    if soft:
+        return thickness, 1.0
+    mean /= whole
+    first = second = 0.0
+    for k in range(3):
+        first += frame[1, k] * frame[1, k]
+        second += frame[2, k] * frame[2, k]
+    cell = (first * second) ** 0.25 / mean
+    part = min(max((cell - _WIDE_FROM) / (_WIDE_TO - _WIDE_FROM), 0.0), 1.0)
+    return mean, part * part * (3.0 - 2.0 * part)
+
+
+@fused_part
+def mix(part, other, values):
+    """Give the ``values`` (n,) a ``part`` in their mean with ``other`` values (n,)."""
+    for i in range(len(values)):
+        values[i] = part * values[i] + (1.0 - part) * other[i]
 
 
 @fused_part
 def bear_lattices(
-    rotation, femur, bed, work, end, frame, layers, lattices, bulging, least, conservative,
+    rotation, femur, bed, work, end, frame, layers, lattices, bulging, finer, conservative,
     with_jacobian, with_field, sums, jacobian, field,
 ):  # fmt: skip
     """Write the mean of the loads on the lattices, see `evaluate_coupled`.
 
+    Of ``finer`` lattices, the sums are of the next order, and the edge is found by parabolas.
     Returns how far apart the surfaces were at the farthest node in contact, as part of the largest
     overlap; NaN if no solution was found.
     """
@@ -119,6 +169,7 @@ def bear_lattices(
     jacobian[:, :] = 0.0
     field[:, :] = 0.0
     origin, farthest = frame[0].copy(), -np.inf
+    least = -bulging * sums[12] if finer else 0.0
     for place in places:
         for k in range(3):
             frame[0, k] = origin[k] + place[0] * frame[1, k] + place[1] * frame[2, k]
@@ -128,7 +179,7 @@ def bear_lattices(
         squares = np.zeros(count)
         apart = bear_lattice(
             rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
-            1.0 / len(places), bulging, conservative, with_jacobian, squares, sums, jacobian,
+            1.0 / len(places), bulging, finer, conservative, with_jacobian, squares, sums, jacobian,
         )  # fmt: skip
         if np.isnan(apart):
             return apart
@@ -166,7 +217,7 @@ def laid_lattice(bed, work, end, frame, thickness_of, bulging, number, lattice):
 @fused_part
 def bear_lattice(
     rotation, femur, bed, work, end, frame, layers, number, lattice, count, edge_offset, part,
-    bulging, conservative, with_jacobian, squares, sums, jacobian,
+    bulging, finer, conservative, with_jacobian, squares, sums, jacobian,
 ):  # fmt: skip
     """Add a ``part`` of the loads on a lattice and of their Jacobian; write squared pressures.
 
@@ -178,13 +229,13 @@ def bear_lattice(
     tables, per_step, factors, ratios, _ = layers
     if count == 0 or not overlaps[:count].max() > 0.0:
         return -np.inf
-    soft = ratios.max() > NEARLY_INCOMPRESSIBLE
     deepest, farthest = overlaps[:count].max(), -np.inf
     inside = np.flatnonzero(overlaps[:count] > -bulging * deepest)
     compliance = lattice_compliance(
         frame, tables, per_step, factors, ratios, inside, points, areas, thickness
     )
-    add_curvatures(frame, factors, ratios, number, cells, inside, compliance)
+    if finer:
+        add_curvatures(frame, factors.sum(), number, cells, inside, compliance)
     gradients = lattice_gradients(work, nodes, shapes, inside)
     forces, moved = solve_springs(compliance, overlaps[inside], gradients)
     if not np.isfinite(forces[0]):
@@ -203,7 +254,7 @@ def bear_lattice(
             sums[9 + k] += force * points[at, k]
         sums[8] += force
         sums[14] += 0.5 * force * overlaps[at]
-    area, peak, margin = measured(frame, number, cells, count, points, squares, soft, edge_offset)
+    area, peak, margin = measured(frame, number, cells, count, points, squares, finer, edge_offset)
     sums[6] += part * area
     sums[7] += part * peak
     if with_jacobian:
@@ -251,20 +302,14 @@ def lattice_compliance(
 
 
 @fused_part
-def add_curvatures(frame, factors, ratios, number, cells, inside, compliance):
+def add_curvatures(frame, factor, number, cells, inside, compliance):
     """Add what the sum over a lattice misses of the second order in the spacing.
 
     A wave of pressure exp(i k·x) moves the surface of a nearly incompressible layer by little, as
     k² h³, beside which what the sum over the half-space's part misses, as k² times the cube of the
-    spacing, is much: it is taken from nodes and neighbours (n, n) of layers that hardly change
-    their volume.
+    spacing, is much: it is taken from nodes and neighbours (n, n), of the sum ``factor`` of the
+    strengths of the layers.
     """
-    factor = 0.0
-    for layer in range(len(ratios)):
-        if ratios[layer] > NEARLY_INCOMPRESSIBLE:
-            factor += factors[layer]
-    if factor == 0.0:
-        return
     g11 = g12 = g22 = 0.0
     for k in range(3):
         g11 += frame[1, k] * frame[1, k]

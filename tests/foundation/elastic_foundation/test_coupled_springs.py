@@ -335,9 +335,19 @@ def test_two_layers_are_both_coupled_or_neither():
 
 @pytest.mark.parametrize(
     ("ratio", "thickness", "size", "radius"),
-    first_rows([(0.49, 2e-3, 3.5, 0.1), (0.499, 2.5e-3, 5.0, 0.3), (0.48, 2e-3, 6.0, 0.3)]),
+    first_rows(
+        [
+            (0.49, 2e-3, 3.5, 0.1),
+            (0.46, 2.5e-3, 3.5, 0.1),
+            (0.499, 2.5e-3, 5.0, 0.3),
+            (0.48, 2e-3, 6.0, 0.3),
+            (0.45, 2e-3, 5.0, 0.3),
+            (0.3, 1e-3, 8.0, 0.3),
+        ],
+        2,
+    ),
 )
-def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, size, radius):
+def test_a_layer_under_a_wide_patch_bears_as_exact_contact(ratio, thickness, size, radius):
     case, exact = ball(ratio, thickness, size, radius)
     model = flat_layer(case, exact)
     pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
@@ -352,8 +362,12 @@ def test_a_nearly_incompressible_layer_bulges_into_contact(ratio, thickness, siz
 
 
 @pytest.mark.slow
-def test_a_nearly_incompressible_layer_has_smooth_loads():
-    case, exact = ball(0.499, 2.5e-3, 5.0, 0.3)
+@pytest.mark.parametrize(
+    "numbers", [(0.499, 2.5e-3, 5.0, 0.3), (0.46, 4e-3, 1.5, 0.1), (0.3, 4e-3, 1.8, 0.1)]
+)
+def test_a_layer_has_smooth_loads(numbers):
+    """Also where the finer lattice takes over as the patch grows."""
+    case, exact = ball(*numbers)
     model = flat_layer(case, exact)
     heights = np.linspace(0.9, 1.1, 21)
     rows = np.zeros((21, 6))
