@@ -47,6 +47,8 @@ test test-slow: export OMP_NUM_THREADS := $(THREADS)
 test test-slow: export OPENBLAS_NUM_THREADS := $(THREADS)
 test test-slow: export MKL_NUM_THREADS := $(THREADS)
 test test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
+# Numba opens colorama anew for every message of a type that did not fit while it compiles.
+test test-slow: export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING := 1
 test test-slow: export MPLBACKEND := Agg
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
 

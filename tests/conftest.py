@@ -1,5 +1,6 @@
 """Fixtures and settings of the whole suite."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,12 @@ MANY = 1000
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from passing through all modules and tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
