@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from pipeline.cli.app import PROGRAM, USE, Answer, app, command, files_answer
+from pipeline.cli.app import PROGRAM, USE, Answer, ForceFiles, app, command, files_answer
 
 samples = App(
     name="samples",
@@ -49,6 +49,7 @@ def export(
         tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
     ] = (),
     units: Literal["si", "people"] = "si",
+    force: ForceFiles = False,
 ) -> Answer:
     r"""Write tables as CSV, Parquet, MATLAB file or Excel workbook.
 
@@ -74,7 +75,9 @@ def export(
     $ python -m pipeline samples export runs/implant --format xlsx \
         --table simulation --units people --out cycle.xlsx
     """
+    from pipeline.files import replacing_together
     from pipeline.store.sample_tables import export_tables
 
-    files = export_tables(source, format, out, wanted=tables, people=units == "people")
+    with replacing_together(others=force):
+        files = export_tables(source, format, out, wanted=tables, people=units == "people")
     return files_answer(files)
