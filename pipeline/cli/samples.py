@@ -76,8 +76,14 @@ def export(
         --table simulation --units people --out cycle.xlsx
     """
     from pipeline.files import replacing_together
+    from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.sample_tables import export_tables
 
     with replacing_together(others=force):
         files = export_tables(source, format, out, wanted=tables, people=units == "people")
-    return files_answer(files)
+    answer = files_answer(files)
+    found = stored_judgement(source) if source.is_dir() else None
+    if found is None:
+        return answer
+    text = "\n".join([answer.text, *judgement_lines(found)])
+    return answer._replace(text=text, content=answer.content | {"verdict": found})

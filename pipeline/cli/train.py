@@ -140,7 +140,7 @@ def report(
     target = Path() if out is None else out
     with replacing_together(others=force):
         found = write_comparison(folder, other, target)
-    return Answer("\n".join([*found["summary"], f"page: {target / 'compare.html'}"]), found)
+    return Answer("\n".join([f"page: {target / 'compare.html'}", *found["summary"]]), found)
 
 
 @command(TRAIN)
