@@ -18,9 +18,7 @@ _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 Row = dict[str, Any]
 
 
-def evidence_of(
-    files: RunFiles, validation: Row, gait: Row, domain: Row | None = None
-) -> Evidence:
+def evidence_of(files: RunFiles, validation: Row, gait: Row, domain: Row | None = None) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
     varied = gait["combinations"] or {"failures": [], "rows": []}

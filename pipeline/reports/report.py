@@ -113,7 +113,8 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     }
     knee = knee_content(files)
     domain = domain_content(files)
-    judged = verdict(evidence_of(files, validation, gait, domain), more_samples(files.config["design"]))
+    evidence = evidence_of(files, validation, gait, domain)
+    judged = verdict(evidence, more_samples(files.config["design"]))
     judged["errors"] = own_errors(files, gait, judged)
     simulated = bool(gait["models"])
     lines = [

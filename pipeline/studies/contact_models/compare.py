@@ -14,8 +14,8 @@ from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
 from pipeline.progress import bar, say
-from pipeline.reports.units import number
 from pipeline.reports.judgement import judgement_lines
+from pipeline.reports.units import number
 from pipeline.store.own_folder import COMPARISON, check_folder
 from pipeline.store.workspace_lock import (
     RunError,

@@ -410,3 +410,11 @@ def test_fine_mesh_is_evaluated_when_asked_to(study, monkeypatch):
     remarks, _ = check_study(study(), deep=True)
     assert Remark("note", "run", "evaluated, deep=True") in remarks
     assert not any("was not evaluated" in remark.text for remark in remarks)
+
+
+@pytest.mark.parametrize(("period", "told"), [(1000.0, True), (0.001, True), (0.9, False)])
+def test_periods_in_another_unit_are_told(period, told):
+    remarks = Remarks()
+    _check_waveforms(Config(simulation=SimulationConfig(period_s=period)), remarks)
+    texts = [remark.text for remark in remarks.ordered() if remark.about == "simulation.period_s"]
+    assert texts == ([f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit"] * told)
