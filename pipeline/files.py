@@ -1,13 +1,19 @@
-"""Atomic writing of files: a reader sees the old file or the whole new file."""
+"""Atomic writing of files: a reader sees the old file or the whole new file.
+
+Folders that hold a configuration say whose results they are (`pipeline.store.own_folder`). Of all
+other files, a command replaces none of other contents unless it is told to (`replacing_together`).
+"""
 
 from __future__ import annotations
 
 import errno
+import filecmp
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +35,9 @@ _REMEDIES = {
     errno.EPERM: _NO_RIGHT,
 }
 
+#: Temporary files, by the files that they replace at the end of a block of `replacing_together`.
+_TOGETHER: ContextVar[dict[Path, Path] | None] = ContextVar("_TOGETHER", default=None)
+
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
@@ -47,23 +56,72 @@ def writing(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` at the end of the block.
 
-    The folder of the file is made.
+    The folder of the file is made. In a block of `replacing_together`, the file is replaced at the
+    end of that block.
 
     Raises
     ------
     OSError
         If the file cannot be written; the message names the file and the remedy.
     """
-    partial = path.with_suffix(".partial")
+    partial = path.with_name(f"{path.name}.partial")
+    together = _TOGETHER.get()
     with writing(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             yield partial
-            os.replace(partial, path)
+            if together is None:
+                os.replace(partial, path)
+            else:
+                together[path] = partial
         finally:
             # Where nothing can be written, no temporary file is left.
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+            if together is None or path not in together:
+                _remove(partial)
+
+
+@contextmanager
+def replacing_together(*, others: bool) -> Iterator[None]:
+    """Put all files that are written in the block in place at its end, or none of them.
+
+    Parameters
+    ----------
+    others : bool
+        Whether to replace files of other contents. Without it, a command that is repeated on the
+        same results replaces its own files, which are the same, and no other files.
+
+    Raises
+    ------
+    InputError
+        If a file of other contents is there and may not be replaced.
+    """
+    written: dict[Path, Path] = {}
+    token = _TOGETHER.set(written)
+    try:
+        yield
+        for path, partial in written.items():
+            if not others and path.exists() and not _same_bytes(path, partial):
+                raise InputError(
+                    f"{path}: exists with other contents, which would be lost; choose another "
+                    "--out, or replace the file with --force"
+                )
+        for path, partial in written.items():
+            with writing(path):
+                os.replace(partial, path)
+    finally:
+        _TOGETHER.reset(token)
+        for partial in written.values():
+            _remove(partial)
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    with writing(one):
+        return one.is_file() and filecmp.cmp(one, other, shallow=False)
+
+
+def _remove(partial: Path) -> None:
+    with suppress(OSError):
+        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

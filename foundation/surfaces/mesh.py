@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.checks import FloatArray, IntArray, check_array, check_in
 from foundation.errors import InputError
-from foundation.surfaces.mesh_checks import check_mesh, report_findings
+from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
 from foundation.surfaces.mesh_io import read_triangles
 from foundation.surfaces.triangle_mesh import (
     MeshError,
@@ -46,8 +46,9 @@ def load_mesh(
 
     Triangles keep the order of the file; triangles without area, which have no normal and carry no
     load, are dropped with a warning. Vertices at exactly the same position are merged and vertices
-    without a triangle are dropped; no vertex moves against the others. A point p of the file
-    becomes ``R A (p - origin)`` with the rows A of `axes` and the rotation R.
+    without a triangle are dropped with a warning, as they may have lost their triangles; no vertex
+    moves against the others. A point p of the file becomes ``R A (p - origin)`` with the rows A of
+    `axes` and the rotation R.
 
     Parameters
     ----------
@@ -93,12 +94,15 @@ def load_mesh(
     place = placement(axes, rotation, origin)
     file = Path(path)
     points, faces = checked_triangles(str(file), *read_triangles(file))
+    stray = len(points) - len(np.unique(faces))
     faces = _without_degenerate(file, points, faces)
     mesh = TriangleMesh(place(UNITS[unit] * points), faces, str(file))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
         report_findings(check_mesh(mesh))
+    elif stray:
+        warnings.warn(f"{file}: {unreferenced_text(stray)}", MeshWarning, stacklevel=2)
     return _without_unreferenced(mesh)
 
 

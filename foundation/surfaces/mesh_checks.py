@@ -99,6 +99,15 @@ def check_orientation(mesh: TriangleMesh, body: str) -> None:
         raise MeshError(f"{mesh.name}: {text}")
 
 
+def unreferenced_text(stray: int) -> str:
+    """Return the warning about a number of vertices without triangles."""
+    text = f"{counted(stray, 'unreferenced vertex', 'unreferenced vertices')} without triangles"
+    return (
+        f"{text}, which load_mesh drops; the file may have lost the last of its triangles: look at "
+        "the surface, and export or copy the file again"
+    )
+
+
 #: Code, whether an error, and text of a finding.
 _Findings = Iterator[tuple[str, bool, str]]
 
@@ -145,8 +154,7 @@ def _connectivity(mesh: TriangleMesh) -> _Findings:
         text = f"{counted(shared, 'non-manifold edge')} (more than two triangles meet)"
         yield "non-manifold", False, f"{text}; delete inner faces in a mesh editor"
     if stray := len(mesh.vertices) - len(np.unique(mesh.faces)):
-        text = f"{counted(stray, 'unreferenced vertex', 'unreferenced vertices')} without triangles"
-        yield "unreferenced", False, f"{text}, which load_mesh drops; check the export of the file"
+        yield "unreferenced", False, unreferenced_text(stray)
     yield from _pieces_and_holes(mesh, edges)
 
 

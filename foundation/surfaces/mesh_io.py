@@ -31,6 +31,8 @@ _FACET = (
 )
 #: Lines that begin and end a solid of a text STL file, which may be followed by any name.
 _SOLIDS = rb"^[ \t]*solid\b", rb"^[ \t]*endsolid\b"
+#: Number of polygons of a piece of a VTP file.
+_POLYGONS = rb'NumberOfPolys\s*=\s*["\']([1-9]\d*)["\']'
 #: Byte-order mark of UTF-8.
 _MARK = b"\xef\xbb\xbf"
 #: Keywords of OBJ whose values may be three or more numbers.
@@ -229,6 +231,7 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
     messages = _run_vtk(reader)
     if messages or reader.GetErrorCode():
         raise _unreadable(path, messages[0] if messages else f"VTK {reader.GetErrorCode()}")
+    _check_vtp_counts(path)
     triangles = vtkTriangleFilter()
     triangles.PassLinesOff()
     triangles.PassVertsOff()
@@ -240,6 +243,25 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
     cells: NDArray[np.int64] = vtk_to_numpy(output.GetPolys().GetConnectivityArray())
     points = vtk_to_numpy(output.GetPoints().GetData())
     return points.astype(np.float64), cells.astype(np.int64).reshape(-1, 3)
+
+
+def _check_vtp_counts(path: Path) -> None:
+    """Raise a MeshError if a VTP file has more polygons than it counts, which VTK leaves out.
+
+    Each count is raised by one: VTK then reads the file if there is one polygon more.
+    """
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+
+    content = path.read_bytes()
+    for found in re.finditer(_POLYGONS, content):
+        raised = b'NumberOfPolys="%d"' % (int(found[1]) + 1)
+        reader = vtkXMLPolyDataReader()
+        reader.ReadFromInputStringOn()
+        raised_content = content[: found.start()] + raised + content[found.end() :]
+        # The stubs of VTK know text alone, which appended arrays are not.
+        reader.SetInputString(raised_content)  # type: ignore[call-overload]
+        if not _run_vtk(reader) and not reader.GetErrorCode():
+            raise _unreadable(path, f"more polygons than the {int(found[1])} that it counts")
 
 
 def _read_step(path: Path) -> tuple[FloatArray, IntArray]:

@@ -71,6 +71,9 @@ Overrides = Annotated[
 OutFolder = Annotated[Path | None, Parameter(help="Folder to write (default: runs/<name>).")]
 Resume = Annotated[bool, Parameter(help="Continue an interrupted run.")]
 Force = Annotated[bool, Parameter(help="Replace results of another configuration in the folder.")]
+ForceFiles = Annotated[
+    bool, Parameter(name="--force", help="Replace existing files of other contents.")
+]
 RunFolder = Annotated[Path, Parameter(help="Run directory.")]
 SurrogateSource = Annotated[Path, Parameter(help="Run directory, or .npz file of a surrogate.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from pipeline.cli.app import PROGRAM, USE, Answer, app, command, files_answer
+from pipeline.cli.app import PROGRAM, USE, Answer, ForceFiles, app, command, files_answer
 
 samples = App(
     name="samples",
@@ -49,6 +49,7 @@ def export(
         tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
     ] = (),
     units: Literal["si", "people"] = "si",
+    force: ForceFiles = False,
 ) -> Answer:
     r"""Write tables as CSV, Parquet, MATLAB file or Excel workbook.
 
@@ -74,7 +75,15 @@ def export(
     $ python -m pipeline samples export runs/implant --format xlsx \
         --table simulation --units people --out cycle.xlsx
     """
+    from pipeline.files import replacing_together
+    from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.sample_tables import export_tables
 
-    files = export_tables(source, format, out, wanted=tables, people=units == "people")
-    return files_answer(files)
+    with replacing_together(others=force):
+        files = export_tables(source, format, out, wanted=tables, people=units == "people")
+    answer = files_answer(files)
+    found = stored_judgement(source) if source.is_dir() else None
+    if found is None:
+        return answer
+    text = "\n".join([answer.text, *judgement_lines(found)])
+    return answer._replace(text=text, content=answer.content | {"verdict": found})

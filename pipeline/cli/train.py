@@ -13,6 +13,7 @@ from pipeline.cli.app import (
     Answer,
     Config,
     Force,
+    ForceFiles,
     OutFolder,
     Overrides,
     RunFolder,
@@ -104,7 +105,12 @@ def simulate(folder: RunFolder, /) -> Answer:
 
 @command(TRAIN)
 def report(
-    folder: RunFolder, other: RunFolder | None = None, /, *, out: Path | None = None
+    folder: RunFolder,
+    other: RunFolder | None = None,
+    /,
+    *,
+    out: Path | None = None,
+    force: ForceFiles = False,
 ) -> Answer:
     """Write the report of a run again from its files, or compare two runs on one page.
 
@@ -128,11 +134,13 @@ def report(
         from pipeline.reports.report import write_report
 
         return run_answer(write_report(folder), folder)
+    from pipeline.files import replacing_together
     from pipeline.reports.comparison import write_comparison
 
     target = Path() if out is None else out
-    found = write_comparison(folder, other, target)
-    return Answer("\n".join([*found["summary"], f"page: {target / 'compare.html'}"]), found)
+    with replacing_together(others=force):
+        found = write_comparison(folder, other, target)
+    return Answer("\n".join([f"page: {target / 'compare.html'}", *found["summary"]]), found)
 
 
 @command(TRAIN)

@@ -15,6 +15,7 @@ from pipeline.cli.app import (
     Answer,
     Config,
     Force,
+    ForceFiles,
     OutFolder,
     Overrides,
     Resume,
@@ -212,6 +213,7 @@ def export(
     fmu: Literal["2.0", "3.0"] | None = None,
     sources_only: bool = False,
     casadi: bool = False,
+    force: ForceFiles = False,
 ) -> Answer:
     """Write the surrogate of a run as C source or as an FMU.
 
@@ -236,21 +238,28 @@ def export(
     $ python -m pipeline export runs/implant --fmu 3.0
     """
     from pipeline.exchange.exports import export_c, write_fmu
+    from pipeline.files import replacing_together
 
     if fmu and casadi:
         raise InputError("--casadi: expected C source, found --fmu; leave out one of them")
     if sources_only and not fmu:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
-    if fmu:
-        files = [str(write_fmu(source, fmu, out, prefix, not sources_only))]
-    else:
-        files = [str(file) for file in export_c(source, out, prefix, casadi)]
+    with replacing_together(others=force):
+        if fmu:
+            files = [str(write_fmu(source, fmu, out, prefix, not sources_only))]
+        else:
+            files = [str(file) for file in export_c(source, out, prefix, casadi)]
     return _judged(files, {"files": files}, source, "surrogate")
 
 
 @command(USE)
 def fields(
-    folder: RunFolder, /, *, out: Path, model: Literal["original", "surrogate"] = "original"
+    folder: RunFolder,
+    /,
+    *,
+    out: Path,
+    model: Literal["original", "surrogate"] = "original",
+    force: ForceFiles = False,
 ) -> Answer:
     """Write pressure fields of the gait cycle for ParaView.
 
@@ -268,8 +277,10 @@ def fields(
     $ python -m pipeline fields runs/implant --out fields
     """
     from pipeline.exchange.pressure_fields import write_fields
+    from pipeline.files import replacing_together
 
-    collection, *files = write_fields(folder, out, model)
+    with replacing_together(others=force):
+        collection, *files = write_fields(folder, out, model)
     head = f"{counted(len(files) // 2, 'instant')}, tibia and femur"
     content = {"files": [str(path) for path in (collection, *files)]}
     return _judged([head], content, folder, model, f"pressure fields: {collection}")
@@ -338,6 +349,7 @@ def loads(
     original: bool = False,
     bodies: tuple[str, str] = ("femur_distal_r", "tibia_proximal_r"),
     columns: Columns = _DEFAULT_COLUMNS,
+    force: ForceFiles = False,
 ) -> Answer:
     r"""Calculate loads of the knee along a motion from another program.
 
@@ -366,6 +378,7 @@ def loads(
     from dynamics.walking.knee_motion import read_knee_poses
     from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
     from pipeline.exchange.unit_hints import check_some_trusted
+    from pipeline.files import replacing_together
     from pipeline.flagged_instants import flagged_sentence
 
     if out.resolve() == motion.resolve():
@@ -375,7 +388,8 @@ def loads(
     model = contact_of(source, original=original)
     table, flags = loads_along(model, time, poses)
     check_some_trusted(model, table, flags, motion, names)
-    files = write_loads(table, out, bodies)
+    with replacing_together(others=force):
+        files = write_loads(table, out, bodies)
     pressure = table["total_peak_pressure_Pa"]
     content = {
         "file": str(out),
@@ -418,6 +432,7 @@ def motion(
     out: Path,
     model: Literal["surrogate", "original"] = "surrogate",
     columns: Columns = _DEFAULT_COLUMNS,
+    force: ForceFiles = False,
 ) -> Answer:
     """Write the simulated gait cycle of a run as a motion for OpenSim.
 
@@ -437,9 +452,11 @@ def motion(
     $ python -m pipeline motion runs/implant --out cycle.mot
     """
     from pipeline.exchange.loads_along import run_motion, write_motion
+    from pipeline.files import replacing_together
 
     table = run_motion(folder, model, columns.knee_columns())
-    write_motion(table, out)
+    with replacing_together(others=force):
+        write_motion(table, out)
     rows = len(table.time)
     content = {"file": str(out), "rows": rows, "columns": list(table.names)}
     return _judged([counted(rows, "instant")], content, folder, model, f"motion: {out}")

@@ -43,8 +43,11 @@ def export_c(
     file, knee = _compartment_surrogate(source)
     files = export_knee(knee, prefix, casadi)
     folder = out or file.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    return files.write(folder, prefix)
+    targets = folder / f"{prefix}.h", folder / f"{prefix}.c"
+    for target, text in zip(targets, files, strict=True):
+        with replacing(target) as partial:
+            partial.write_text(text, encoding="ascii", newline="\n")
+    return targets
 
 
 def write_fmu(

@@ -12,8 +12,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.schema import ContactConfig, LayerConfig
 
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
-#: which no layer of a knee is.
-_CONFINED, _LEAST_RATIO = 0.485, 0.1
+#: which no layer of a knee is as fast as a step: cartilage keeps its water.
+_CONFINED, _LEAST_RATIO = 0.485, 0.2
 #: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
 _MODULI = (0.5, 2000.0)
 #: Young's modulus below which a layer is cartilage [MPa].

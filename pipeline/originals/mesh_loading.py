@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.surfaces.decimation import HUGE, decimate
-from foundation.surfaces.mesh import TriangleMesh, load_mesh
+from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import Finding, check_mesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
@@ -78,17 +79,21 @@ def _loaded(
 ) -> LoadedMesh:
     if version is not None and version[1] > LARGE_FILE:
         say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
-    mesh = load_mesh(
-        path,
-        unit=config.unit,
-        axes=config.axes,
-        rotation=np.radians(config.rotation_deg),
-        origin=1e-3 * np.array(config.origin_mm),
-        side=side,
-        check=False,
-    )
+    # Warnings become findings, since the surface of the next call is that of the cache.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MeshWarning)
+        mesh = load_mesh(
+            path,
+            unit=config.unit,
+            axes=config.axes,
+            rotation=np.radians(config.rotation_deg),
+            origin=1e-3 * np.array(config.origin_mm),
+            side=side,
+            check=False,
+        )
+    dropped = [Finding("dropped", False, str(warning.message)) for warning in caught]
     # The rim of a bearing surface that is cut out has small holes: the solid is checked.
-    count, findings = len(mesh.faces), tuple(check_mesh(mesh))
+    count, findings = len(mesh.faces), (*dropped, *check_mesh(mesh))
     if config.surface == "bearing":
         mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
     # Wrong meshes are not decimated: the message is about the mesh of the file.

@@ -35,6 +35,8 @@ _DRAWS, _DEEP_DRAWS = 24, 200
 _MANY, _MOST = 0.25, 0.7
 #: Fraction of the axial force that one compartment may carry.
 _SHARE = 0.8
+#: Usual durations of a cycle [s], from running to slow tests on a machine.
+_PERIODS_S = (0.3, 20.0)
 
 
 def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
@@ -226,6 +228,12 @@ def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: 
 
 def _check_waveforms(config: Config, remarks: Remarks) -> None:
     cycle = gait_cycle(config.simulation)
+    period = config.simulation.period_s
+    if not _PERIODS_S[0] <= period <= _PERIODS_S[1]:
+        remarks.warning(
+            "simulation.period_s",
+            f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit",
+        )
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])
     if least < low or most > high:

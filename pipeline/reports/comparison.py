@@ -91,6 +91,7 @@ def comparison_content(files: dict[str, RunFiles]) -> Row:
                 "knee": report["knee"],
                 "compared_in_gait": bool(report["gait"]["differences"]),
                 "verdict": report["verdict"],
+                "not_trusted": report["gait"]["not_trusted"],
                 "warnings": [
                     f"{remark['about']}: {remark['text']}"
                     for remark in report["remarks"]
@@ -142,7 +143,9 @@ def _summary(content: Row) -> list[str]:
     ]
     lines += [f"{row['key']}: A {row['A']}, B {row['B']}" for row in content["keys"]]
     runs = content["runs"].items()
-    return [*lines, *(f"verdict {name}: {ascii_line(run['verdict'])}" for name, run in runs)]
+    lines += [f"verdict {name}: {ascii_line(run['verdict'])}" for name, run in runs]
+    told = ((name, run["not_trusted"]) for name, run in runs)
+    return [*lines, *(f"gait {name}: {text}" for name, text in told if text)]
 
 
 def _pictures(files: dict[str, RunFiles]) -> Row:

@@ -18,7 +18,7 @@ _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 Row = dict[str, Any]
 
 
-def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
+def evidence_of(files: RunFiles, validation: Row, gait: Row, domain: Row | None = None) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
     varied = gait["combinations"] or {"failures": [], "rows": []}
@@ -34,7 +34,15 @@ def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
         combinations=len(varied["rows"]),
         node_spacing=gait["node_spacing"],
         simulated=bool(gait["models"]),
+        flagged_percent=_flagged_percent(domain),
     )
+
+
+def _flagged_percent(domain: Row | None) -> float | None:
+    """Return the part of the feasible held-out poses with a flag, of the worse compartment [%]."""
+    parts = [] if domain is None else domain["compartments"].values()
+    shares = [percent(part["feasible_flagged"], part["feasible"]) for part in parts]
+    return max((share for share in shares if share is not None), default=None)
 
 
 def own_errors(files: RunFiles, gait: Row, judged: Row) -> list[Row]:

@@ -112,7 +112,9 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         ],
     }
     knee = knee_content(files)
-    judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
+    domain = domain_content(files)
+    evidence = evidence_of(files, validation, gait, domain)
+    judged = verdict(evidence, more_samples(files.config["design"]))
     judged["errors"] = own_errors(files, gait, judged)
     simulated = bool(gait["models"])
     lines = [
@@ -133,7 +135,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "remarks": [remark.content() for remark in files.run.remarks],
         "stages": stages,
         "validation": validation,
-        "domain": domain_content(files),
+        "domain": domain,
         "sensitivity": sensitivity_content(files.knee, files.predictions, run.not_given),
         "gait": gait,
         "contact": contact_content(files),

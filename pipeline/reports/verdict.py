@@ -29,6 +29,8 @@ LIMITS = {
     "pressure": (5.0, 20.0),
     "spacing": (3.0, 20.0),
 }
+#: Largest parts of the feasible held-out poses with a flag [%], judged without a simulation.
+FLAGGED = (50.0, 95.0)
 #: Columns of the comparison of both cycles that judge loads and motion.
 JUDGED = ("medial_force_y_N", "lateral_force_y_N", "anterior_m", "rotation_rad")
 
@@ -89,6 +91,8 @@ class Evidence:
         Content of the report on the node spacing of finite elements, None with springs.
     simulated : bool
         Whether a cycle was simulated.
+    flagged_percent : float, optional
+        Part of the feasible held-out poses with a flag, of the worse compartment [%].
     """
 
     differences: Mapping[str, float | None]
@@ -101,6 +105,7 @@ class Evidence:
     combinations: int = 0
     node_spacing: Mapping[str, Any] | None = None
     simulated: bool = True
+    flagged_percent: float | None = None
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Row:
@@ -141,6 +146,7 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
         yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
     elif not evidence.simulated:
         yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
+        yield from _flags(evidence.flagged_percent)
     else:
         words = "not compared in gait, worst load at unseen poses off"
         yield _judged(held_out, "gait", words, "rows")
@@ -151,6 +157,13 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
         failed = counted(evidence.failed, "combination")
         text = f"a model failed in {failed} of {evidence.combinations}"
         yield Finding(1, None, text, "domain", judges=False)
+
+
+def _flags(percent: float | None) -> Iterator[Finding]:
+    """Yield the finding on the poses with a flag, where no cycle tells of them."""
+    if percent is not None and (level := sum(percent > limit for limit in FLAGGED)):
+        words = f"{number(percent, 3)} % of the feasible poses have flags"
+        yield Finding(level, None, words, "samples", judges=False)
 
 
 def _pressure(evidence: Evidence) -> Iterator[Finding]:

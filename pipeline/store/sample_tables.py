@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,8 @@ from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of,
 
 #: Longest name in MATLAB: a letter, then letters, digits, underscores.
 _LONGEST_NAME = 63
+#: Text at the start of a MATLAB file, in place of the time of its writing.
+_MATLAB_HEADER = b"MATLAB 5.0 MAT-file, tables of knee-contact".ljust(116)
 #: Rows of a sheet and letters of its name in Excel.
 _SHEET_ROWS, _SHEET_NAME = 1_048_576, 31
 
@@ -198,6 +202,8 @@ def _write_matlab(tables: dict[str, pd.DataFrame], out: Path) -> None:
     content["units"] = units
     with replacing(out) as partial:
         savemat(str(partial), content, appendmat=False, long_field_names=True, oned_as="column")
+        with partial.open("r+b") as stream:
+            stream.write(_MATLAB_HEADER)
 
 
 def _write_workbook(tables: dict[str, pd.DataFrame], out: Path) -> None:
@@ -213,13 +219,22 @@ def _write_workbook(tables: dict[str, pd.DataFrame], out: Path) -> None:
                 f"xlsx: a sheet has at most {_SHEET_ROWS} rows, the table {name} has {len(table)} "
                 "and a header; write CSV with --format csv, or other tables with --table"
             )
-    with (
-        replacing(out) as partial,
-        partial.open("wb") as stream,
-        pd.ExcelWriter(stream, engine="openpyxl") as book,
-    ):
+    stream = BytesIO()
+    with pd.ExcelWriter(stream, engine="openpyxl") as book:
         for name, table in tables.items():
             table.to_excel(book, sheet_name=name[:_SHEET_NAME], index=False, freeze_panes=(1, 0))
+    with replacing(out) as partial:
+        _write_timeless(stream, partial)
+
+
+def _write_timeless(book: BytesIO, path: Path) -> None:
+    """Write a workbook without its times, so that equal tables give equal files."""
+    with ZipFile(book) as source, ZipFile(path, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "docProps/core.xml":
+                content = re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"1980-01-01T00:00:00Z", content)
+            target.writestr(ZipInfo(name), content, ZIP_DEFLATED)
 
 
 def matlab_name(name: str) -> str:

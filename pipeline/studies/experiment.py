@@ -191,4 +191,5 @@ def summary_text(summary: dict[str, Any], folder: Path, catalogue: Catalogue) ->
                 + ("" if error is None else f"; error of the {summary['model']} +-{error:.2g}")
             )
     lines += judgement_lines(summary["verdict"])
-    return "\n".join([*lines, f"page: {folder / 'study.html'}"])
+    lines.append(f"page: {folder / 'study.html'}")
+    return "\n".join([*lines, *([told] if (told := summary["not_trusted"]) else [])])

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from foundation.checks import FloatArray
 from pipeline.files import plain
+from pipeline.flagged_instants import flagged_sentence
 from pipeline.store.samples import OK
 from pipeline.studies.catalogue import CYCLES, Catalogue
 from pipeline.studies.design import base_runs, varying
@@ -47,6 +48,9 @@ def summarise(
         "failed": int((table["status"] != OK).sum()),
         "failures": _failures(table[table["status"] != OK]),
         "flagged": int(flagged.sum()),
+        "not_trusted": flagged_sentence(
+            int(flagged.sum()), len(table), table.loc[flagged, "flags"].unique(), "runs"
+        ),
         "factors": [f.model_dump(exclude_none=True) for f in config.factor],
         "nominal": nominal,
         "outputs": {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs},

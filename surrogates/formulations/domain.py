@@ -26,6 +26,8 @@ from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regr
 NO_LIMIT = 1e30
 #: Outputs of a domain's regressor: shares of the limits of AP and ML force, log of the error.
 OUTPUTS = 3
+#: Extrapolation beyond any error: the domain was closed, since too few samples judge the errors.
+_UNJUDGED = 25.0
 _LOADS = 12
 
 
@@ -134,13 +136,16 @@ class Domain(ArrayRecord):
         """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
         c = self._criteria(variables[None], loads[None])[0]
         ap, ml, peak = self.limits
+        errors = f"are {np.exp(c[5] - 1.0):.3g} times the accepted error"
+        if c[5] > _UNJUDGED:
+            errors = "cannot be judged: too few samples, and no pose is trusted"
         return (
             f"AP force over axial load of {c[0] * ap:.2g} (limit {ap:.2g})",
             f"ML force over axial load of {c[1] * ml:.2g} (limit {ml:.2g})",
             f"peak pressure of {1e-6 * c[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
             f"samples near this pose reach {c[3]:.3g} times the largest trained AP force",
             f"samples near this pose reach {c[4]:.3g} times the largest trained ML force",
-            f"errors near this pose are {np.exp(c[5] - 1.0):.3g} times the accepted error",
+            f"errors near this pose {errors}",
         )[int(np.argmax(c))]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -108,7 +108,7 @@ def calibrate_laws(
     check_laws(config, settings.laws)
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
-    check_folder(folder, CALIBRATION, config, replace=resume or replace)
+    check_folder(folder, CALIBRATION, config, replace=replace)
     with locked(folder, make=True), threadpool_limits(1):
         for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
             (folder / name).unlink(missing_ok=True)

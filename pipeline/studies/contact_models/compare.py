@@ -14,6 +14,7 @@ from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
 from pipeline.progress import bar, say
+from pipeline.reports.judgement import judgement_lines
 from pipeline.reports.units import number
 from pipeline.store.own_folder import COMPARISON, check_folder
 from pipeline.store.workspace_lock import (
@@ -176,4 +177,11 @@ def summary_text(content: dict[str, Any], folder: Path) -> str:
         known = any(value is not None for value in row["figures"].values())
         text = ", ".join(figures) if known else "; ".join(row["failures"].values())
         lines.append(f"{row['label']}: {text}".replace("µ", "u"))
-    return "\n".join([*lines, f"page: {folder / 'comparison.html'}"])
+    for row in content["models"]:
+        lines += judgement_lines(row["verdict"])
+    lines.append(f"page: {folder / 'comparison.html'}")
+    flagged = [row["label"].replace("µ", "u") for row in content["models"] if row["flags"]]
+    if flagged:
+        told = f"{', '.join(flagged)}: instants of the cycle have flags"
+        lines.append(f"{told}: do not trust the results there; see the page")
+    return "\n".join(lines)

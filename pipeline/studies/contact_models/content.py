@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.files import plain, write_text
+from pipeline.reports.judgement import judgement
 from pipeline.studies.contact_models.figures import (
     COLUMNS,
     CRITERIA,
@@ -53,11 +54,17 @@ def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth:
         "rule": RULE,
         "models": [
             _row(kind, measured[kind.name], truth, weights)
+            | {"verdict": _verdict(knee.folder / kind.name)}
             for kind in MODELS
             if kind.name in measured
         ],
     }
     return dict(plain(content))
+
+
+def _verdict(folder: Path) -> Row | None:
+    """Return the verdict on the surrogate of a run in the folder, None without a surrogate."""
+    return judgement(folder) if (folder / "knee.npz").is_file() else None
 
 
 def _column(column: Any) -> Row:

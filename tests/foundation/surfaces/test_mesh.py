@@ -220,6 +220,28 @@ def test_truncated_file(tmp_path, insert, extension, part):
         load_mesh(path)
 
 
+@pytest.mark.parametrize("part", [0.4, 0.98])
+def test_triangles_lost_at_the_end_of_a_line_leave_vertices_that_are_told(tmp_path, insert, part):
+    path = write(tmp_path / "cut.obj", insert.vertices, insert.faces)
+    lines = path.read_text().splitlines(keepends=True)
+    begin = next(k for k, line in enumerate(lines) if line.startswith("f "))
+    path.write_text("".join(lines[: begin + int(part * (len(lines) - begin))]))
+    with pytest.warns(MeshWarning, match=r"cut\.obj: \d+ unreferenced .* lost the last"):
+        load_mesh(path, check=False)
+
+
+@pytest.mark.parametrize("change", [-1, -100, 1])
+def test_vtp_with_another_number_of_polygons_than_it_counts(tmp_path, insert, change):
+    path = write(tmp_path / "cut.vtp", insert.vertices, insert.faces)
+    count = len(insert.faces)
+    counted = f'NumberOfPolys="{count}"'.encode()
+    assert counted in path.read_bytes()
+    other = counted.replace(b"%d" % count, b"%d" % (count + change))
+    path.write_bytes(path.read_bytes().replace(counted, other))
+    with pytest.raises(MeshError, match=r"cut\.vtp: truncated, damaged"):
+        load_mesh(path)
+
+
 def test_wrong_unit_is_named_and_check_can_be_left_off(tmp_path, insert):
     path = write(tmp_path / "mm.obj", 1e3 * insert.vertices, insert.faces)
     with pytest.raises(MeshError, match=r"mm.obj: bounding box .* set unit='mm'"):
@@ -364,6 +386,7 @@ def test_damaged_file_is_a_mesh_or_refused(tmp_path, extension, data):
         assert np.isfinite(mesh.normals).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*unreferenced")
 @given(
     places=st.lists(
         st.tuples(*[st.floats(-0.2, 0.2)] * 3), min_size=4, max_size=12, unique=True

@@ -45,6 +45,7 @@ def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
     [
         ("contact.thickness_mm=80.0", "contact.thickness_mm: a layer 80 mm thick is unusual"),
         ("contact.thickness_mm=0.1", "contact.thickness_mm: a layer 0.1 mm thick is unusual"),
+        ("contact.poissons_ratio=0.1", "contact.poissons_ratio: 0.1 is unusual"),
         ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
         ("contact.youngs_modulus_MPa=0.4", "contact.youngs_modulus_MPa: 0.4 MPa is unusual"),
     ],

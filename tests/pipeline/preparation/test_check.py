@@ -16,6 +16,8 @@ from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
@@ -412,3 +414,13 @@ def test_fine_mesh_is_evaluated_when_asked_to(study, monkeypatch):
     remarks, _ = check_study(study(), deep=True)
     assert Remark("note", "run", "evaluated, deep=True") in remarks
     assert not any("was not evaluated" in remark.text for remark in remarks)
+
+
+@pytest.mark.parametrize(("period", "told"), [(1000.0, True), (0.001, True), (0.9, False)])
+def test_periods_in_another_unit_are_told(period, told):
+    remarks = Remarks()
+    domain_checkup._check_waveforms(Config(simulation=SimulationConfig(period_s=period)), remarks)
+    texts = [remark.text for remark in remarks.ordered() if remark.about == "simulation.period_s"]
+    assert texts == (
+        [f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit"] * told
+    )

@@ -226,3 +226,13 @@ def test_unknown_error_of_the_node_spacing_needs_care() -> None:
     found = judged(node_spacing={"spacing_mm": 3.0, "errors": None})
     assert levels(found) == ["care", "care"]
     assert found["parts"][1]["reasons"] == ["the node spacing limits the peak pressure, unknown"]
+
+
+@pytest.mark.parametrize(
+    ("percent", "level"), [(None, "trust"), (5.0, "trust"), (60.0, "care"), (100.0, "do not use")]
+)
+def test_without_a_simulation_flags_at_feasible_poses_judge(percent, level):
+    found = judged(differences={}, simulated=False, flagged_percent=percent)
+    assert found["level"] == level
+    assert ("of the feasible poses have flags" in found["line"]) == (level != "trust")
+    assert judged(flagged_percent=percent)["level"] == "trust"  # the cycle has no flag

@@ -21,6 +21,7 @@ from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
+from pipeline.store.workspace_lock import RunError
 from pipeline.studies.calibration.calibrate import CalibratedRow, calibrate_laws, figures_of
 from pipeline.studies.calibration.fits import errors_of, fit_law, held_out_errors
 from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
@@ -213,8 +214,10 @@ def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path,
     monkeypatch.setattr("pipeline.studies.calibration.calibrate.calibrated_rows", stopped)
     monkeypatch.setattr(ComparedKnee, "samples", TimedSamples(None, 0.0))
     config = load_config(SMOKE, ("calibration.laws=['coupled']",))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RunError, match=r"another configuration: .*calibration\.laws.*--force"):
         calibrate_laws(config, folder, resume=True, quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        calibrate_laws(config, folder, resume=True, replace=True, quiet=True)
     assert {file.name for file in folder.iterdir()} == {
         "calibration.toml", "condensed", "times.json",
     }  # fmt: skip

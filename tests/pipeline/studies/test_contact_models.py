@@ -136,7 +136,18 @@ def test_table_page_and_document_agree(compared):
     assert page.count('<tr data-name="') == len(NAMES)
     # Each of the four models has surfaces: a map at the pose and one under the load.
     assert page.count("<figcaption>Springs, linear law</figcaption>") == 2
-    assert "Read this first" not in page
+    flagged = [row["label"] for row in content["models"] if row["flags"]]
+    assert page.count("instants of the cycle have flags: do not trust") == len(flagged)
+    last = comparing.summary_text(content, compared).splitlines()[-1]
+    assert last.startswith(", ".join(flagged) + ": instants" if flagged else "page: ")
+
+
+def test_no_flag_is_told_of_models_without_flags(compared):
+    content = content_of(compared)
+    content["models"] = [row | {"flags": []} for row in content["models"]]
+    told = comparing.summary_text(content, compared)
+    assert "do not trust" not in told
+    assert told.splitlines()[-1] == f"page: {compared / 'comparison.html'}"
 
 
 def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, monkeypatch):
