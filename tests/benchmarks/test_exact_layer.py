@@ -200,6 +200,7 @@ def test_grid_and_integral_equation_agree(ratio, size, accuracy):
     np.testing.assert_allclose(middle, expected, rtol=0, atol=1e-3 * ball.peak_pressure)
 
 
+@pytest.mark.slow
 def test_grid_and_integral_equation_agree_on_a_sphere():
     layer, radius = Layer(10e6, 0.45, 6e-3), 8e-3
     ball = AxisymmetricContact(layer, radius, 4e-3, "sphere")

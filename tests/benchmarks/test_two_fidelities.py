@@ -113,6 +113,7 @@ def test_a_sum_finds_the_load_at_a_pose(samples, base) -> None:
     np.testing.assert_allclose(found[:, :6], loads[:, :6], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_sum_is_stored_like_any_surrogate(samples, base, tmp_path: Path) -> None:
     _, pair = samples
     learnt = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate

@@ -110,6 +110,7 @@ def test_resumed_stage_keeps_what_was_computed(tiny_run, run_copy):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_finished_run_resumes_to_itself(tiny_run, run_copy):
     (run_copy / "samples" / "chunks-kept-2").mkdir()

@@ -19,6 +19,7 @@ def load(name: str) -> dict:
     return runpy.run_path(str(EXAMPLES / f"{name}.py"))
 
 
+@pytest.mark.slow
 def test_limb_in_orthosis():
     example = load("limb_in_orthosis")
     found, results = example["simulate"](), example["main"]()

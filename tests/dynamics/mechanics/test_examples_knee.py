@@ -25,6 +25,7 @@ def test_planar_knee_machado2010(capsys):
     assert "PCL: largest strain 12." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_clearance_joint_machado2010(capsys):
     found = run("clearance_joint")
     assert_allclose(found["with ligaments"], 11.4, rtol=0.0, atol=0.1)

@@ -55,6 +55,7 @@ def test_what_is_not_prescribed_rests(knee, waves, damping):
         assert (np.abs(drag).max() > 1e-2) == (damping > 0.0)
 
 
+@pytest.mark.slow
 def test_full_dynamics_of_the_others_are_those_of_newton(knee, waves):
     """M q'' + C q' = Q by differences of the result."""
     cycle, dishes = waves(**BOTH), knee(offset=(4e-3, 3e-3), stiffness=1e7)

@@ -117,6 +117,7 @@ def test_symmetric_knee_stays_symmetric(knee, walking):
     assert np.ptp(result.poses[:, 3]) > 1e-3
 
 
+@pytest.mark.slow
 def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
     errors = []
@@ -222,6 +223,7 @@ def test_constant_loads_leave_the_equilibrium_at_rest(knee, constant):
     assert (drift < [1e-12, 1e-7, 1e-7, 1e-8, 1e-9, 1e-8]).all()
 
 
+@pytest.mark.slow
 def test_last_cycle_of_several_is_returned(knee, walking):
     one = simulate(knee(), KneeSimulator(), walking, samples=21)
     two = simulate(knee(), KneeSimulator(), walking, samples=21, cycles=2)

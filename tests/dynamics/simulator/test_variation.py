@@ -52,6 +52,7 @@ def test_variations_add_up(knee):
     assert_allclose(nested.loads(POSE).total.array, once.loads(POSE).total.array, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", first_of([True, False]))
 def test_varied_knee_rests_and_moves_as_the_softer_one_shifted(knee, waves, nested):
     """An offset of the translations is a knee whose pose counts from elsewhere."""

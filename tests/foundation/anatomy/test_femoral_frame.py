@@ -49,6 +49,7 @@ def test_frame_goes_with_the_mesh(femur, seed):
     )
 
 
+@pytest.mark.slow
 def test_one_radius_leaves_the_anterior_side_open():
     femur = CondylarImplant.single_radius(25e-3).tessellate(1e-3)[0]
     found = femoral_frame(femur).evidence

@@ -79,6 +79,7 @@ def cycle_work(model, count=1000):
     return work / np.mean(energy)
 
 
+@pytest.mark.slow
 def test_no_net_work_round_a_closed_curve():
     assert abs(cycle_work(model_of("linear", edge=1.5e-3))) < 1e-6
 

@@ -105,6 +105,7 @@ def test_two_large_triangles_carry_a_patch_within_them():
     assert 0.3 * exact < found < inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("femur_edge", "tibia_edge", "tolerance"), [(0.3e-3, 5e-3, 6e-2), (5e-3, 0.3e-3, 1e-2)]
 )

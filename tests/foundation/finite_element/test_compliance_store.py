@@ -91,6 +91,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
     assert stored(tmp_path, body).shape == (3, 3)
 
 
+@pytest.mark.slow
 def test_cached_and_fresh_compliance_give_the_same_loads(tmp_path):
     fresh = plate_contact()
     plate_contact(folder=tmp_path).prepare()

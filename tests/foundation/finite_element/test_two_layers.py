@@ -160,6 +160,7 @@ def test_contact_beyond_the_femoral_nodes_is_flagged():
     assert wide.compartment_flags(Pose(superior=-0.01e-3), "medial") == ()
 
 
+@pytest.mark.slow
 def test_stored_regular_part_is_read(contact, tmp_path):
     layer = ElasticLayer(E, NU, ThicknessBase(T))
     first, second = (model(bowl(0.2, 12e-3), layer, folder=tmp_path) for _ in range(2))

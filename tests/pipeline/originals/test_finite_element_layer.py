@@ -126,6 +126,7 @@ def test_a_nearly_incompressible_layer_has_no_smaller_patch():
     build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, "contact.poissons_ratio=0.4999")))
 
 
+@pytest.mark.slow
 def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
     folder = tmp_path / "condensed"
     model = layers.plate_contact(folder=folder)

@@ -248,6 +248,7 @@ def test_built_in_insert_has_its_exact_thickness(knee):
     np.testing.assert_array_equal(knee.model.law.thickness, exact)
 
 
+@pytest.mark.slow
 def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
     surfaces = implant_meshes()
     files = {

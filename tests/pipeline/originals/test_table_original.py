@@ -264,6 +264,7 @@ def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):
     assert "the table of this run lacks area_m2" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_simulate_validate_and_report_again(run, tmp_path):
     folder = shutil.copytree(run, tmp_path / "run")
     before = read_table(folder / "simulation.parquet")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from some_slow import first_of
 from studies import export
 
 from foundation.surfaces.mesh import load_mesh
@@ -130,7 +131,7 @@ def test_side_in_a_name(name, side):
 # ---- what is written -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("material", list(PRESETS))
+@pytest.mark.parametrize("material", first_of(PRESETS))
 def test_flags_alone(folder, capsys, material):
     assert main(["init", "own.toml", "--material", material, "--yes", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)

@@ -116,6 +116,7 @@ def test_json_on_the_terminal(
     assert set(figures(told)) >= {"medial_peak_pressure_MPa", "wear_mm3_per_million_cycles"}
 
 
+@pytest.mark.slow
 def test_wear_of_one_material_only_has_no_difference(runs: list[Path], tmp_path: Path) -> None:
     soft = shutil.copytree(runs[1], tmp_path / "soft")
     (soft / "made_with.json").unlink()

@@ -170,6 +170,7 @@ def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
     assert (row["first"], row["evaluated"]) == (80, 90)
 
 
+@pytest.mark.slow
 def test_earlier_samples_along_gait_stay(space, monkeypatch):
     """They are drawn with the surrogates of the last round of the first budget."""
     drawn = []
@@ -366,6 +367,7 @@ def test_followed_pose_without_contact_fails_and_is_counted(space):
     assert np.isfinite(sampled.training[list(LOAD_COLUMNS)].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
     """As after a kill in round 2: what is stored is not evaluated again."""
     desk, whole = carry_out(space, infill="error", family="kriging")

@@ -62,6 +62,7 @@ def test_edited_configuration_is_refused_by_studies_and_walks(run_copy):
         Task.of(run_copy, "surrogate", {})
 
 
+@pytest.mark.slow
 def test_restored_configuration_is_taken_again(run_copy):
     before = (run_copy / "config.toml").read_bytes()
     edit(run_copy, "contact", youngs_modulus_MPa=400.0)

@@ -94,6 +94,7 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     assert figures["area_percent"] == pytest.approx(29.3, abs=3.0)
 
 
+@pytest.mark.slow
 def test_held_out_errors_are_of_fits_without_the_part(bed):
     """The only sample that is wrong has an error where it is held out, whatever its fit."""
     free, law = FREE_LAWS["coupled"], CoupledLaw(E, NU, H)

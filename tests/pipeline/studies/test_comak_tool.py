@@ -74,6 +74,7 @@ def test_accelerations_of_free_coordinates_are_simulated(done):
     assert (errors < np.degrees(1.0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_path, capsys):
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", f"--replay={done / 'plant.npz'}"]

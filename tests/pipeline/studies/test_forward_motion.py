@@ -179,6 +179,7 @@ def short_tables(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_loads_that_end_before_the_simulation_are_refused(osim, short_tables):
     config = CONFIGS / "passive_flexion.toml"
     prepare_forward(load_forward(config, short_tables).forward)

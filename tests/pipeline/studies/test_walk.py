@@ -140,6 +140,7 @@ def test_loads_csv_is_the_measured_walk(done, walk):
     assert (stored.filter(like="vastus").to_numpy() >= 0.0).all()
 
 
+@pytest.mark.slow
 def test_a_repeated_walk_is_the_same(done, tables, tiny_run):
     folder = done.parent
     simulate_walk(load_walk(walk_config(folder, tiny_run, *tables)), folder / "again", quiet=True)
@@ -197,6 +198,7 @@ def test_cocontraction_presses_the_knee(walk):
     assert 50.0 < np.median(other - one) < 400.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_the_run_is_made_where_there_is_none(tables, tiny_run, tmp_path, capsys):
     shutil.copy(tiny_run / "config.toml", tmp_path / "study.toml")

@@ -354,6 +354,7 @@ def test_wrong_closures_are_named(change, message):
         replace(four_bar(), closures=(replace(four_bar().closures[0], **change),))
 
 
+@pytest.mark.slow
 def test_a_slider_crank_by_its_closed_form():
     """A crank that turns evenly, a rod, and a piston on a rail: x = r cos θ + √(l² - r² sin² θ)."""
     turning = PrescribedMotion(TABLE, 0.5 + 4.0 * TABLE[:, None])

@@ -140,6 +140,7 @@ def test_without_the_velocity_squared_terms_energy_is_not_conserved(random_chain
     assert changes[1] < 1e-8
 
 
+@pytest.mark.slow
 def test_stiff_links_by_the_implicit_method(random_chains):
     assembly, angles, rates = random_chains(2)
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e3)
@@ -170,6 +171,7 @@ def limb_and_orthosis() -> Assembly:
     return Assembly(chains, cuffs)
 
 
+@pytest.mark.slow
 def test_the_limb_follows_its_table_and_the_orthosis_the_limb():
     assembly = limb_and_orthosis()
     times = np.linspace(0.0, 1.0, 401)

@@ -51,6 +51,7 @@ def test_newton_gains_energy_where_sliding_reverses_kane1984():
     assert_allclose(found.energy_change / kinetic, 0.315, rtol=0.0, atol=5e-4)
 
 
+@pytest.mark.slow
 def test_penalty_loses_energy_in_the_same_impact():
     start, result = reversing_impact(), soft("reversing")
     arms = contact_arms(start.leg, start.points)
@@ -184,6 +185,7 @@ def test_laws_agree_where_sliding_does_not_change():
     assert same > 20
 
 
+@pytest.mark.slow
 def test_stiff_penalty_tends_to_stronge():
     """Elastic, tangentially ever stiffer: the velocity after impact tends to that of e = 1."""
     start = reversing_impact()

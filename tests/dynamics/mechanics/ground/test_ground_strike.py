@@ -60,6 +60,7 @@ def test_damped_oscillation_about_rest_in_closed_form():
     assert_allclose(result.forces[-1, 0, 1], 9.81, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_elastic_bounces_return_to_their_height():
     ground = PenaltyGround(1e-5, 0.0, CompliantFriction(1e5, 100.0, 0.0))
     start = [0.0, 0.15, 0.0]
@@ -110,6 +111,7 @@ def test_points_that_land_together_both_count():
     assert_allclose(result.position[:, 2], 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "angles", "height"), [(7, [0.21, 0.12], 6e-4), (4, [0.36, 0.38], 2.3e-3)]
 )

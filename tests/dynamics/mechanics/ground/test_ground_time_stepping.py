@@ -54,6 +54,7 @@ def test_energy_rises_at_the_impact_whose_sliding_reverses():
     assert result.tangential_loss[first] < 0.0
 
 
+@pytest.mark.slow
 def test_heel_strike_without_restitution_loses_energy():
     result = rigid("locked", 0.0)
     assert np.diff(result.energy).max() < 1e-4

@@ -120,6 +120,7 @@ def test_lagrange(ankle):
     assert_allclose(legs.joint_dissipation(v), v @ damping, rtol=1e-12, atol=0.0)
 
 
+@pytest.mark.slow
 def test_energy_and_momentum_of_lasting_contact_and_strike():
     legs, points = striking_legs(joint_rest=REST, **KNEES)
     assert_allclose(legs.mass, 75.0, rtol=1e-12)

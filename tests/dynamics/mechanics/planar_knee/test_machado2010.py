@@ -233,6 +233,7 @@ def test_a_ligament_beyond_its_limit_is_told():
     assert_allclose(passed.time, motion.time[np.flatnonzero(force > 622.0)[0]], rtol=0.0)
 
 
+@pytest.mark.slow
 def test_strain_and_force_have_limits_of_their_own():
     knee = machado_knee()
     pcl = replace(knee.ligaments[3], strain_limit=0.10)

@@ -33,6 +33,7 @@ def duration(speed: float) -> float:
     return 2.0 * quad(integrand, 0.0, np.pi / 2.0 - 1e-6)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", first_of([1.0, 0.1, 5.0]))
 def test_impact_with_growing_stiffness_in_closed_form(times):
     # The speed for which the deepest point is at so many doubling depths.
@@ -192,6 +193,7 @@ def two_bodies_fine(masses, stiffness, speeds):
     return found.y[2:, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", first_of([1.0, 0.02, 0.3, 4.0, 50.0]))
 def test_two_bodies_at_a_wall_against_fine_integration(ratio):
     masses, stiffness, speeds = (1.0, 1.0), (1e4, 1e4 * ratio), (1.0, 1.0)
