@@ -216,7 +216,7 @@ class LoadedMotion:
         )
 
     def _changes(self, latest: float = _LATEST) -> Iterator[tuple[str, Change]]:
-        """Yield changes of the loads, each with the cause; shifts of time are up to `latest` [s]."""
+        """Yield changes of the loads, each with its cause; shifts of time up to `latest` [s]."""
         for text, factor in _SCALES.items():
             # Some files have forces in another unit than torques.
             for turn in (factor, 1.0):
