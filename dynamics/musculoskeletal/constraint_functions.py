@@ -224,9 +224,16 @@ def passive_functions(
 
 def with_markers(model: str, markers: Path) -> str:
     """Return a model (XML text) with the markers of a file (XML) in place of its own."""
-    found = parse_xml(markers, "markers").find("MarkerSet")
+    document = parse_xml(markers, "markers")
+    found = document if document.tag == "MarkerSet" else document.find("MarkerSet")
     if found is None:
         raise InputError(f"{markers}: expected a MarkerSet, found none")
+    if found.find("objects/Marker/body") is not None:
+        raise InputError(
+            f"{markers}: expected markers with a socket_parent_frame, found markers with a body, "
+            "as OpenSim before 4.0; leave marker_set out if the model has these markers, or let "
+            "OpenSim write the file anew"
+        )
     root = ET.fromstring(model)
     place = root.find("Model")
     if place is None:

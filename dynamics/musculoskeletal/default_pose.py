@@ -114,7 +114,7 @@ def placements_in_ground(links: Iterable[JointLink]) -> dict[str, Placement]:
     while ready := [link for link in left if link.parent in found]:
         for link in ready:
             found[link.child] = found[link.parent].after(link.placement)
-        left = [link for link in left if link.parent not in found]
+        left = [link for link in left if link.child not in found]
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.walking.motion_tables import MotionTable
+from foundation.checks import FloatArray
 
 #: Largest distance of a marker, and root mean square of all distances at an instant, that OpenSim
 #: recommends for inverse kinematics (OpenSim documentation, Getting Started with Inverse
@@ -79,12 +80,35 @@ def marker_fits(
     return tuple(sorted(fits, key=lambda fit: -fit.largest))
 
 
-def total_rms(fits: tuple[MarkerFit, ...]) -> float:
-    """Return the largest root mean square of the distances at an instant [m]."""
+def instant_errors(fits: tuple[MarkerFit, ...], time: FloatArray) -> MotionTable:
+    """Return the errors of all markers at each instant, as OpenSim's inverse kinematics.
+
+    Parameters
+    ----------
+    fits : tuple of MarkerFit
+        At least one fit.
+    time : (N,) float64
+        Instants of their distances [s].
+
+    Returns
+    -------
+    MotionTable
+        Sum of the squared distances `total_squared_error` [m²], `marker_error_RMS` and
+        `marker_error_max` [m], of the markers that have a position at an instant.
+    """
     distances = np.array([fit.distances for fit in fits])
     seen = np.isfinite(distances)
-    squares = np.where(seen, distances, 0.0) ** 2
-    return float(np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)).max())
+    distances = np.where(seen, distances, 0.0)
+    total = (distances**2).sum(axis=0)
+    rms = np.sqrt(total / np.maximum(seen.sum(axis=0), 1))
+    names = ("total_squared_error", "marker_error_RMS", "marker_error_max")
+    return MotionTable(names, time, np.column_stack([total, rms, distances.max(axis=0)]))
+
+
+def total_rms(fits: tuple[MarkerFit, ...]) -> float:
+    """Return the largest root mean square of the distances at an instant [m]."""
+    time = np.arange(float(len(fits[0].distances)))
+    return float(instant_errors(fits, time).column("marker_error_RMS").max())
 
 
 def fit_notes(source: str, fits: tuple[MarkerFit, ...]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
-from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, marker_fits
+from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, instant_errors, marker_fits
 from dynamics.musculoskeletal.measured_markers import (
     MeasuredMarkers,
     marker_notes,
@@ -80,7 +81,8 @@ class MarkerMotion(NamedTuple):
     motion : MotionTable
         Coordinates over time, angles in degrees.
     errors : MotionTable
-        Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m].
+        Columns `total_squared_error` [m²], `marker_error_RMS` and `marker_error_max` [m], of the
+        markers in `fits` (`instant_errors`).
     fits : tuple of MarkerFit
         Distances of the markers with weights that model and file have.
     notes : tuple of str
@@ -175,10 +177,10 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     """
     osim, path = opensim(), Path(markers).resolve()
     measured = read_markers(path)
-    # OpenSim crashes where it has no marker to follow.
     known = _check_markers(measured, model, settings)
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
+    _check_each_instant(measured, known.intersection(weights))
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -202,12 +204,11 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
                 "instant"
             )
         motion = read_motion_table(folder / "ik.mot")
-        errors = read_motion_table(folder / "walk_ik_marker_errors.sto")
         found = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
         unknown = tuple(name for name in weights if name not in known)
         fits = marker_fits(found, measured, weights)
         notes += fit_notes(measured.source.name, fits)
-        return MarkerMotion(motion, errors, fits, notes, unknown)
+        return MarkerMotion(motion, instant_errors(fits, found.time), fits, notes, unknown)
 
 
 def _check_markers(
@@ -242,6 +243,21 @@ def _check_markers(
     return known
 
 
+def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) -> None:
+    """Raise an `InputError` unless a followed marker has a position at each instant.
+
+    OpenSim leaves the model where it is at an instant without markers.
+    """
+    used = [name in followed for name in measured.names]
+    bare = measured.time[measured.missing[:, used].all(axis=1)]
+    if len(bare):
+        raise InputError(
+            f"{measured.source}: expected markers with weights at each instant, found none at "
+            f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
+            "fill these gaps, or choose another time_range, or start_s and stop_s"
+        )
+
+
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
     """Write `tool.xml` with the settings of OpenSim's tool."""
     root = ET.Element("OpenSimDocument", Version="40000")
@@ -254,7 +270,8 @@ def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
         "marker_file": str(markers),
         "output_motion_file": str(folder / "ik.mot"),
         "time_range": f"{start} {stop}",
-        "report_errors": "true",
+        # OpenSim names the worst marker, and crashes at times where all errors are 0.
+        "report_errors": "false",
         "report_marker_locations": "true",
         "constraint_weight": "Inf",
         "accuracy": repr(settings.accuracy),

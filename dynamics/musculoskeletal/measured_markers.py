@@ -165,7 +165,8 @@ def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[f
 
 def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
     """Raise an `InputError` if the markers are spread as those of no person."""
-    seen = markers.positions[:, ~markers.missing.all(axis=0)]
+    missing = markers.missing
+    seen = markers.positions[~missing.all(axis=1)][:, ~missing.all(axis=0)]
     if seen.shape[1] < 2:
         return
     with np.errstate(invalid="ignore"):

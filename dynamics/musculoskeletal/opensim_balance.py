@@ -9,7 +9,6 @@ import numpy as np
 
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
-from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
@@ -43,9 +42,7 @@ def ground_balance(
     if not places or not mass > 0.0:
         return None
     up, known = system.up, system.bodies
-    of_forces = [force.body for force in forces]
-    names = dict.fromkeys([*of_forces, *map(counterpart, of_forces)])
-    feet: dict[str, list[FloatArray]] = {name: [] for name in names if name in known}
+    feet: dict[str, list[FloatArray]] = {name: [] for name in known} if forces else {}
     wrenches, origins, heights = [], [], []
     for time, values, speeds, accelerations in zip(
         motion.time.tolist(), motion.values, motion.speeds, motion.accelerations, strict=True

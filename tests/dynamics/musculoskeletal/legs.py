@@ -37,9 +37,19 @@ def _joint(name, parent, child, at, turn=(0.0, 0.0, 0.0)):
 
 
 def leg_model(
-    folder, *, right, end="_r", other="_l", pelvis=True, turned=(0.0, 0.0, 0.0), gravity="0 -9.8 0"
+    folder,
+    *,
+    right,
+    end="_r",
+    other="_l",
+    pelvis=True,
+    turned=(0.0, 0.0, 0.0),
+    bone=(0.0, 0.0, 0.0),
+    gravity="0 -9.8 0",
 ):
     """Return a leg whose meshes are turned in their bodies by body-fixed angles XYZ [rad].
+
+    `bone` are the angles of the frame of the knee joint in the tibia.
 
     `right` is whether the leg is at the right; `end` and `other` are the ends of the names of its
     bodies and joints and those of the other leg, which the model lacks if `other` is None.
@@ -58,8 +68,8 @@ def leg_model(
             bodies.append(f"femur{other}")
             place = hip * (1.0, 1.0, -1.0)
             joints.append(_joint(f"hip{other}", "/bodyset/pelvis", f"/bodyset/femur{other}", place))
-    femur, tibia = (f"/bodyset/{bone}{end}" for bone in ("femur", "tibia"))
-    joints.append(_joint(f"knee{end}", femur, tibia, (0.0, -0.4, 0.0)))
+    femur, tibia = (f"/bodyset/{name}{end}" for name in ("femur", "tibia"))
+    joints.append(_joint(f"knee{end}", femur, tibia, (0.0, -0.4, 0.0), bone))
     frame = (
         '<components><PhysicalOffsetFrame name="implant"><socket_parent>..</socket_parent>'
         f"<orientation>{_text(turned)}</orientation></PhysicalOffsetFrame></components>"

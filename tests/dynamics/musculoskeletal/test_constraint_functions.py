@@ -95,8 +95,14 @@ def test_markers_replace_those_of_the_model(tmp_path):
     once = with_markers(MODEL, path)
     root = ET.fromstring(with_markers(once, path))
     assert [m.get("name") for m in root.iter("Marker")] == ["knee"]
+    path.write_text('<MarkerSet><objects><Marker name="bare"/></objects></MarkerSet>')
+    assert 'name="bare"' in with_markers(MODEL, path)
     path.write_text("<D/>")
     with pytest.raises(InputError, match="MarkerSet"):
+        with_markers(MODEL, path)
+    old = '<Marker name="knee"><body>tibia</body></Marker>'
+    path.write_text(f"<MarkerSet><objects>{old}</objects></MarkerSet>")
+    with pytest.raises(InputError, match="found markers with a body, as OpenSim before 4"):
         with_markers(MODEL, path)
 
 

@@ -67,16 +67,17 @@ def walking(forces):
     balance = GroundBalance(
         "pelvis", TIME, needed - given, given[:, :3], np.full(len(TIME), HEIGHT), UP, MASS
     )
-    feet = {"calcn_r": foot(0.0, 0.1), "calcn_l": foot(0.5, -0.1)}
+    feet = {"calcn_r": foot(0.0, 0.1), "calcn_l": foot(0.5, -0.1), "pelvis": origins}
+    feet |= {f"toes_{end}": feet[f"calcn_{end}"] + [0.15, 0.0, 0.0] for end in "rl"}
     return LoadedMotion(balance, origins, forces, feet)
 
 
-def changed(force=1.0, point=1.0, torque=1.0, shift=0.0, order=(0, 1, 2)):
+def changed(force=1.0, point=1.0, torque=1.0, shift=0.0, order=(0, 1, 2), off=(0.0, 0.0, 0.0)):
     forces = []
     for each in steps():
         p, rows = each.plate, list(order)
         plate = Plate(
-            p.name, (force * p.force)[:, rows], (point * p.point)[:, rows], (torque * p.torque)
+            p.name, (force * p.force)[:, rows], (point * p.point + off)[:, rows], torque * p.torque
         )
         forces.append(replace(each, plate=plate, time=each.time + shift))
     return forces
@@ -102,6 +103,14 @@ WRONG = {
     "vertical z": (lambda: changed(order=(0, 2, 1)), "turn the axes so that y is up"),
     "axes": (lambda: changed(order=(2, 1, 0)), "fore-aft and the lateral axis look exchanged"),
     "fore-aft": (lambda: changed([-1.0, 1.0, 1.0]), "fore-aft forces look reversed"),
+    "vertical": (lambda: changed([1.0, -1.0, 1.0]), "vertical forces look reversed"),
+    "lateral": (lambda: changed([1.0, 1.0, -1.0]), "after a change; the lateral forces look rev"),
+    "a little late": (lambda: changed(shift=0.05), "0.05 s late"),
+    "origin": (lambda: changed(off=(0.06, 0.0, 0.06)), r"look 0.08 m off, by 0.06, 0, 0.06 m"),
+    "pelvis": (
+        lambda: [replace(force, body="pelvis") for force in steps()],
+        "under pelvis, found a mean .* from calcn_r; check applied_to_body",
+    ),
     "light": (lambda: changed(0.6, torque=0.6), "carry 36.0 kg: check the mass of the model, 60.0"),
     "heavy": (lambda: changed(1.3, torque=1.3), "carry 78.0 kg: check the mass"),
 }

@@ -27,6 +27,13 @@ def test_directions_are_those_of_the_body_whatever_the_axes_of_the_mesh(tmp_path
     assert_allclose(side.axes, turn_of(turned), atol=1e-12)
 
 
+@pytest.mark.parametrize("bone", TURNS)
+def test_directions_are_those_of_the_body_whatever_the_axes_of_the_bone(tmp_path, bone):
+    side = side_of(leg_model(tmp_path, right=False, end="_l", other="_r", bone=bone))
+    assert (side.leg, side.note) == ("left", "")
+    assert_allclose(side.axes @ turn_of(bone), np.eye(3), atol=1e-12)
+
+
 @pytest.mark.parametrize("changes", [{"other": None}, {"end": "", "other": None}])
 @pytest.mark.parametrize("right", [True, False])
 def test_the_place_in_the_pelvis_tells_a_leg_without_another(tmp_path, right, changes):

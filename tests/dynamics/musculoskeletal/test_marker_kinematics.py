@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import MarkerSettings, follow_markers
+from foundation.errors import InputError
 
 
 def markers(path, columns, zeros=(), frames=12):
@@ -25,11 +26,7 @@ def markers(path, columns, zeros=(), frames=12):
             (0.0, 0.0, 0.0) if (name, k) in zeros or (name, None) in zeros else columns[name]
             for name in names
         ]
-        # OpenSim fails where all distances are 0, which rounding decides.
-        off = [2e-6 * (j % 2) * any(point) for j, point in enumerate(points)]
-        cells = "\t".join(
-            f"{x + d:.6f}" for point, d in zip(points, off, strict=True) for x in point
-        )
+        cells = "\t".join(f"{x:.6f}" for point in points for x in point)
         lines.append(f"{k + 1}\t{k / 100:.4f}\t{cells}")
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -70,6 +67,34 @@ def test_markers_that_nobody_measured_are_told(opensim, tmp_path, zeros, weights
         text[:30].partition(",")[0] for text in told
     ]
     assert np.abs(found.motion.values).max() < 1e-3
+
+
+def test_errors_of_markers_are_those_of_all_distances_at_an_instant(opensim, tmp_path):
+    """Where all are 0, OpenSim fails or ends the process if it is to report errors."""
+    file = markers(tmp_path / "walk.trc", PLACES)
+    settings = MarkerSettings(tuple((n, 1.0) for n in PLACES))
+    for _ in range(20):
+        found = follow_markers(MODEL, file, settings)
+    assert np.abs(found.errors.values).max() < 1e-6
+    assert len(found.errors.time) == 12
+    file = markers(tmp_path / "walk.trc", PLACES | {"a": (0.1, 0.2, 0.28)}, [("b", 3)])
+    found = follow_markers(MODEL, file, settings)
+    distances = np.array([fit.distances for fit in found.fits])
+    squares = np.nansum(distances**2, axis=0)
+    seen = np.where(np.arange(12) == 3, 3, 4)
+    np.testing.assert_allclose(found.errors.column("total_squared_error"), squares)
+    np.testing.assert_allclose(found.errors.column("marker_error_RMS"), np.sqrt(squares / seen))
+    largest = np.nanmax(distances, axis=0)
+    np.testing.assert_allclose(found.errors.column("marker_error_max"), largest)
+
+
+def test_an_instant_without_any_marker_is_refused(opensim, tmp_path):
+    file = markers(tmp_path / "walk.trc", PLACES, [(name, k) for name in "abc" for k in (3, 4)])
+    of_three = MarkerSettings(tuple((n, 1.0) for n in "abc"))
+    with pytest.raises(InputError, match=r"found none at 2 of 12 instants, from 0.03 to 0.04 s"):
+        follow_markers(MODEL, file, of_three)
+    after = MarkerSettings(of_three.weights, start=0.05)
+    assert follow_markers(MODEL, file, after).notes == ()
 
 
 def test_a_marker_of_the_model_that_the_file_lacks_is_told(opensim, tmp_path):
