@@ -10,8 +10,6 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Number of tests from which on most kernels are needed.
-MANY = 1000
 
 # The first example of a property may compile a kernel, which no deadline could allow for; and a
 # submission must not fail by the luck of the draw, so there the examples are the same every time.
@@ -20,20 +18,45 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from passing through all modules and tests again and again."""
+def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> None:
+    """Compile the kernels of a part, if this process is one of a run of all tests.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        Of a run that chooses tests by the marks of the Makefile alone, else nothing is compiled.
+    parts : dict of str to tuple of str
+        Parts of `warm_kernels.PARTS`, by test process.
+    """
+    process = os.environ.get("PYTEST_XDIST_WORKER", "")
+    chosen = config.option.keyword or "not casadi" not in config.option.markexpr
+    if process in parts and not chosen and [Path(a).name for a in config.args] == ["tests"]:
+        from warm_kernels import warm
+
+        warm(parts[process], os.environ["PYTEST_XDIST_TESTRUNUID"])
+
+
+# The second process compiles while the first one collects, which writes the bytecode for both; then
+# the first one compiles while the second one collects.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Compile the kernels of original models in the second process."""
+    compile_part(session.config, {"gw1": ("springs", "fitted surfaces")})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile the kernels of surrogates in the first process; leave modules out of collections."""
+    compile_part(session.config, {"gw0": ("surrogates",)})
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Share the compilation of kernels between the processes of a run of many tests."""
-    process = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if len(session.items) > MANY and process:
-        from warm_kernels import warm
-
-        warm(process, os.environ["PYTEST_XDIST_TESTRUNUID"])
+    """Compile the rest in the first process; each takes what the other one compiled."""
+    first, second = ("second derivatives", "springs"), ("surrogates", "springs")
+    compile_part(session.config, {"gw0": first, "gw1": second})
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,9 @@
 """Compilation of the kernels that most tests need, shared between the processes of a whole run.
 
 Two processes that compile the same kernel at the same time both wait for the same. In a whole run,
-the first process begins with the kernels of the original models, the second one with those of
-surrogates and dynamics; each then takes the other's from numba's cache.
+one process compiles the kernels of the original models, another one those of surrogates and
+dynamics (`conftest.pytest_collection` and what follows); each then takes the other's from numba's
+cache.
 """
 
 from __future__ import annotations
@@ -52,13 +53,11 @@ PARTS: dict[str, Callable[[], None]] = {
     "surrogates": compile_kernels,
     "second derivatives": second_derivatives,
 }
-#: Order of the parts in a process; in any other one that of `PARTS`.
-ORDER = {"gw1": ("surrogates", "second derivatives", "springs", "fitted surfaces")}
 
 
-def warm(process: str, run: str) -> None:
-    """Compile the parts in the order of the process, but for those that another one compiles."""
-    for part in ORDER.get(process, tuple(PARTS)):
+def warm(parts: tuple[str, ...], run: str) -> None:
+    """Compile parts of `PARTS` in turn, but for those that another process compiles."""
+    for part in parts:
         lock = Path(tempfile.gettempdir()) / f"knee-contact-tests-{run}-{part.replace(' ', '-')}"
         try:
             with FileLock(lock.with_suffix(".lock"), blocking=False):

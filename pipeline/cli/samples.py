@@ -65,6 +65,8 @@ def export(
         Table to write, as named by `summary`; repeat the option for more (default: all).
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------

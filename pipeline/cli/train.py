@@ -122,6 +122,8 @@ def report(
         Second run directory, to compare with the first.
     out : Path
         Folder of compare.html and compare.json of two runs (default: the current folder).
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------

@@ -231,6 +231,8 @@ def export(
         Leave the compiled library out of the FMU; a C compiler is not needed then.
     casadi : bool
         Add NAME_wrench to the C source, which casadi.external loads with its derivatives.
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------
@@ -271,6 +273,8 @@ def fields(
         Folder to write: cycle.pvd, and a .vtp file of tibia and femur for each instant.
     model : {"original", "surrogate"}
         Model whose simulated cycle gives the poses; pressures are those of the original model.
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------
@@ -367,6 +371,8 @@ def loads(
         Femoral and tibial body of your OpenSim model, for the set-up file beside .sto or .mot.
     columns : ColumnOptions
         Columns of the motion and their units.
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------
@@ -446,6 +452,8 @@ def motion(
         Contact model of the simulation.
     columns : ColumnOptions
         Columns of the motion and their units.
+    force : bool
+        Replace files of other contents.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mechanics"

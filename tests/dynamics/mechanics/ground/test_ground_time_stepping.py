@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.heel_strike import heel_strike, reversing_impact, rigid
