@@ -94,6 +94,7 @@ def test_every_folder_with_modules_is_a_package():
     }
 
 
+@pytest.mark.slow
 def test_sdist_holds_what_it_takes_to_build_test_and_read(in_sdist):
     wanted = sources(*PACKAGES, "tests", "docs", "configs", "benchmarks", ".ci", "examples")
     for name in ("Makefile", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md"):

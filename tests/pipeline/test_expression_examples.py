@@ -75,6 +75,7 @@ def test_stiffness_of_ligaments_is_recovered(tiny_run):
     assert figures["error"] < 1e-2
 
 
+@pytest.mark.slow
 def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
     assert casadi.Function
     module = example("bioptim_knee")

@@ -280,6 +280,7 @@ def test_align_mends_a_configuration(study, capsys):
     assert surface.normals[:, 1].mean() > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, knee_data, capsys):
     monkeypatch.chdir(tmp_path)

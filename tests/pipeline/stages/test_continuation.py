@@ -76,6 +76,7 @@ def test_larger_budget_evaluates_the_new_samples_only(at_once, run_copy, asked):
     assert_same_results(run_copy, at_once, (*EVALUATED, *DERIVED))
 
 
+@pytest.mark.slow
 def test_run_tells_which_budget_gave_which_samples(run_copy, capsys):
     run = [part for part in run_command(run_copy, *TINY, MORE) if part != "--quiet"]
     assert main([*run, "--resume"]) == 0

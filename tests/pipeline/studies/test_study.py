@@ -114,6 +114,7 @@ def test_page_stands_alone(done):
         assert output.label in page
 
 
+@pytest.mark.slow
 def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
     simulate_study(study(tiny_run, workers=2, chunk=1), tmp_path / "other", quiet=True)
     assert_same_study(tmp_path / "other", done)

@@ -269,6 +269,7 @@ def test_samples_along_gait_tell_the_loads_there():
     assert (expected[1][far] > 1.0).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     model = manufactured.compartment()
 
