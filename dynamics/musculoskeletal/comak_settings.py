@@ -71,8 +71,8 @@ class MuscleWeight:
     Raises
     ------
     InputError
-        If the numbers do not match the instants, a weight is negative, a number is none, or the
-        instants do not increase.
+        If the numbers do not match the instants, a weight is negative, a largest activation is
+        above 1, a number is none, or the instants do not increase.
     """
 
     name: str
@@ -88,6 +88,11 @@ class MuscleWeight:
             raise InputError(
                 f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
                 f"found times {self.times} and {self.quantity}s {self.weights}"
+            )
+        if self.quantity == "largest activation" and max(self.weights) > 1.0:
+            raise InputError(
+                f"{self.name}: expected a largest activation of at most 1, found "
+                f"{max(self.weights):g}"
             )
         if (np.diff(self.times) <= 0.0).any():
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
@@ -482,6 +487,10 @@ def _check_parameter(element: ET.Element, where: str, name: str, named: set[str]
                 f"{where}: expected {', '.join(known)}, each as an element of this name or as a "
                 f'function with this name, such as <Constant name="weight">, found {part.tag}'
             )
+    parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
+    for part in known:
+        if parts.count(part) > 1:
+            raise InputError(f"{where}, {part}: expected one, found {parts.count(part)}")
 
 
 def _function(element: ET.Element, key: str) -> ET.Element | None:

@@ -37,6 +37,8 @@ _MANY, _MOST = 0.25, 0.7
 _SHARE = 0.8
 #: Usual durations of a cycle [s], from running to slow tests on a machine.
 _PERIODS_S = (0.3, 20.0)
+#: Peak pressure that neither cartilage nor polyethylene survives.
+_LARGEST_PRESSURE_MPA = 1000.0
 
 
 def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
@@ -233,6 +235,12 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
         remarks.warning(
             "simulation.period_s",
             f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit",
+        )
+    bearable = config.feasibility.peak_pressure_MPa
+    if bearable > _LARGEST_PRESSURE_MPA:
+        remarks.warning(
+            "feasibility.peak_pressure_MPa",
+            f"{bearable:g} MPa is more than any layer of a knee bears: check the unit",
         )
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])

@@ -166,6 +166,9 @@ def test_a_desired_activation_may_be_negative_as_in_jam(tool):
          "<Constant><value>3</value></Constant>", "g: expected actuator, weight, .* found Const"),
         ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* no other parameter names, found gas"),
         ("/forceset/ham<", "<", "h, actuator: .* found none"),
+        ("<weight><Constant><value>3</value></Constant></weight>",
+         "<weight><Constant><value>3</value></Constant></weight>"
+         '<Constant name="weight"><value>4</value></Constant>', "g, weight: expected one, found 2"),
     ],
 )  # fmt: skip
 def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):

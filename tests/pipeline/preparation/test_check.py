@@ -16,7 +16,7 @@ from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.config.schema import Config
+from pipeline.config.schema import Config, FeasibilityConfig
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
@@ -424,3 +424,12 @@ def test_periods_in_another_unit_are_told(period, told):
     assert texts == (
         [f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit"] * told
     )
+
+
+@pytest.mark.parametrize(("limit", "told"), [(60e6, True), (60.0, False)])
+def test_a_limit_of_pressure_in_another_unit_is_told(limit, told):
+    remarks = Remarks()
+    config = Config(feasibility=FeasibilityConfig(peak_pressure_MPa=limit))
+    domain_checkup._check_waveforms(config, remarks)
+    about = [remark.about for remark in remarks.ordered()]
+    assert about.count("feasibility.peak_pressure_MPa") == told
