@@ -176,8 +176,10 @@ def test_study_on_a_cluster_is_that_of_processes(tiny_run, tmp_path):
 )
 def test_command_that_is_ended_leaves_no_process(tmp_path, end, whole_group):
     code = (
-        "import os, sys, time; from pathlib import Path\n"
+        "import os, signal, sys, time; from pathlib import Path\n"
         "from pipeline.execution.backends import Execution\n"
+        # A shell starts what runs in its background with interrupts ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "if __name__ == '__main__':\n"
         "    with Execution(2, 'dask') as execution:\n"
         "        Path(sys.argv[1]).touch()\n"
