@@ -488,9 +488,9 @@ def _check_parameter(element: ET.Element, where: str, name: str, named: set[str]
                 f'function with this name, such as <Constant name="weight">, found {part.tag}'
             )
     parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
-    for part in known:
-        if parts.count(part) > 1:
-            raise InputError(f"{where}, {part}: expected one, found {parts.count(part)}")
+    for key in known:
+        if parts.count(key) > 1:
+            raise InputError(f"{where}, {key}: expected one, found {parts.count(key)}")
 
 
 def _function(element: ET.Element, key: str) -> ET.Element | None:
