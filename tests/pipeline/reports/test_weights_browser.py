@@ -24,6 +24,7 @@ def row_of(name: str) -> dict[str, Any]:
         **{"name": name, "label": name, "group": "springs", "known_beforehand": "nothing"},
         **{"figures": {column.key: 1.5 for column in COLUMNS}, "marks": MARKS[name]},
         **{"weighted_sum": weighted_sum(MARKS[name], WEIGHTS), "failures": {}, "flags": []},
+        "verdict": None,
     }
 
 
