@@ -481,14 +481,13 @@ def _check_parameter(element: ET.Element, where: str, name: str, named: set[str]
             f"{name or 'none'}"
         )
     known = ("actuator", *(key for key, _, _ in _COURSES))
-    for part in element:
-        if part.tag not in known and part.get("name") not in known:
+    parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
+    for part, key in zip(element, parts, strict=True):
+        if key not in known:
             raise InputError(
                 f"{where}: expected {', '.join(known)}, each as an element of this name or as a "
                 f'function with this name, such as <Constant name="weight">, found {part.tag}'
             )
-    parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
-    for key in known:
         if parts.count(key) > 1:
             raise InputError(f"{where}, {key}: expected one, found {parts.count(key)}")
 

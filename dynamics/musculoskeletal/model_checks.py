@@ -73,9 +73,9 @@ def _unknown_properties(model: OsimModel) -> Iterator[str]:
                 )
 
 
-def _constraints(model: OsimModel, tag: str | None = None) -> Iterator[ET.Element]:
+def _constraints(model: OsimModel) -> Iterator[ET.Element]:
     """Return the constraints of a model that are enforced."""
-    for element in model.objects("ConstraintSet", tag):
+    for element in model.objects("ConstraintSet"):
         where = f"{model.path.name}, {element.get('name')}"
         if boolean_of(element, "isEnforced", where, True):
             yield element

@@ -92,6 +92,7 @@ def check_space(
         _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
     _check_resolution(config, knee, table, remarks)
     if config.simulation.kind == "gait":
+        _check_pressure_limit(config, remarks)
         _check_waveforms(config, remarks)
     return table
 
@@ -228,6 +229,15 @@ def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: 
     )
 
 
+def _check_pressure_limit(config: Config, remarks: Remarks) -> None:
+    bearable = config.feasibility.peak_pressure_MPa
+    if bearable > _LARGEST_PRESSURE_MPA:
+        remarks.warning(
+            "feasibility.peak_pressure_MPa",
+            f"{bearable:g} MPa is more than any layer of a knee bears: check the unit",
+        )
+
+
 def _check_waveforms(config: Config, remarks: Remarks) -> None:
     cycle = gait_cycle(config.simulation)
     period = config.simulation.period_s
@@ -235,12 +245,6 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
         remarks.warning(
             "simulation.period_s",
             f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit",
-        )
-    bearable = config.feasibility.peak_pressure_MPa
-    if bearable > _LARGEST_PRESSURE_MPA:
-        remarks.warning(
-            "feasibility.peak_pressure_MPa",
-            f"{bearable:g} MPa is more than any layer of a knee bears: check the unit",
         )
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])

@@ -430,6 +430,6 @@ def test_periods_in_another_unit_are_told(period, told):
 def test_a_limit_of_pressure_in_another_unit_is_told(limit, told):
     remarks = Remarks()
     config = Config(feasibility=FeasibilityConfig(peak_pressure_MPa=limit))
-    domain_checkup._check_waveforms(config, remarks)
+    domain_checkup._check_pressure_limit(config, remarks)
     about = [remark.about for remark in remarks.ordered()]
     assert about.count("feasibility.peak_pressure_MPa") == told
