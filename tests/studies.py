@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 import tomli_w
 import trimesh
+from matplotlib.figure import Figure
 from shapes import plate
 
 from foundation.implant.condylar_implant import CondylarImplant
@@ -56,6 +58,19 @@ def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str
 def without_figures() -> AbstractContextManager[Any]:
     """Leave out what takes longest of a page: its figures."""
     return patch.object(drawings, "data_uri", lambda draw, kind: f"data:{kind}")
+
+
+@contextmanager
+def kept_figures() -> Iterator[list[Figure]]:
+    """Keep the figures of pages in place of their files, which take longest."""
+    figures: list[Figure] = []
+
+    def keep(draw: Callable[[], Figure], kind: str) -> str:
+        figures.append(draw())
+        return f"data:{kind}"
+
+    with patch.object(drawings, "data_uri", keep):
+        yield figures
 
 
 def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:

@@ -103,6 +103,7 @@ def test_sdist_holds_what_it_takes_to_build_test_and_read(in_sdist):
     assert wanted <= in_sdist
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["in_wheel", "in_sdist"])
 def test_no_caches_are_shipped(request, kind):
     caches = re.compile(r"__pycache__|\.(pyc|nbc|nbi)$|^runs/|/\.(venv|git|mypy_cache)")

@@ -85,8 +85,8 @@ def evaluate_coupled(
     plain_sums, plain_jacobian, plain_field = sums.copy(), jacobian.copy(), field.copy()
     if finer < 1.0:
         farthest = bear_lattices(
-            rotation, femur, bed, work, end, frame, layers, lattices, _BULGING, False, conservative,
-            with_jacobian, with_field, sums, jacobian, field,
+            rotation, femur, bed, work, end, frame, layers, lattices, _BULGING, np.bool_(False),
+            conservative, with_jacobian, with_field, sums, jacobian, field,
         )  # fmt: skip
         if finer == 0.0 or not np.isfinite(farthest):
             return np.isfinite(farthest)
@@ -99,8 +99,8 @@ def evaluate_coupled(
             bulging * largest,
         )  # fmt: skip
         farthest = bear_lattices(
-            rotation, femur, bed, work, end, frame, layers, lattices, bulging, True, conservative,
-            with_jacobian, with_field, sums, jacobian, field,
+            rotation, femur, bed, work, end, frame, layers, lattices, bulging, np.bool_(True),
+            conservative, with_jacobian, with_field, sums, jacobian, field,
         )  # fmt: skip
         if not farthest > bulging - _ROUND_ABOUT or bulging >= _FARTHEST:
             break

@@ -89,7 +89,9 @@ def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figu
     middle = 0.5 * (known.min() + known.max())
     # A constant output needs a frame of some width.
     half = max(0.5 * np.ptp(known), 1e-6 * abs(middle), 1e-12)
-    axes.hist(known, bins=bins, range=(middle - half, middle + half), color=fig.BLUE, alpha=0.55)
+    # The smallest and the largest value may lie outside of middle ± half by rounding.
+    ends = min(middle - half, known.min()), max(middle + half, known.max())
+    axes.hist(known, bins=bins, range=ends, color=fig.BLUE, alpha=0.55)
     low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
     axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
     axes.axvline(median, color=fig.INK, lw=1.6, label="median")

@@ -131,6 +131,7 @@ def midpoint_rule(implant: CondylarImplant, pose: Pose, step: float) -> tuple[np
     return force, energy
 
 
+@pytest.mark.slow
 def test_midpoint_rule_over_the_whole_dish():
     implant, pose = general_pose()
     force, _ = midpoint_rule(implant, pose, 0.1e-3)

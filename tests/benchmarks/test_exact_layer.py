@@ -210,6 +210,7 @@ def test_grid_and_integral_equation_agree_on_a_sphere():
     np.testing.assert_allclose(values[3:], 1.0, rtol=0, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_error_falls_with_about_the_second_order():
     ball = AxisymmetricContact(POLYETHYLENE, 0.12, 6e-3)
     demand = Demand("load", ball.load)
@@ -265,7 +266,8 @@ OVER_LAYER = (
 )
 
 
-@pytest.mark.parametrize(("case", "ratios"), first_rows(zip(CASES[:4], OVER_LAYER, strict=True)))
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "ratios"), zip(CASES[:4], OVER_LAYER, strict=True))
 def test_spring_bed_over_layer(case, ratios):
     found = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
     spring, radius = 1.0 / case.layer.confined_compliance, np.sqrt(np.prod(case.radii))

@@ -92,6 +92,7 @@ def base(samples: tuple[SampleSpace, Pair]) -> CompartmentSurrogate:
     return fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", first_of([fit_on_surrogate, fit_on_springs]))
 def test_a_difference_reproduces_its_samples(samples, base, fit) -> None:
     _, pair = samples

@@ -239,6 +239,7 @@ def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
     assert "needs medial and lateral, found joint" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_of_earlier_versions_are_those_of_knees(run_copy):
     """Their configurations have neither compartments nor a kind of simulation."""
     before = json.loads((run_copy / "report.json").read_text())

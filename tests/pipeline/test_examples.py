@@ -124,6 +124,7 @@ def test_springs_and_dampers_of_mujoco_are_those_of_the_simulator():
     assert_allclose(data.qfrc_damper, [0, -200.0, 0, 0, -4.0, 0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_mujoco_walks_as_the_simulator_does(tiny_run):
     figures = example("mujoco_knee").main(tiny_run, cycles=1)
     assert figures["steps"] == 5000

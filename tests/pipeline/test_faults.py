@@ -11,7 +11,7 @@ import pytest
 from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from some_slow import first_rows, some_slow
+from some_slow import some_slow
 from studies import TINY, run_command
 
 from foundation.errors import InputError
@@ -190,9 +190,8 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     example()
 
 
-@pytest.mark.parametrize(
-    ("name", "command"), first_rows([("path", "bench"), ("validation", "validate")])
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
     times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)

@@ -93,7 +93,8 @@ def knees():
     }
 
 
-@pytest.mark.parametrize("name", first_of(["others", "inverted"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["others", "inverted"])
 def test_a_file_answers_bit_for_bit_where_only_numpy_and_numba_are(name, tmp_path):
     knee = knees()[name]
     save(knee, tmp_path / "knee.npz")

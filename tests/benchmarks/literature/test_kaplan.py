@@ -6,6 +6,7 @@ import math
 from functools import cache
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
@@ -18,6 +19,7 @@ def errata():
     return {each.place: each for each in kaplan.errata()}
 
 
+@pytest.mark.slow
 def test_errata_are_those_known():
     assert list(errata()) == ["eq. 4", "eq. 3", "eq. 1 and 3"]
     assert all(each.proven for each in errata().values())

@@ -17,6 +17,7 @@ def run(name: str) -> dict[str, float]:
     return runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]()
 
 
+@pytest.mark.slow
 def test_planar_knee_machado2010(capsys):
     found = run("planar_knee")
     assert_allclose(found["extension"], 51.0, rtol=0.0, atol=0.1)
@@ -34,6 +35,7 @@ def test_clearance_joint_machado2010(capsys):
     assert "to -26.6 deg" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_legs_heel_strike(capsys):
     """Both feet on the ground for some time, and the energy never rises."""
     found = run("two_legs_heel_strike")

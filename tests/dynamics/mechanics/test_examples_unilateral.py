@@ -113,6 +113,7 @@ def test_oblique_impact():
     assert found["along compliant"] < -0.1
 
 
+@pytest.mark.slow
 def test_two_bodies_at_wall():
     module = example("two_bodies_at_wall")
     found = module["main"]()

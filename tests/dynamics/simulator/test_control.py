@@ -33,6 +33,7 @@ def test_prescribed_motions_are_followed(knee, waves, moved, quasi_static):
         assert (np.ptp(result.applied[:, column]) == 0.0) == (name in moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 100.0])
 def test_what_is_not_prescribed_rests(knee, waves, damping):
     """Quasi-static without damping: no force is left on the free coordinates."""

@@ -126,6 +126,7 @@ def test_energy_under_the_axial_force_in_the_sagittal_plane(knee):
     assert_allclose(result.poses[:, [1, 2, 5]], 0.0, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_energy_on_a_conservative_bed_of_springs():
     """Limited by the seams of its patches, where the force has a kink."""
     bed = implant_model(LinearLaw(*POLYETHYLENE), edge=3e-3, conservative=True)

@@ -133,6 +133,7 @@ def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
     assert errors[1][1] < 0.2 * errors[0][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", first_of(["BDF", "LSODA"]))
 def test_multistep_methods_agree_with_radau(knee, walking, method):
     """With enough damping for multistep methods to stride, and a softer contact."""
@@ -302,6 +303,7 @@ def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypat
         simulate(knee(), KneeSimulator(), walking)
 
 
+@pytest.mark.slow
 def test_knock_of_the_contact_is_stepped_through_and_counted(knee, walking):
     """A jump in the loads costs steps that are tried again, and nothing else."""
 

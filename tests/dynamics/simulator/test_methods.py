@@ -111,6 +111,7 @@ def test_full_dynamics_tends_to_reduced_as_masses_vanish(knee, waves):
     assert_allclose(errors[1] / errors[0], 0.1, rtol=0.3)
 
 
+@pytest.mark.slow
 def test_reduced_dynamics_differ_little_at_the_speed_of_walking(knee, waves):
     dishes, cycle = knee(offset=OFFSET), waves(1.0)
     full = simulate(dishes, KneeSimulator(), cycle, samples=51)
@@ -137,6 +138,7 @@ def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, wav
     assert_allclose(result.rates[3], (after - before) / (2 * h), rtol=0.02, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "simulator",
     first_of([replace(DAMPED, quasi_static=REDUCED), MASSLESS]),

@@ -17,6 +17,7 @@ from foundation.compiling import COMPILED
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="compares compiled code with Python's")
 def test_the_same_cycle_without_numba(tmp_path):
     """A compiled kernel that reads beyond an array depends on what the memory holds."""

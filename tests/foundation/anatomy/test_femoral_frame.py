@@ -36,7 +36,7 @@ def test_axis_of_known_condyles(femur):
     assert "22.0 and 22.0 mm" in frame.evidence["flexion axis"].reason
 
 
-@pytest.mark.parametrize("seed", first_of(range(6), 2))
+@pytest.mark.parametrize("seed", first_of(range(6)))
 def test_frame_goes_with_the_mesh(femur, seed):
     rng = np.random.default_rng(seed)
     turn = Rotation.random(random_state=rng).as_matrix()

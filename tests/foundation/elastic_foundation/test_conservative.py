@@ -84,6 +84,7 @@ def test_no_net_work_round_a_closed_curve():
     assert abs(cycle_work(model_of("linear", edge=1.5e-3))) < 1e-6
 
 
+@pytest.mark.slow
 def test_the_customary_bed_does_net_work_round_it():
     """By how much is a property of the surfaces: 1.0 and 1.5 mm edges agree."""
     work = cycle_work(model_of("linear", conservative=False, edge=1.5e-3), 500)

@@ -23,9 +23,9 @@ LAWS = {
 }
 #: Every law with an energy and both surfaces; all pairs of them are slow.
 CONSERVATIVE = [
-    ("logarithmic", "curved"),
+    pytest.param("logarithmic", "curved", marks=pytest.mark.slow),
     ("linear", "flat"),
-    ("series", "flat"),
+    pytest.param("series", "flat", marks=pytest.mark.slow),
     pytest.param("linear", "curved", marks=pytest.mark.slow),
     pytest.param("series", "curved", marks=pytest.mark.slow),
     pytest.param("logarithmic", "flat", marks=pytest.mark.slow),

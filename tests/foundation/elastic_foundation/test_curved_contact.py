@@ -133,6 +133,7 @@ def along_a_path(surface):
     return np.array([r[0].force for r in results]), np.array([r[1][:3, 3:] for r in results])
 
 
+@pytest.mark.slow
 def test_loads_are_smooth_along_a_path():
     """Springs of flat facets come into contact one by one, each with a kink.
 

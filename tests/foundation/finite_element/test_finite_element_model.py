@@ -120,6 +120,7 @@ def test_a_copy_without_its_handles_gives_the_same_loads(implant):
     assert copy.digest == model.digest
 
 
+@pytest.mark.slow
 def test_mirror_image_of_the_implant(implant):
     _, model, poses = implant
     other = FiniteElementContact(
@@ -135,6 +136,7 @@ def test_mirror_image_of_the_implant(implant):
         assert image.medial.force[1] == pytest.approx(loads.lateral.force[1], rel=1e-4, abs=0.1)
 
 
+@pytest.mark.slow
 def test_both_bodies_moved_together():
     still = layers.plates()
     turn = Rotation.from_rotvec([0.2, -0.4, 0.3]).as_matrix()

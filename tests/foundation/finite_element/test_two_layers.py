@@ -113,6 +113,7 @@ def test_two_equal_layers_are_a_layer_of_half_the_modulus():
     assert found.peak_pressure == pytest.approx(exact.peak_pressure, rel=0.01)
 
 
+@pytest.mark.slow
 def test_stiff_femoral_layer_is_rigid(contact):
     rigid = model(bowl(0.2, 12e-3)).evaluate(POSE).medial
     stiff = model(bowl(0.2, 12e-3), ElasticLayer(1e5 * E, NU, ThicknessBase(T))).evaluate(POSE)

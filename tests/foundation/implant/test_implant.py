@@ -217,6 +217,7 @@ def test_depth_of_a_sphere_is_the_closed_form(rng):
     np.testing.assert_allclose(depth, wanted, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("implant", first_of([UNEQUAL, CondylarImplant()]))
 def test_depth_agrees_with_rays_on_a_fine_mesh(implant):
     femur, _, _ = implant.tessellate(1.2e-3)

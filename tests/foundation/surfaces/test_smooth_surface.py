@@ -124,6 +124,7 @@ def test_irregular_torus_converges_at_third_order():
     assert np.log2(rim[0] / rim[2]) / 2.0 > 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exact", "worst"), first_rows([(True, 5e-9), (False, 0.4e-6)]))
 def test_builtin_femur_with_and_without_its_normals(exact, worst):
     # The curvature jumps between the arcs are where estimated normals err.

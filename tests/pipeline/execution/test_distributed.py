@@ -170,10 +170,8 @@ def test_study_on_a_cluster_is_that_of_processes(tiny_run, tmp_path):
     assert (found[0]["status"] == "ok").all()
 
 
-@pytest.mark.parametrize(
-    ("end", "whole_group"),
-    [(signal.SIGTERM, False), pytest.param(signal.SIGINT, True, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("end", "whole_group"), [(signal.SIGTERM, False), (signal.SIGINT, True)])
 def test_command_that_is_ended_leaves_no_process(tmp_path, end, whole_group):
     code = (
         "import os, signal, sys, time; from pathlib import Path\n"

@@ -69,6 +69,7 @@ def test_samples_carry_their_load(done):
     np.testing.assert_allclose(done["force_y_N"], done["load_N"], rtol=1e-6, atol=0.0)
 
 
+@pytest.mark.slow
 def test_stored_compliances_give_the_same_loads(knee, folder, drawn, done, monkeypatch):
     fresh = build_knee(CONFIG)
     assert fresh.digest == knee.digest

@@ -66,6 +66,7 @@ def test_poses_without_an_answer_keep_their_reason(knee):
     assert done["evaluations"].tolist() == [1, 1]
 
 
+@pytest.mark.slow
 def test_implant_of_a_configuration(knee):
     """Radii of condyles and dishes are those of the bodies that are built."""
     options = (

@@ -47,6 +47,7 @@ def knee(solution):
     return build_knee(load_config(CONFIG))
 
 
+@pytest.mark.slow
 def test_the_axes_of_the_configuration_turn_loads_and_poses_alike(knee, solution):
     """The same layers on the meshes as they lie in their files, at every eighth pose."""
     model, config = knee.model, load_config(CONFIG)

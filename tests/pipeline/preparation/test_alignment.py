@@ -112,6 +112,7 @@ def test_file_names_against_a_certain_shape_ask(knee_data):
     assert propose_alignment(meshes, named_side="left", side_stated=True).side == "left"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_bodies_with_opposed_axes(knee_data):
     """A notch tells the anterior side; without one, shape and axes contradict each other."""
@@ -257,6 +258,7 @@ def test_init_and_align_agree(study, capsys):
     assert proposed["knee"]["side"] == "right"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_align_mends_a_configuration(study, capsys):
     """The lines that `align` prints replace those of the configuration."""

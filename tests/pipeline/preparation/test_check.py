@@ -210,6 +210,7 @@ def test_side_against_the_file_name(study, tmp_path):
     assert any('set side = "left"' in text for text in texts_of(path, "warning"))
 
 
+@pytest.mark.slow
 def test_a_run_keeps_the_remarks_of_check(study, tmp_path):
     """A run has the remarks, but for the expected time, in any order of the checks."""
     (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
@@ -381,6 +382,7 @@ def test_expected_time_counts_what_a_run_evaluates(tiny_run):
     assert {s.name for s in stages} == seconds.keys()
 
 
+@pytest.mark.slow
 def test_progress_is_told_unless_it_is_quiet(study, capsys):
     path = study()
     assert main(["check", str(path)]) == 0

@@ -108,6 +108,7 @@ def test_written_again_it_is_the_same(runs: list[Path], out: Path) -> None:
     assert ((out / "compare.html").read_bytes(), dict(matplotlib.rcParams)) == before
 
 
+@pytest.mark.slow
 def test_json_on_the_terminal(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from matplotlib.contour import ContourSet
+from numpy.testing import assert_allclose, assert_array_equal
+from studies import kept_figures
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import Flag, SimulationResult, Statistics
@@ -21,7 +23,7 @@ from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.reports import knee_frames, pictures
+from pipeline.reports import contact_figures, knee_frames, pictures
 from pipeline.reports.combinations import (
     above,
     combinations_content,
@@ -562,6 +564,39 @@ class TestReport:
         assert pressure.count("<figcaption><strong>") == 2
         assert pressure.count('class="scale"') == 1
         assert "Depth of wear per million cycles" in section(html, "gait")
+
+    def test_pictures_show_the_knee_the_wear_and_all_combinations(self, folder: Path) -> None:
+        run = read_run(folder)
+        assert run.fields is not None
+        peaks = [1e-6 * values.max() for values in run.fields.values["original"]]
+        with kept_figures() as drawn:
+            knee_frames.frame_pictures(run.fields, [{}, {}])
+            *knees, scale = drawn
+            list(pictures.wear_pictures(run))
+            list(pictures.combination_pictures(run))
+            wear, *courses = drawn[3:]
+            contact_figures._largest_picture(run.fields)
+        top = scale.axes[0].get_xlim()[1]
+        for figure, peak in zip(knees, peaks, strict=True):
+            view, plan = figure.axes
+            # Bands are drawn where there is pressure, in the view and below it.
+            for axes in (view, plan):
+                contours = [part for part in axes.collections if isinstance(part, ContourSet)]
+                assert len(contours) == (2 if peak > 0.0 else 0)
+                assert all(part.norm.vmax == top for part in contours[:1])
+            crosses = [len(line.get_xdata()) for line in plan.lines]
+            assert crosses == ([2, 2] if peak > 0.0 else [0, 0])
+        for axes in wear.axes[:2]:
+            assert axes.collections[-1].get_array().max() == pytest.approx(4.0, rel=1e-12)
+        # Ten of eleven combinations have both models, with one colour in either line.
+        for figure in courses:
+            upper, lower = figure.axes
+            assert (len(upper.lines), len(lower.lines)) == (20, 10)
+            for original, surrogate in zip(upper.lines[::2], upper.lines[1::2], strict=True):
+                assert original.get_color() == surrogate.get_color()
+                assert_array_equal(original.get_ydata(), surrogate.get_ydata())
+        field = next(p for p in drawn[-1].axes[0].collections if isinstance(p, ContourSet))
+        assert field.levels[-1] >= max(peaks) > field.levels[-2]
 
     def test_without_them_nothing_is_said(self, make_run: MakeRun, tmp_path: Path) -> None:
         content = write_report(make_run(tmp_path))

@@ -78,6 +78,7 @@ def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_c
     assert (told["workers"], told["chunk"], told["name"]) == (1, 7, "smoke")
 
 
+@pytest.mark.slow
 def test_run_of_earlier_versions_opens_without(run_copy):
     (run_copy / MADE_WITH).unlink()
     assert main(["report", str(run_copy)]) == 0

@@ -61,6 +61,7 @@ def fitted(bed, name, law, samples):
     return fit_law(free, at, samples)
 
 
+@pytest.mark.slow
 def test_a_coupled_law_is_found_again(bed):
     truth = bed.with_law(CoupledLaw(E, NU, H, modulus_factor=0.8, thickness_factor=1.3))
     fit = fitted(bed, "coupled", CoupledLaw(E, NU, H), samples_by(truth))

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import shutil
 from functools import partial
 
 import numpy as np
@@ -16,10 +18,12 @@ from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
 from foundation.pose import SUPERIOR, Pose
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
+from pipeline.config.reading import dump_config, load_config
 from pipeline.originals.contact_original import build_knee
+from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.made_with import MADE_WITH
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.contact_models import compare as comparing
 from pipeline.studies.contact_models.compare import compare_models
@@ -35,6 +39,7 @@ from pipeline.studies.contact_models.figures import (
     weighted_sum,
 )
 from pipeline.studies.contact_models.figures import figures_of as of_model
+from pipeline.studies.contact_models.knee import Built, ComparedKnee
 from pipeline.studies.contact_models.measurement import Measured
 from pipeline.studies.contact_models.memory import held_bytes
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS
@@ -395,6 +400,50 @@ def test_a_table_has_no_contact_models(tmp_path):
     table = config.original.model_copy(update={"kind": "table"})
     with pytest.raises(InputError, match=r"original\.kind"):
         elements_configuration(config.model_copy(update={"original": table}))
+
+
+def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
+    seen = []
+
+    def trained(study, folder, *, resume, quiet):
+        given = sorted(path.name for path in (folder / CONDENSED).glob("*.npy"))
+        seen.append((resume, given))
+        shutil.copytree(tiny_run, folder, dirs_exist_ok=True)
+        (folder / "config.toml").write_text(dump_config(study))
+        (folder / MADE_WITH).unlink()
+
+    monkeypatch.setattr("pipeline.studies.contact_models.knee.run_study", trained)
+    config = load_config(SMOKE, FEW)
+    knee = ComparedKnee(config, tmp_path, resume=True, quiet=True)
+    springs = knee.springs("linear")
+    built = knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear")
+    # The held-out samples, the validation and the cycle of a run are no part of the set-up.
+    spent = json.loads((tiny_run / "run.json").read_text())["seconds"]
+    beside = ("held-out samples", "validation", "h: gait simulation")
+    own = sum(spent.values()) - sum(spent[stage] for stage in beside)
+    assert built.seconds == pytest.approx(3.0 + own, rel=1e-12)
+    assert (built.teacher, built.model.medial.formulation) == ("linear", "inverted")
+    assert knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear").seconds > 3.0
+    assert seen == [(False, [])]
+    # Another study is trained anew; finite elements take the compliances that are condensed.
+    other = knee.springs("linear", thickness_mm=7.0)
+    knee.trained("springs_surrogate", other, Built(None, 3.0), "linear")
+    (tmp_path / CONDENSED).mkdir()
+    (tmp_path / CONDENSED / "medial.npy").write_bytes(b"compliance")
+    elements = knee.elements_config
+    knee.trained("elements_surrogate", elements, Built(None, 3.0), ELEMENTS)
+    assert seen[1:] == [(True, []), (True, ["medial.npy"])]
+    kept = tmp_path / "elements_surrogate" / CONDENSED / "medial.npy"
+    assert kept.read_bytes() == b"compliance"
+    monkeypatch.setattr(os, "link", raising)
+    kept.unlink()
+    (tmp_path / "elements_surrogate" / "report.json").unlink()
+    knee.trained("elements_surrogate", elements, Built(None, 3.0), ELEMENTS)
+    assert kept.read_bytes() == b"compliance"
+
+
+def raising(*_):
+    raise OSError("no links on this disk")
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.stages import knee_samples
 from pipeline.store.samples import digest, read_table
 from pipeline.studies import formulations as study
 from pipeline.studies.formulations import averaged, markdown_table
@@ -49,6 +50,26 @@ def test_fits_that_fail_with_some_seeds_are_counted():
     assert "deviations" not in rows[0]
     assert rows[1]["failed"] == "singular"
     assert "±" not in "".join(markdown_table(rows))
+
+
+def test_surrogates_of_equally_many_samples_are_compared(run_copy, monkeypatch):
+    ways = study.Variant("inverted", touch=True), study.Variant("direct", "femur")
+    monkeypatch.setattr(study, "VARIANTS", ways)
+    monkeypatch.setattr(study, "KNEE_VARIANTS", ())
+    monkeypatch.setattr(study, "FAMILIES", ("polynomial",))
+    monkeypatch.setattr(knee_samples, "training_samples", lambda *_: None)
+    rows, report = compare_again(run_copy)
+    errors = [row["total_load_nrmse"] for row in rows]
+    assert 0.0 < errors[0] < errors[1]
+    inverted, direct = sorted(rows, key=lambda row: row["formulation"] == "direct")
+    assert [row["formulation"] for row in (inverted, direct)] == ["inverted", "direct"]
+    assert [row["touch_points"] for row in (inverted, direct)] == [True, False]
+    # Half of the samples of the inverted formulation are replaced by as many reference samples.
+    assert abs(inverted["samples"] - direct["samples"]) <= 0.1 * direct["samples"]
+    assert inverted["height_rmse_um"] > 0.0
+    assert "height_rmse_um" not in direct
+    shown = [row["formulation"] for row in report["validation"]["formulations"]]
+    assert shown == [row["formulation"] for row in rows]
 
 
 @pytest.mark.slow

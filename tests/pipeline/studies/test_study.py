@@ -2,20 +2,23 @@
 
 import json
 import re
+import shutil
 import tomllib
 
 import numpy as np
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose
-from studies import ROOT, kill_at_first_chunk
+from studies import ROOT, kept_figures, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.stages.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
-from pipeline.studies.outputs import OUTPUTS, WAVES
+from pipeline.studies.catalogue import CYCLES
+from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.studies.report import _tornados, write_study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
 from pipeline.studies.study import load_study, simulate_study, study_task
@@ -112,6 +115,48 @@ def test_page_stands_alone(done):
         assert name in page
     for output in OUTPUTS.values():
         assert output.label in page
+
+
+def test_figures_show_rows_and_summary(done, tmp_path):
+    summary = json.loads((done / "summary.json").read_text())
+    table = read_table(done / "runs.parquet")
+    with kept_figures() as figures:
+        write_study_page(shutil.copytree(done, tmp_path / "copy"), summary, table, "")
+    axes = [figure.axes[0] for figure in figures]
+    histograms, bands, tornados, means = axes[:5], axes[5:10], axes[10:15], axes[15:]
+    for drawn, name in zip(histograms, KEY_OUTPUTS, strict=True):
+        assert drawn.get_xlabel() == OUTPUTS[name].axis
+        assert sum(bar.get_height() for bar in drawn.containers[0]) == 6
+        median, nominal = (line.get_xdata()[0] for line in drawn.lines)
+        assert_allclose(median, table[name].median(), rtol=1e-12)
+        assert nominal == summary["nominal"][name]
+    with np.load(done / "waveforms.npz") as waves:
+        for drawn, name in zip(bands, WAVES, strict=True):
+            assert_allclose(drawn.lines[0].get_ydata(), np.median(waves[name], axis=0), rtol=1e-6)
+    for drawn, name in zip(tornados, KEY_OUTPUTS, strict=True):
+        measure = summary["sensitivity"]["outputs"][name]
+        shown = {label.get_text() for label in drawn.get_yticklabels()}
+        widths = [bar.get_width() for bar in drawn.containers[0]]
+        assert (shown, sorted(widths)) == (set(measure), sorted(measure.values()))
+        assert np.all(np.diff(np.abs(widths)) <= 0.0)
+    for drawn, name in zip(means, KEY_OUTPUTS, strict=True):
+        assert_allclose(drawn.lines[0].get_ydata()[-1], table[name].mean(), rtol=1e-12)
+
+
+def test_indices_are_shown_with_their_intervals():
+    rows = {"axial_scale": (0.2, 0.05, 0.1), "modulus_scale": (0.7, 0.1, 0.6)}
+    keys = ("total", "total_half_width", "first")
+    measure = {name: dict(zip(keys, row, strict=True)) for name, row in rows.items()}
+    outputs = dict.fromkeys(KEY_OUTPUTS) | {KEY_OUTPUTS[0]: measure | {"femur_mass": None}}
+    with kept_figures() as figures:
+        list(_tornados({"measure": "sobol", "outputs": outputs}, CYCLES))
+    (axes,) = (figure.axes[0] for figure in figures)
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert shown == ["modulus_scale", "axial_scale"]
+    (whiskers,) = axes.collections
+    ends = np.array([path.vertices[:, 0] for path in whiskers.get_paths()])
+    assert_allclose(ends, [[0.6, 0.8], [0.15, 0.25]], rtol=1e-12)
+    assert_allclose(axes.lines[0].get_xdata(), [0.6, 0.1], rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -125,6 +125,7 @@ def first_and_second(function):
     return first, lambda: casadi.hessian(casadi.sumsqr(function(pose)), pose)
 
 
+@pytest.mark.slow
 def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
     """Neither zeros nor finite differences take the place of a function that is missing."""
     alone = loaded(tmp_path, SMOOTH, "alone", ["jac_alone_wrench", "jac_jac_alone_wrench"])

@@ -67,6 +67,7 @@ def test_another_processor_has_a_library_of_its_own(tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("*.so"))) == 2
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_options_that_a_compiler_does_not_know_are_left_out(tmp_path, monkeypatch):
     program = tmp_path / "cc"

@@ -196,6 +196,7 @@ def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
     check_reactions(still, found, atol=1e-9 * np.abs(forces).max() + 1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "times"), [(SEEDS[0], TIMES[:11]), *slow_rows((seed, TIMES) for seed in SEEDS[:2])]
 )
@@ -264,6 +265,7 @@ def floating_ring() -> tuple[Assembly, np.ndarray, np.ndarray]:
     return assembly, *assembly.close(0.0, [*angles, 0.4, -0.2], rates)
 
 
+@pytest.mark.slow
 def test_momentum_of_a_floating_ring_is_conserved():
     assembly, state, rates = floating_ring()
     found = simulate_chains(

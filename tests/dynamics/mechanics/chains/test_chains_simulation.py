@@ -50,6 +50,7 @@ def test_period_of_a_large_swing():
     assert_allclose(found.angles[:, 0] - DOWN, [start, -start, start], rtol=0.0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_damped_joint_without_gravity_by_its_closed_form():
     joint = Joint(stiffness=4.0, damping=0.3, neutral=0.5)
     chain = Chain("door", (ROD,), joints=(joint,))
@@ -115,6 +116,7 @@ def test_energy_never_rises_with_damping(random_chains, total):
     assert found.energy[-1] < found.energy[0] - 1.0
 
 
+@pytest.mark.slow
 def test_without_the_velocity_squared_terms_energy_is_not_conserved(random_chains):
     """The state equation M φ'' = Q, without R' φ', makes energy of nothing."""
     assembly, angles, rates = random_chains(4, damping=0.0)
@@ -202,6 +204,7 @@ def cuff_power(found) -> np.ndarray:
     return 50.0 * (np.abs(upper) ** 2 + np.abs(lower) ** 2)
 
 
+@pytest.mark.slow
 def test_a_limb_driven_by_the_torques_found_moves_as_prescribed():
     assembly = limb_and_orthosis()
     limb, orthosis = assembly.chains

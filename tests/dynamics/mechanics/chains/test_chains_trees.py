@@ -147,6 +147,7 @@ def test_an_orthosis_that_hangs_in_four_cuffs_over_two_seconds():
     assert_same_reactions(assembly, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "times"), [(2, TIMES[:11]), *slow_rows((seed, TIMES) for seed in (2, 5))]
 )

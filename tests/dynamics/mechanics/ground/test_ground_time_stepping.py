@@ -25,6 +25,7 @@ def test_bounce_returns_e2_of_the_height():
     assert_allclose(after, 0.36 * 0.1, rtol=2e-3)
 
 
+@pytest.mark.slow
 def test_foot_comes_to_rest_on_both_points():
     result = simulate_rigid_strike(
         FOOT, POINTS, [0.0, 0.07, 0.1], np.zeros(3), 0.5, restitution=0.0, friction=0.6, steps=2500

@@ -63,6 +63,7 @@ def rerooted(legs: Leg, points: tuple) -> tuple[Leg, list[ContactPoint]]:
     return chain, moved
 
 
+@pytest.mark.slow
 def test_a_strike_is_that_of_the_same_segments_as_one_chain():
     legs, points, q, v = start()
     chain, moved = rerooted(legs, points)

@@ -63,6 +63,7 @@ def test_data():
     assert_allclose(knee.law.stiffness, stiffness, rtol=1e-12, atol=0.0)
 
 
+@pytest.mark.slow
 def test_defaults_are_hertz_and_a_proximal_pull_for_half_a_second():
     default = simulate_planar_knee(machado_knee(), machado_state())
     assert default.time[-1] == 0.5
@@ -104,6 +105,7 @@ def test_strains_and_indentation_grow_from_50_to_150_newtons():
         assert strong.indentation[rows].max() > 1.03 * weak.indentation[rows].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 def test_hertz_conserves_energy(pull):
     motion = free(pull)
@@ -170,6 +172,7 @@ def test_cruciates_strain_more_than_collaterals_at_50_newtons():
     assert_allclose(strain, [0.0221, 0.0517, 0.0724, 0.1259], rtol=0.0, atol=5e-4)
 
 
+@pytest.mark.slow
 def test_extends_under_gravity_and_pull():
     for motion in (free(50.0), free(150.0)):
         assert motion.flexion.min() < np.radians(6.0)
@@ -205,6 +208,7 @@ def test_anterior_cruciate_stops_the_turn_about_the_circle():
     assert motion.ligament_force[:, 2].max() > 1.5 * free().ligament_force[:, 2].max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 @pytest.mark.filterwarnings("ignore::dynamics.mechanics.planar_knee.LigamentLimitWarning")
 def test_clearance_joint_holds_the_eccentricity_and_free_contact_does_not(pull):

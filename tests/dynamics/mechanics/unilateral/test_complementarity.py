@@ -263,6 +263,7 @@ def semidefinite(rng, n):
     return factor @ factor.T + (skew - skew.T) * (rng.random() < 0.5)
 
 
+@pytest.mark.slow
 def test_semidefinite_problems_are_solved_or_have_no_feasible_point():
     rng = np.random.default_rng(2)
     solved = refused = 0

@@ -139,6 +139,7 @@ def energy(mass, links, stiffness, motion, step):
     return total
 
 
+@pytest.mark.slow
 def test_energy_never_rises_with_gaps_friction_and_springs():
     rng, touched = np.random.default_rng(1), []
     for _ in range(5):

@@ -110,6 +110,7 @@ def by_fine_integration(ratio, friction, along, down):
     return found.y[2:4, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("friction", "along"), first_rows([(0.3, 0.4), (0.8, 1.0), (0.3, 1.5)]))
 def test_oblique_impact_that_sticks_and_slips_against_fine_integration(friction, along):
     ratio, down = 2.0 / 3.0, 1.0
@@ -126,6 +127,7 @@ def test_oblique_impact_that_sticks_and_slips_against_fine_integration(friction,
     )
 
 
+@pytest.mark.slow
 def test_energy_never_rises_with_growth_and_tangential_springs():
     rng = np.random.default_rng(1)
     for _ in range(4):
@@ -213,6 +215,7 @@ def test_two_bodies_at_a_wall_against_fine_integration(ratio):
     assert_allclose((end**2).sum(), 2.0, rtol=0.03)
 
 
+@pytest.mark.slow
 def test_bodies_that_meet_one_after_the_other_exchange_velocities():
     # Far apart, each impact is one of two equal bodies: velocities are exchanged.
     motion = two_bodies((1.0, 1.0), (1e6, 1e6), (0.02, 0.02), (2.0, 0.0), 1e-5, 5000)
