@@ -19,7 +19,7 @@ from pipeline.execution.worker_checks import (
     worker_error,
 )
 
-#: Time to wait for the answer of a scheduler and for its first worker [s].
+#: Time to wait for the answer of a scheduler or a worker, and for a first worker [s].
 _CONNECT_SECONDS, _WORKER_SECONDS = 10.0, 60.0
 #: Loggers that repeat with tracebacks what an `ExecutionError` says in a sentence.
 _LOUD = ("distributed", "distributed.client", "distributed.scheduler", "tornado.application")
@@ -46,8 +46,14 @@ def connect(address: str, workers: int, opened: ExitStack) -> Any:
         ) from error
     for name in _LOUD:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # The samples of a fit are some tens of MB, and go to a single worker.
-    dask.config.set({"distributed.admin.large-graph-warning-threshold": "2 GB"})
+    dask.config.set(
+        {
+            # The samples of a fit are some tens of MB, and go to a single worker.
+            "distributed.admin.large-graph-warning-threshold": "2 GB",
+            # Results of a worker that was lost are waited for as long.
+            "distributed.comm.timeouts.connect": f"{_CONNECT_SECONDS} s",
+        }
+    )
     scheduler = address or _local_cluster(workers, opened)
     try:
         client = Client(scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)

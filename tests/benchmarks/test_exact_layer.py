@@ -267,7 +267,7 @@ OVER_LAYER = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("case", "ratios"), zip(CASES[:4], OVER_LAYER, strict=True))
+@pytest.mark.parametrize(("case", "ratios"), list(zip(CASES[:4], OVER_LAYER, strict=True)))
 def test_spring_bed_over_layer(case, ratios):
     found = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
     spring, radius = 1.0 / case.layer.confined_compliance, np.sqrt(np.prod(case.radii))

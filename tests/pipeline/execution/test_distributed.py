@@ -90,8 +90,9 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
     assert found.equals(read_table(tiny_run / "samples" / "first.parquet"))
 
 
-def test_cluster_of_this_machine_survives_its_workers(tmp_path):
+def test_cluster_of_this_machine_survives_its_workers(tmp_path, monkeypatch):
     """All workers lost at once, and with them what they had been given."""
+    monkeypatch.setattr(module, "_CONNECT_SECONDS", 2.0)
     with Execution(1, "dask") as execution:
         assert execution.workers == 1
         (process,) = execution.map(jobs.process_of, [(0,)])
