@@ -27,6 +27,10 @@ from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 
 
+#: Quantities of a muscle that are activations it can have.
+_AT_MOST_ONE = ("desired activation", "largest activation")
+
+
 @dataclass(frozen=True)
 class SecondaryCoordinate:
     """A coordinate in which joint surfaces touch.
@@ -71,8 +75,8 @@ class MuscleWeight:
     Raises
     ------
     InputError
-        If the numbers do not match the instants, a weight is negative, a largest activation is
-        above 1, a number is none, or the instants do not increase.
+        If the numbers do not match the instants, a weight is negative, a desired or a largest
+        activation is above 1, a number is none, or the instants do not increase.
     """
 
     name: str
@@ -89,9 +93,9 @@ class MuscleWeight:
                 f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
                 f"found times {self.times} and {self.quantity}s {self.weights}"
             )
-        if self.quantity == "largest activation" and max(self.weights) > 1.0:
+        if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
             raise InputError(
-                f"{self.name}: expected a largest activation of at most 1, found "
+                f"{self.name}: expected a {self.quantity} of at most 1, found "
                 f"{max(self.weights):g}"
             )
         if (np.diff(self.times) <= 0.0).any():

@@ -76,13 +76,23 @@ def _check_lines(text: str, elements: list[_Element]) -> None:
 
 
 def _words(words: list[str], properties: list[tuple[str, ...]]) -> int:
-    """Return how many words of a line its properties take; -1 if a list is cut off."""
+    """Return how many words of a line its properties take; -1 if a list is cut off.
+
+    Raises
+    ------
+    InputError
+        If an integer of a list, as the corners of a face, is none: trimesh cuts its fraction off.
+    """
     at = 0
     for types in properties:
         if len(types) == 2:
             if at >= len(words) or not words[at].isdecimal():
                 return -1
-            at += int(words[at])
+            begin, at = at + 1, at + int(words[at])
+            if types[1][0] in "iu":
+                for word in words[begin : at + 1]:
+                    if not word.lstrip("+-").isdecimal():
+                        raise InputError(f"expected integers in a list, found {word}")
         at += 1
     return at
 

@@ -91,8 +91,8 @@ def check_space(
     for name in config.knee.compartments:
         _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
     _check_resolution(config, knee, table, remarks)
+    _check_pressure_limit(config, remarks)
     if config.simulation.kind == "gait":
-        _check_pressure_limit(config, remarks)
         _check_waveforms(config, remarks)
     return table
 

@@ -185,6 +185,12 @@ def test_bounds_that_exclude_each_other_are_refused(tool):
         settings.activation_bounds(("gas",), 2.0, np.array([[0.01], [1.0]]))
 
 
+@pytest.mark.parametrize("quantity", ["desired activation", "largest activation"])
+def test_an_activation_above_one_is_refused(quantity):
+    with pytest.raises(InputError, match=f"ham: expected a {quantity} of at most 1, found 5"):
+        MuscleWeight("ham", (0.0, 1.0), (0.5, 5.0), quantity=quantity)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -318,6 +318,7 @@ TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported
         ("a.ply", TEXT_PLY.replace(b"end_header", LONG + b"end_header")[:-8], "of element face"),
         ("a.ply", TEXT_PLY.replace(b"element face 3", b"element face 2"), "header counts 7"),
         ("a.ply", QUADS, "1 of 2 lines of element face"),
+        ("a.ply", QUADS + b"4 0.5 1 2 3\n", "expected integers in a list, found 0.5"),
         ("a.ply", BIG_PLY[:-1], "too few for the 2 of element face"),
         ("a.ply", BIG_PLY + b"more", "expected"),
         ("a.ply", BIG_PLY.replace(b"face 2", b"face 1"), "for the counts in its header"),
