@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: Largest admissible figures of each study: NRMSE of the worst load at a given pose [%], height
 #: error at a given load [um], RMS differences of the gait cycle over the range [%], and the largest
-#: difference of the wear over the combinations of inputs [%]. About half as much again as measured.
+#: difference of the wear over the combinations of inputs [%]; cartilage has no wear. About half as
+#: much again as measured.
 BOUNDS = {
     "implant": {
         "load": 0.75,
@@ -34,7 +35,6 @@ BOUNDS = {
         "height": 9.5,
         "medial axial force": 0.08,
         "anterior position": 0.4,
-        "wear": 2.8,
     },
 }
 
@@ -58,12 +58,14 @@ def test_study_meets_its_figures(name, tmp_path):
         row["quantity"]: 100 * row["rms_over_range"] for row in simulation["differences"]
     }
     headline = json.loads((tmp_path / "report.json").read_text())["overview"]["headline"]
+    wear = headline["combinations"]["worst_wear_difference_percent"]
+    assert (wear is None) == ("wear" not in BOUNDS[name])
     found = {
-        "wear": abs(headline["combinations"]["worst_wear_difference_percent"]),
+        "wear": abs(wear or 0.0),
         "load": 100 * validation["worst_load_nrmse"],
         "height": 1e6 * max(heights),
         "medial axial force": differences["medial axial force"],
         "anterior position": differences["anterior position"],
     }
-    assert {k: v for k, v in found.items() if v > BOUNDS[name][k]} == {}
+    assert {k: v for k, v in found.items() if v > BOUNDS[name].get(k, 0.0)} == {}
     assert (tmp_path / "report.html").stat().st_size > 100_000
