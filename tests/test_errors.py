@@ -6,6 +6,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted(
     str(path.relative_to(ROOT))
@@ -51,6 +53,7 @@ def wide_handlers(tree):
                         yield function.name, handler.lineno, guarded
 
 
+@pytest.mark.slow
 def test_no_plain_value_error_is_raised():
     raised = [
         f"{file}:{node.lineno}"
@@ -62,6 +65,7 @@ def test_no_plain_value_error_is_raised():
     assert not raised, f"raise InputError in {raised}"
 
 
+@pytest.mark.slow
 def test_own_slips_are_not_caught():
     wide = [
         f"{file}:{line} ({name})"
@@ -87,6 +91,7 @@ def read(path):
     assert [(name, guarded) for name, _, guarded in wide_handlers(ast.parse(text))] == [("read", 5)]
 
 
+@pytest.mark.slow
 def test_what_is_allowed_is_there():
     for file, name in ALLOWED:
         assert name in {found for found, *_ in wide_handlers(tree_of(file))}

@@ -181,6 +181,7 @@ def test_surface_follows_the_ball(ratio):
 COARSE, FINE = (96, 3e-5, 4e-3, 6e-4), (192, 1e-5, 5e-4, 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "accuracy", [COARSE, pytest.param(FINE, marks=pytest.mark.slow)], ids=["coarse", "fine"]
 )
@@ -244,6 +245,7 @@ def test_elliptic_contact_of_a_half_space():
     np.testing.assert_allclose(found.stiffness, 1.5 * load / approach, rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ratio", "approach", "peak", "area"),
     first_rows([(0.46, 0.145907e-3, 18.715e6, 81.2e-6), (0.49, 0.138980e-3, 19.263e6, 78.9e-6)]),

@@ -18,6 +18,8 @@ import tomli_w
 from filelock import FileLock
 from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
 
+from foundation.anatomy.evidence import AnatomicalFrame
+from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import SmoothSurface
@@ -374,6 +376,23 @@ def femurs_prepared_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("foundation.elastic_foundation.model.femur_patches", prepared)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def femoral_frames_found_once() -> Iterator[None]:
+    """Keep the frames of femurs, each of which takes half of a check of surfaces."""
+    kept: dict[str, Any] = {}
+
+    def found(mesh: TriangleMesh, anterior: np.ndarray | None = None) -> AnatomicalFrame:
+        key = joblib.hash((mesh.vertices, mesh.faces, anterior))
+        if key not in kept:
+            kept[key] = femoral_frame(mesh, anterior)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("knee_surface_checks", "knee_sides"):
+            patch.setattr(f"pipeline.originals.{module}.femoral_frame", found)
         yield
 
 

@@ -119,6 +119,7 @@ def test_the_page_is_written_again_from_the_files(run, tmp_path):
     assert (run / "report.json").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_resumed_run_evaluates_nothing_again(run, capsys):
     tables = sorted((run / "samples").glob("*.parquet"))
     before = [table.read_bytes() for table in tables]

@@ -176,6 +176,7 @@ def try_damaged(data, file, command):
         file.write_bytes(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some_slow(DOCUMENTS, ("run",).__contains__))
 def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     # What takes longest of a report, and what a run may be without.

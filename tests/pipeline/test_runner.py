@@ -121,6 +121,7 @@ def test_finished_run_resumes_to_itself(tiny_run, run_copy):
     assert not (run_copy / "samples" / "chunks-kept-2").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_copy, capsys):
     names = ("candidates", "screened-1", "screened-2", "screened", "kept")

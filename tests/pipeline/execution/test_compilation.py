@@ -88,6 +88,7 @@ class _Kernel:
         self.stats = stats
 
 
+@pytest.mark.slow
 def test_the_made_up_knee_bears_and_walks():
     knee, path = kernels.small_knee()
     start = Pose.from_array(path.poses(np.zeros(1))[0])

@@ -275,6 +275,7 @@ def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
 UNDERSIDE = ("contact.thickness_mm='underside'",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("side", "lateral"), first_rows([("left", -1.0), ("right", 1.0)]))
 def test_thickness_is_measured_on_the_solid(tmp_path, side, lateral):
     study = slab_study(tmp_path, side=side)

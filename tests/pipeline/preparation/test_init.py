@@ -131,6 +131,7 @@ def test_side_in_a_name(name, side):
 # ---- what is written -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("material", first_of(PRESETS))
 def test_flags_alone(folder, capsys, material):
     assert main(["init", "own.toml", "--material", material, "--yes", "--json"]) == 0

@@ -99,6 +99,7 @@ def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
     assert (tmp_path / "walk.json").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
     text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()

@@ -561,6 +561,7 @@ def test_swapped_meshes_are_refused_with_and_without_opensim(done):
         replayed(file, str(done / "plant.npz"))
 
 
+@pytest.mark.slow
 def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
     done, tmp_path, monkeypatch
 ):

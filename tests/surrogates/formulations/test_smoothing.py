@@ -248,6 +248,7 @@ def largest_jump(model, touch, direction, step):
     return np.abs(np.diff(bends)).max(), np.abs(bends).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formulation", first_of(["inverted", "root", "touch_stiffness"]))
 def test_second_derivatives_pass_first_contact_without_a_jump(formulation):
     check_lines(formulation, 4)
