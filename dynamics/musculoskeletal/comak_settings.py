@@ -26,7 +26,6 @@ from dynamics.musculoskeletal.tool_file import ToolFile
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 
-
 #: Quantities of a muscle that are activations it can have.
 _AT_MOST_ONE = ("desired activation", "largest activation")
 
@@ -95,8 +94,7 @@ class MuscleWeight:
             )
         if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
             raise InputError(
-                f"{self.name}: expected a {self.quantity} of at most 1, found "
-                f"{max(self.weights):g}"
+                f"{self.name}: expected a {self.quantity} of at most 1, found {max(self.weights):g}"
             )
         if (np.diff(self.times) <= 0.0).any():
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
