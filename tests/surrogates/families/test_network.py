@@ -91,16 +91,18 @@ def test_check_is_of_what_was_fitted():
     np.testing.assert_allclose(check.standard_errors, errors, rtol=1e-9)
 
 
+@pytest.mark.delicate
 def test_held_back_rows_are_not_learnt():
     x, y = cube(200), truth(cube(200))
     settings = replace(SMALL, steps=300)
     regressor, check = fit_network(x, y, settings, np.random.default_rng(1))
-    y[check.rows] += 1e-3 * np.ptp(y, axis=0) * np.random.default_rng(0).normal(size=(10, 2))
-    # keep mean and deviation, which scale the outputs
+    # The same outputs in another order keep mean and deviation, which scale the outputs. Training
+    # is chaotic: a change of the scale by a thousandth would change the network by per cents.
+    y[check.rows] = y[check.rows][::-1]
     other, again = fit_network(x, y, settings, np.random.default_rng(1))
     np.testing.assert_array_equal(check.rows, again.rows)
-    found = reference.evaluate(other, x) / reference.evaluate(regressor, x)
-    np.testing.assert_allclose(found, 1.0, atol=2e-2)
+    found, wanted = (reference.evaluate(each, x) for each in (other, regressor))
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.ptp(y))
     assert not np.allclose(check.residuals, again.residuals, rtol=0.05)
 
 
