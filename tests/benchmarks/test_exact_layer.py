@@ -126,6 +126,7 @@ def test_sphere_on_a_half_space():
     np.testing.assert_allclose(found.load, force, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.3, 0.45])
 def test_thin_compressible_layer_is_a_spring_bed(ratio):
     layer, radius = Layer(1e6, ratio, 1e-3), 2.0

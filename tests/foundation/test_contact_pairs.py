@@ -23,6 +23,7 @@ FEMUR, INSERT, SIDES = IMPLANT.tessellate(2.5e-3)
 PRESSED = np.array([pose.array for pose in shapes.pressed_poses(IMPLANT, 12, seed=3)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [LogarithmicLaw(E, NU, H), CoupledLaw(E, NU, H)])
 def test_a_bed_of_one_compartment_bears_what_its_halves_bear(law):
     """The plane between the halves lies outside the patch, so that one half bears everything."""

@@ -57,6 +57,7 @@ def test_plain_python(tiny_run, capsys):
     assert capsys.readouterr().out.count("\n") == 8
 
 
+@pytest.mark.slow
 def test_scipy_knee_rests_where_settle_finds_it(tiny_run, knee):
     figures = example("scipy_knee").main(tiny_run)
     assert figures["residual"] < 1e-4

@@ -41,6 +41,7 @@ def test_limb_in_orthosis():
     assert_allclose(np.abs(found.base_forces[:, 1]).max(), 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_two_legs_on_a_pelvis():
     example = load("two_legs_on_a_pelvis")
     results = example["main"]()

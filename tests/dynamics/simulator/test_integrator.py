@@ -235,6 +235,7 @@ def test_last_cycle_of_several_is_returned(knee, walking):
     assert_allclose(two.poses[-1], one.poses[-1], rtol=0.0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_flags_are_gathered_with_their_first_time(knee, walking):
     class Flagging(knee):
         def _evaluate(self, pose):

@@ -95,6 +95,7 @@ def test_without_dissipation_rates_change_nothing(plain):
         np.testing.assert_array_equal(moving, plain.evaluate(pose).total.array)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conservative", first_of([True, False]))
 def test_at_rest_dissipation_changes_nothing(conservative):
     plain = implant_model(conservative=conservative)

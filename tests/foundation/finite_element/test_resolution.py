@@ -20,6 +20,7 @@ def test_what_falls_with_the_square_of_the_spacing_is_extrapolated_exactly(ratio
     np.testing.assert_allclose(found, limit, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_error_is_a_third_of_the_difference_over_the_largest_load():
     model = layers.plates()
     found = spacing_error(model, INSIDE)

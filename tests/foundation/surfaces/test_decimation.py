@@ -86,6 +86,7 @@ def test_impossible_deviations_leave_the_mesh(fine):
         decimate(fine, 0.0)
 
 
+@pytest.mark.slow
 def test_decimation_is_the_same_every_time(fine, coarse):
     again = decimate(fine, 20e-6, fewest=4_000)
     assert_array_equal(again.mesh.vertices, coarse.mesh.vertices)

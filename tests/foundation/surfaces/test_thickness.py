@@ -175,6 +175,7 @@ def test_normals_are_those_of_the_mesh_or_estimated():
     assert 0.0 < np.degrees(angle).max() < 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [LinearLaw, LogarithmicLaw])
 def test_equal_values_per_vertex_are_one_thickness(law):
     tibia, femur = plate(30e-3, 12), ellipsoid((25e-3, 25e-3, 25e-3), 3)

@@ -122,6 +122,7 @@ def test_ligaments_alone_hold_it_at_rest(natural, degrees):
     assert (away < [3.0, 16.0, 8.0, 2.5, 5.0]).all(), away
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", first_of([30.0, 0.0, 60.0]))
 def test_contact_alone_does_not_hold_it(natural, degrees):
     bare = replace(natural.simulator, ligaments=(), **NO_SPRINGS)

@@ -38,6 +38,7 @@ def test_known_shares() -> None:
     assert [row["key"] for row in sobol_rows(surrogate, ["force_x_N"])] == ["peak_pressure"]
 
 
+@pytest.mark.slow
 def test_stiffness_is_that_of_differences(tiny_run: Path) -> None:
     knee = surrogates.load(tiny_run / "knee.npz")
     held_out = read_table(tiny_run / "samples" / "heldout_prediction.parquet")

@@ -140,6 +140,7 @@ def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
         second()
 
 
+@pytest.mark.slow
 def test_the_formulation_of_an_energy_has_second_derivatives_too(tmp_path):
     knee = KNEES["smooth_energy_polynomial_poly_fourier"]
     function = loaded(tmp_path, knee)

@@ -208,6 +208,7 @@ def test_trend_follows_the_number_of_samples(rows, inputs, terms):
     assert len(regressor.exponents) == terms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["smt", "scikit-learn"])
 @pytest.mark.parametrize("correlation", ["squared_exponential", "matern52"])
 def test_searches_of_other_packages_are_no_likelier(search, correlation):

@@ -173,6 +173,7 @@ def test_weights_say_which_samples_count():
     assert np.abs(reference.evaluate(plain, x) - truth(x)[:, :1])[~bad].max() > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", BOTH)
 def test_standard_errors(settings):
     x, where = cube(400), 0.97 * cube(500, seed=3)

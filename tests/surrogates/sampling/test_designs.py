@@ -52,12 +52,14 @@ def test_hammersley_first_column_is_stratified():
     assert np.array_equal(np.floor(column * 25).astype(int), np.arange(25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lhs_optimised", "sobol", "halton", "hammersley"])
 def test_discrepancy_below_random(kind):
     random = min(qmc.discrepancy(np.random.default_rng(s).random((256, 4))) for s in range(5))
     assert qmc.discrepancy(unit_design(kind, 256, 4, 5)) < 0.5 * random
 
 
+@pytest.mark.slow
 def test_optimised_hypercube_beats_plain():
     plain = min(qmc.discrepancy(unit_design("lhs", 128, 4, s)) for s in range(5))
     assert qmc.discrepancy(unit_design("lhs_optimised", 128, 4, 0)) < plain

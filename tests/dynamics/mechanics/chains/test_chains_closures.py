@@ -226,6 +226,7 @@ def test_pinned_trees_over_up_to_two_seconds(seed, times):
 TABLE = np.linspace(-0.1, 2.1, 221)
 
 
+@pytest.mark.slow
 def test_the_torque_of_a_driven_four_bar_is_that_of_virtual_work():
     """The crank turns evenly; torque = dV/dθ + I'/2 θ'², of the one coordinate."""
     turning = PrescribedMotion(TABLE, 1.0 + 3.0 * TABLE[:, None])

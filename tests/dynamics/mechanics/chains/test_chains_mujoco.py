@@ -115,6 +115,7 @@ def test_accelerations(total, random_chains):
     assert_allclose(found, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", some_slow(range(2, 17), (7,).__contains__))
 def test_motion_over_two_seconds(total, random_chains):
     assembly, angles, rates = random_chains(total)

@@ -195,6 +195,7 @@ def partly_prescribed_motion(tree, table, joints, positions, rates, times) -> np
     return np.array([complete(t, y)[0] for t, y in zip(times, found.y.T, strict=True)])
 
 
+@pytest.mark.slow
 def test_a_floating_body_with_one_leg_prescribed_over_two_seconds():
     """The left leg follows a table, measured from the free pelvis; the right leg hangs; a mount."""
     drawn = walker(FreeBase())

@@ -72,6 +72,7 @@ def test_elastic_bounces_return_to_their_height():
     assert result.position[result.time > 0.2, 1].max() > 0.15 - 1e-5
 
 
+@pytest.mark.slow
 def test_sliding_stops_after_v2_over_2_mu_g():
     ground = PenaltyGround(1e-5, 200.0, GRIP)
     sunk = 0.5 * 9.81 * 1e-5
@@ -131,6 +132,7 @@ def test_points_at_one_place_are_one_stiffer_point(count, angles, height):
     assert one.peak_reaction > 1.0
 
 
+@pytest.mark.slow
 def test_a_short_dip_below_the_ground_is_noticed():
     """The tip of a pendulum, at 3 m/s, is below the ground for 3 ms."""
     rod = Leg({"rod": Segment(10.0, [0.0, -1.0], [0.0, -0.5], 1.0)}, anchor=[0.0, 1.0 - 1e-5])
