@@ -98,6 +98,7 @@ def test_model_of_bioptim_has_the_dynamics_of_the_simulator(tiny_run):
     assert_allclose(found, expected, rtol=1e-7, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_bioptim_accepts_the_model(tiny_run):
     bioptim = pytest.importorskip(
         "bioptim", reason="bioptim is not installed: conda install -c conda-forge bioptim"
