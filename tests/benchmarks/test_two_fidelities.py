@@ -7,7 +7,6 @@ from typing import cast
 
 import numpy as np
 import pytest
-from some_slow import first_of
 
 from benchmarks.fidelity_knee import learnt_knee
 from benchmarks.fidelity_learners import (
@@ -93,7 +92,7 @@ def base(samples: tuple[SampleSpace, Pair]) -> CompartmentSurrogate:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fit", first_of([fit_on_surrogate, fit_on_springs]))
+@pytest.mark.parametrize("fit", [fit_on_surrogate, fit_on_springs])
 def test_a_difference_reproduces_its_samples(samples, base, fit) -> None:
     _, pair = samples
     learnt = fit(base, pair, family_fitter(SETTINGS, "kriging", 1))

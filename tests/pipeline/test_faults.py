@@ -11,7 +11,7 @@ import pytest
 from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from some_slow import first_of, some_slow
+from some_slow import first_of
 from studies import TINY, run_command
 
 from foundation.errors import InputError
@@ -177,7 +177,7 @@ def try_damaged(data, file, command):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_slow(DOCUMENTS, ("run",).__contains__))
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
     # What takes longest of a report, and what a run may be without.
     for other in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):
