@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.literature.papers import PAPERS
-from benchmarks.literature.statements import Paper, section
+from benchmarks.literature.statements import Paper, section, tally
 from benchmarks.pictures import DOCS
 
 PAGE = DOCS / "literature.md"
@@ -39,8 +39,10 @@ def main() -> None:
     if arguments.docs:
         write_page(PAPERS)
         return
-    for name in arguments.papers or known:
-        print(section(known[name]))
+    chosen = [known[name] for name in arguments.papers or known]
+    for paper in chosen:
+        print(section(paper))
+    print(f"{tally([each for paper in chosen for each in paper.statements()])}.")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.heel_strike import FRICTION, RESTITUTION, reversing_impact, soft
-from benchmarks.literature.statements import Erratum, Paper, Statement
+from benchmarks.literature.statements import Paper, Statement, misprint
 from dynamics.mechanics.ground import (
     Leg,
     PenaltyGround,
@@ -122,12 +122,12 @@ def _two_legs() -> Statement:
 
 
 @cache
-def errata() -> list[Erratum]:
+def errata() -> list[Statement]:
     """Return the errors in print."""
     return [_eq_4(), _eq_3(), _eq_1()]
 
 
-def _eq_4() -> Erratum:
+def _eq_4() -> Statement:
     law = PenaltyGround().friction
     normal, slip = 100.0, 1.0
     limit = law.coefficient * normal
@@ -136,7 +136,7 @@ def _eq_4() -> Erratum:
     rest = law.evaluate(np.array([1e-4]), np.zeros(1), np.array(normal))[0]
     with np.errstate(invalid="ignore"):
         direction = np.divide(0.0, np.float64(0.0))
-    return Erratum(
+    return misprint(
         "eq. 4",
         "friction divided by the sliding speed, with the damping outside of the bound μFₙ",
         "T = -clip(ks + cv, ±μFₙ), cṡ = -T - ks",
@@ -154,13 +154,13 @@ def unlimited_force(result: StrikeResult, rates: FloatArray) -> FloatArray:
     return np.where(result.gap < 0.0, force, 0.0)
 
 
-def _eq_3() -> Erratum:
+def _eq_3() -> Statement:
     legs, result = two_legs()
     arms = contact_arms(legs, striking_legs(ankle="hinged")[1])
     states = zip(result.position, result.velocity, strict=True)
     rates = np.array([legs.jacobian(q, arms)[:, 1] @ v for q, v in states])
     pull, least = unlimited_force(result, rates).min(), result.forces[..., 1].min()
-    return Erratum(
+    return misprint(
         "eq. 3",
         "Fₙ = -d/ε - βḋ in contact",
         "Fₙ = max(0, -d/ε - βḋ)",
@@ -170,7 +170,7 @@ def _eq_3() -> Erratum:
     )
 
 
-def _eq_1() -> Erratum:
+def _eq_1() -> Statement:
     ground, mass, gravity, time = PenaltyGround(damping=0.0), 75.0, 9.81, 0.1
     pressed = float(ground.normal_force(np.array([-1e-3]), np.zeros(1))[0])
     # m ÿ = -m g ∓ y/ε from rest at y = 0: an oscillation about -m g ε, or y = -m g ε (cosh λt - 1).
@@ -178,7 +178,7 @@ def _eq_1() -> Erratum:
     rate = 1.0 / math.sqrt(mass * ground.compliance)
     falls = sunk * (math.cosh(rate * time) - 1.0)
     rests = sunk * (1.0 - math.cos(rate * time))
-    return Erratum(
+    return misprint(
         "eq. 1 and 3",
         "the signs of eq. 1 are not those of eq. 3",
         "d > 0 apart and Fₙ ≥ 0 away from the ground, in both",
@@ -224,10 +224,14 @@ def _posture(axes: Axes, legs: Leg, position: FloatArray) -> None:
     axes.legend(fontsize="small")
 
 
+def rows() -> list[Statement]:
+    """Return all statements."""
+    return [*statements(), *errata()]
+
+
 PAPER = Paper(
     "kaplan",
     "Kaplan, Hovey & Heegaard, heel strike by penalty contact",
-    statements,
-    errata,
+    rows,
     picture,
 )

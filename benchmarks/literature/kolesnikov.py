@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.complementarity import MATRICES
-from benchmarks.literature.statements import Erratum, Paper, Statement
+from benchmarks.literature.statements import Paper, Statement, misprint
 from dynamics.mechanics.unilateral import (
     Complementarity,
     Structure,
@@ -163,17 +163,17 @@ def _two_bodies() -> Statement:
 
 
 @cache
-def errata() -> list[Erratum]:
+def errata() -> list[Statement]:
     """Return the errors of the paper."""
     return [_two_rows(), _force(), _no_row_twice()]
 
 
-def _two_rows() -> Erratum:
+def _two_rows() -> Statement:
     matrix, constant = TWO_ROWS
     free = np.linalg.solve(matrix, -constant)
     solution = solve_complementarity(matrix, constant)
     x, y = solution.x, matrix @ solution.x + constant
-    return Erratum(
+    return misprint(
         "eq. 16, 18",
         "the solution for n = 2 follows from the free minimum",
         "rows that are negative at the free minimum can be positive in the solution",
@@ -189,12 +189,12 @@ def _two_rows() -> Erratum:
     )
 
 
-def _force() -> Erratum:
+def _force() -> Statement:
     found = muscles()[1]
     resultant = float(np.hypot(0.889, 6.667))
     by_moment = 10.0 / 1.5 * float(np.hypot(0.8, 6.0)) / 6.0
     force = float(found.forces[0])
-    return Erratum(
+    return misprint(
         "example, two-joint muscles",
         "force of muscle 1: 6.728",
         "6.726",
@@ -204,10 +204,10 @@ def _force() -> Erratum:
     )
 
 
-def _no_row_twice() -> Erratum:
+def _no_row_twice() -> Statement:
     twice, endless = by_rows(*TWICE), by_rows(*WITHOUT_END)
     cycle = endless.exclusions[:6]
-    return Erratum(
+    return misprint(
         "algorithms 1, 2",
         "no row is chosen twice",
         "true for K-matrices; positive-definite matrices repeat rows, or cycle for ever",
@@ -296,10 +296,14 @@ def _draw_bodies(axes: Axes) -> None:
     axes.legend(["first body", "next to the wall"], fontsize=8)
 
 
+def rows() -> list[Statement]:
+    """Return all statements."""
+    return [*statements(), *errata()]
+
+
 PAPER = Paper(
     "kolesnikov",
     "Kolesnikov 2004: unilateral systems",
-    statements,
-    errata,
+    rows,
     picture,
 )

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.literature.statements import Erratum, Paper, Statement
+from benchmarks.literature.statements import Paper, Statement, misprint
 from benchmarks.planar_knee import LIGAMENTS, free
 from dynamics.mechanics.impact import coefficient_of_restitution
 from dynamics.mechanics.planar_knee import MACHADO_LAWS, PlanarMotion, machado_laws
@@ -97,12 +97,12 @@ def _ordered(deep: dict[str, float]) -> bool:
 
 
 @cache
-def errata() -> list[Erratum]:
+def errata() -> list[Statement]:
     """Return the errors in print."""
     return [_eq_3(), _eq_9(), _ratio(), _sign(), _figure_5(), _eq_23(), _reference()]
 
 
-def _eq_3() -> Erratum:
+def _eq_3() -> Statement:
     # The law with √c in place of c retreats on c K δ, as printed.
     returned = {
         c: coefficient_of_restitution(LinearHysteresisLaw(1e5, math.sqrt(c)), 0.3, 0.8).restitution
@@ -110,7 +110,7 @@ def _eq_3() -> Erratum:
     }
     right = coefficient_of_restitution(LinearHysteresisLaw(1e5, 0.5), 0.3, 0.8).restitution
     listed = ", ".join(f"{e:.3f} for c = {c:g}" for c, e in returned.items())
-    return Erratum(
+    return misprint(
         "eq. 3",
         "F = cKδ in retreat",
         "F = c²Kδ in retreat",
@@ -119,12 +119,12 @@ def _eq_3() -> Erratum:
     )
 
 
-def _eq_9() -> Erratum:
+def _eq_9() -> Statement:
     radius = 0.04
     truth = sphere_stiffness(radius, radius, 5e6, 0.46, 5e6, 0.46)
     relative = EllipticContact.from_curvatures([25.0] * 2, [25.0] * 2, _MODULUS).stiffness
     own = EllipticContact(radius, radius, _MODULUS).stiffness
-    return Erratum(
+    return misprint(
         "eq. 9-11",
         "R′ and R″ are radii of the bodies",
         "R′ and R″ are the relative radii of the gap",
@@ -134,14 +134,14 @@ def _eq_9() -> Erratum:
     )
 
 
-def _ratio() -> Erratum:
+def _ratio() -> Statement:
     greater, smaller = 0.1, 0.025
     q, product = math.sqrt(greater / smaller), math.sqrt(greater * smaller)
     truth = exact_factors(q).size
     wanted = approximate_factors(q).size
     # The cubic of F₁ at the product of the radii, in metres and in millimetres.
     printed = [_cubic(1e3**k * product, (-0.0268, -0.2299, 0.0721)) for k in (0, 1)]
-    return Erratum(
+    return misprint(
         "eq. of q",
         "q = (RᵢRⱼ)^½",
         "q = (R′/R″)^½",
@@ -157,11 +157,11 @@ def _cubic(ratio: float, coefficients: tuple[float, float, float]) -> float:
     return 1.0 + sum(c * x**k for k, c in enumerate(coefficients, start=1))
 
 
-def _sign() -> Erratum:
+def _sign() -> Statement:
     exact: EllipseFactors = exact_factors(10.0)
     printed = _cubic(10.0, (-0.7867, -0.4366, -0.1001))
     right = _cubic(10.0, (-0.7867, +0.4366, -0.1001))
-    return Erratum(
+    return misprint(
         "table 1, F₄",
         "c₂ = −0.4366",
         "c₂ = +0.4366",
@@ -186,10 +186,10 @@ def axis_coefficients(theta: float) -> tuple[float, float]:
     return float(a) / scale, float(b) / scale
 
 
-def _figure_5() -> Erratum:
+def _figure_5() -> Statement:
     m, n = axis_coefficients(math.radians(60.0))
     near = axis_coefficients(math.radians(30.0))
-    return Erratum(
+    return misprint(
         "figure 5, read as the coefficients of the semi-axes over θ",
         "curves of n and m, each with the name of the other",
         "m, of the greater semi-axis, is the curve above 1; n is that below",
@@ -199,7 +199,7 @@ def _figure_5() -> Erratum:
     )
 
 
-def _eq_23() -> Erratum:
+def _eq_23() -> Statement:
     shares = {}
     for c in (0.3, 0.6, 0.9):
         law = FloresLaw(1e6, c)
@@ -210,7 +210,7 @@ def _eq_23() -> Erratum:
     # With 1 - c the approach alone would lose 1 + c times the kinetic energy.
     factors = [(8.0 / 5.0) * (1.0 - c) / c for c in shares]
     derived = [flores_factor(c) for c in shares]
-    return Erratum(
+    return misprint(
         "eq. 23, read as the loss in the derivation of Flores's law",
         "loss of an impact ¼ χ (1 − c) δ̇₀ δₘ^(5/2)",
         "¼ χ (1 + c) δ̇₀ δₘ^(5/2)",
@@ -231,7 +231,7 @@ def flores_factor(restitution: float) -> float:
     return 4.0 * lost / (2.5 * (1.0 - lost))
 
 
-def _reference() -> Erratum:
+def _reference() -> Statement:
     pressures = {}
     for unit, scale in (("m", 1.0), ("mm", 1e3)):
         depth, reference, thickness = 1e-4 * scale, 1e-3 * scale, 8e-3 * scale
@@ -240,7 +240,7 @@ def _reference() -> Erratum:
     right, twice = (pressures["mm"][k] / pressures["m"][k] for k in (0, 1))
     law = ModifiedLaw(463e6, 0.46, 8e-3, f=math.inf, m=0.5, reference_indentation=1e-3)
     ours = float(law.confined_modulus) * pressures["m"][0]
-    return Erratum(
+    return misprint(
         "eq. 46-49",
         "δref in the pressure and in the effective thickness",
         "δref once, p = C E δref^(1−m) δ^m/h",
@@ -272,10 +272,14 @@ def picture() -> Figure:
     return figure
 
 
+def rows() -> list[Statement]:
+    """Return all statements."""
+    return [*statements(), *errata()]
+
+
 PAPER = Paper(
     "lehtoranta",
     "Lehtoranta 2011, contact laws for the knee",
-    statements,
-    errata,
+    rows,
     picture,
 )

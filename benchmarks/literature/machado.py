@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.literature.statements import Erratum, Paper, Statement
+from benchmarks.literature.statements import Paper, Statement, misprint
 from benchmarks.planar_knee import (
     ANTERIOR,
     EARLY,
@@ -140,7 +140,7 @@ def _joint() -> Statement:
 
 
 @cache
-def errata() -> list[Erratum]:
+def errata() -> list[Statement]:
     """Return the errors in print."""
     place = tuple(machado_state()[:3])
     aligned = [each.length(place) - each.rest_length for each in machado_ligaments()]
@@ -151,7 +151,7 @@ def errata() -> list[Erratum]:
     ]
     near, far = 1e3 * np.abs(aligned).max(), 1e3 * np.abs(turned).min()
     return [
-        Erratum(
+        misprint(
             "table 1",
             "the frame of the femur is at 90°",
             "the frame of the femur is at 0°, as the global frame",
@@ -162,10 +162,14 @@ def errata() -> list[Erratum]:
     ]
 
 
+def rows() -> list[Statement]:
+    """Return all statements."""
+    return [*statements(), *errata()]
+
+
 PAPER = Paper(
     "machado",
     "Machado et al. 2010, a planar knee with contact and ligaments",
-    statements,
-    errata,
+    rows,
     figure,
 )

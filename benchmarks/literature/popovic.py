@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.integrate import cumulative_simpson, solve_ivp
 
-from benchmarks.literature.statements import Erratum, Paper, Statement
+from benchmarks.literature.statements import Paper, Statement, misprint
 from dynamics.mechanics.chains import (
     Assembly,
     Chain,
@@ -249,32 +249,32 @@ def momenta() -> tuple[float, float]:
 
 
 @cache
-def errata() -> list[Erratum]:
+def errata() -> list[Statement]:
     """Return the errors of the paper."""
     return [*errata_of_kinematics(), *errata_of_dynamics()]
 
 
-def errata_of_kinematics() -> list[Erratum]:
+def errata_of_kinematics() -> list[Statement]:
     """Return the errors of positions, velocities and accelerations."""
     complete, lacking = constraint_velocities()
     rows, rank, left = constraint_size()
     right, signs, rates = acceleration_errors()
     return [
-        Erratum(
+        misprint(
             "eq. 6, 7",
             "velocities without C⁻¹, X' = S φ'",
             "X' = C⁻¹ S φ'",
             f"against differences of positions off by {lacking:.2f} m/s; right {complete:.0e}",
             lacking > 0.1 and complete < 1e-6,
         ),
-        Erratum(
+        misprint(
             "C",
             "a size that does not match the dependent coordinates",
             "2n × 2n, an equation in x and one in y for each of n joints",
             f"n = 3: {rows} rows of rank {rank}, and 3n - 2n = {left} coordinates remain",
             rows == rank == 6 and left == 3,
         ),
-        Erratum(
+        misprint(
             "eq. 11",
             "other signs, and ω where ω' belongs",
             "x'' = -Σ l (ω' sin φ + ω² cos φ), y'' = Σ l (ω' cos φ - ω² sin φ)",
@@ -285,19 +285,19 @@ def errata_of_kinematics() -> list[Erratum]:
     ]
 
 
-def errata_of_dynamics() -> list[Erratum]:
+def errata_of_dynamics() -> list[Statement]:
     """Return the errors of forces and of the state equation."""
     coupled, uncoupled = momenta()
     conserved, centripetal, constants = energies()
     return [
-        Erratum(
+        misprint(
             "eq. 2",
             "the force of a link enters the equations of one chain alone",
             "it acts on both chains, in opposite directions",
             f"two floating bars gain {uncoupled:.2f} kg m/s in 0.5 s; right {coupled:.0e}",
             uncoupled > 0.1 and coupled < 1e-9,
         ),
-        Erratum(
+        misprint(
             "H",
             "without K C₂, the constants of the positions of both chains",
             "with K C₂, so that the link knows how far the bases are apart",
@@ -305,7 +305,7 @@ def errata_of_dynamics() -> list[Erratum]:
             f"{conserved:+.0e} J",
             abs(constants) > 0.1 and abs(conserved) < 1e-7,
         ),
-        Erratum(
+        misprint(
             "state equation",
             "M φ'' = Q, without R' φ'",
             "M φ'' + Re(Rᴴ m R' φ') = Q",
@@ -352,4 +352,9 @@ def draw(axes: Axes, system: Assembly, found: ChainsResult, row: int, shift: flo
         axes.plot(x + shift, y, "o-", color=colour, markersize=3, linewidth=1.5, label=label)
 
 
-PAPER = Paper("popovic", "Popović: a limb in an orthosis", statements, errata, picture)
+def rows() -> list[Statement]:
+    """Return all statements."""
+    return [*statements(), *errata()]
+
+
+PAPER = Paper("popovic", "Popović: a limb in an orthosis", rows, picture)

@@ -1,61 +1,77 @@
-"""Statements and errors of a paper, as rows of Markdown tables."""
+"""Statements of a document, as rows of a Markdown table."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+VERDICTS = ("agrees", "differs", "error in print", "undecidable")
+
 
 class Statement(NamedTuple):
-    """A printed figure or claim, and what this project finds.
+    """A formula, figure or claim of a document, and what this project finds.
 
     Parameters
     ----------
     place : str
-        Section, equation, table or figure of the paper.
+        Section, equation, table or figure of the document.
     printed : str
-        The figure or claim as printed, in words of our own.
+        The formula, figure or claim as printed, in words of our own.
     ours : str
-        What this project computes, with units.
-    agrees : bool
-        Whether both agree; computed from `ours`, never written by hand.
+        What this project computes, with units; of an error in print, how the error shows.
+    agrees : bool or None
+        Whether both agree by the measure that is printed; computed from `ours`, never written by
+        hand. None if the document does not say enough to decide.
     remark : str
-        Why they do not agree, or what was assumed.
+        Why they do not agree, why nothing can be decided, or what the document leaves open.
+    right : str
+        Of an error in print, what is right.
     """
 
     place: str
     printed: str
     ours: str
-    agrees: bool
+    agrees: bool | None
     remark: str = ""
+    right: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`."""
+        if self.agrees is None:
+            return "undecidable"
+        if self.agrees:
+            return "agrees"
+        return "error in print" if self.right else "differs"
 
 
-class Erratum(NamedTuple):
-    """An error of a paper.
+def misprint(
+    place: str, printed: str, right: str, shown: str, proven: bool, remark: str = ""
+) -> Statement:
+    """Return an error in print.
 
     Parameters
     ----------
-    place : str
-        Equation, table or figure of the paper.
-    printed, right : str
-        What is printed, and what is right.
+    place, printed, right, remark : str
+        As of a `Statement`.
     shown : str
         How the error shows, with the figures.
     proven : bool
         Whether the computation of `shown` contradicts what is printed and confirms what is right.
     """
+    return Statement(place, printed, shown, not proven, remark, right)
 
-    place: str
-    printed: str
-    right: str
-    shown: str
-    proven: bool
+
+def undecidable(place: str, printed: str, why: str, ours: str = "") -> Statement:
+    """Return a statement that the document leaves open, for example as its figure is missing."""
+    return Statement(place, printed, ours, None, why)
 
 
 class Paper(NamedTuple):
-    """A paper, with functions that compute its rows and draw its picture.
+    """A document, with functions that compute its rows and draw its picture.
 
     Parameters
     ----------
@@ -63,8 +79,8 @@ class Paper(NamedTuple):
         Name of its picture and its key on the command line.
     title : str
         Heading: authors, year, subject.
-    statements, errata : callable
-        Return the rows.
+    statements : callable
+        Returns the statements in the order of the document.
     picture : callable, optional
         Draws the figure of the documentation.
     """
@@ -72,30 +88,34 @@ class Paper(NamedTuple):
     name: str
     title: str
     statements: Callable[[], list[Statement]]
-    errata: Callable[[], list[Erratum]]
     picture: Callable[[], Figure] | None = None
 
 
 def section(paper: Paper) -> str:
-    """Return heading, picture and tables of a paper as Markdown."""
+    """Return heading, picture, number of verdicts and table of a document as Markdown."""
     parts = [f"## {paper.title}"]
     if paper.picture is not None:
         parts.append(f"![{paper.title}](literature/{paper.name}.png)")
-    statements = [
-        (s.place, s.printed, s.ours, _verdict(s.agrees, s.remark)) for s in paper.statements()
-    ]
-    if statements:
-        parts.append(_table(("place", "printed", "ours", "verdict"), statements))
-    errata = [e[:4] for e in paper.errata()]
-    if errata:
-        parts.append("### Errors in print")
-        parts.append(_table(("place", "printed", "right", "how the error shows"), errata))
+    statements = paper.statements()
+    parts.append(f"{tally(statements)}.")
+    rows = [(str(i), *row(each)) for i, each in enumerate(statements, start=1)]
+    parts.append(_table(("no.", "place", "printed", "ours", "verdict"), rows))
     return "\n\n".join(parts) + "\n"
 
 
-def _verdict(agrees: bool, remark: str) -> str:
-    verdict = "agrees" if agrees else "differs"
-    return f"{verdict}: {remark}" if remark else verdict
+def row(statement: Statement) -> tuple[str, str, str, str]:
+    """Return place, what is printed, what is found, and the verdict with its reason."""
+    right = f"right is {statement.right}" if statement.verdict == "error in print" else ""
+    reason = "; ".join(part for part in (right, statement.remark) if part)
+    verdict = f"{statement.verdict}: {reason}" if reason else statement.verdict
+    return statement.place, statement.printed, statement.ours or "–", verdict
+
+
+def tally(statements: Sequence[Statement]) -> str:
+    """Return how many statements have each verdict, in words."""
+    counts = Counter(each.verdict for each in statements)
+    named = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
+    return f"{len(statements)} statements: {named}"
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
