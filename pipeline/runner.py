@@ -22,6 +22,7 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
+from pipeline.originals.contact_original import Knee
 from pipeline.originals.finite_element_layer import remove_stale
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
@@ -36,6 +37,7 @@ from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_kn
 from pipeline.stages.assessment import assess, feasible, held_out_point, prediction_table
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
+from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.reference_samples import sample_kind, samples_for
@@ -108,6 +110,10 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
             "[original]" if config.original.kind == "table" else "[knee], [contact]"
         ):
             original = build_original(config, folder)
+        if isinstance(original, Knee) and config.feasibility.bounds == "gait":
+            run.wait_for_kernels()
+            path = original.reference_path(config)
+            run.config = config = with_gait_bounds(config, original.quick, path)
     run.prepare(resume=resume, original=original, replace=replace)
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):

@@ -185,8 +185,23 @@ class DesignConfig(Section):
 
 
 class FeasibilityConfig(Section):
-    """Stage e: bounds of the loads that gait can produce, applied to predicted loads."""
+    """Stage e: bounds of the loads that gait can produce, applied to predicted loads.
 
+    The bounds of the ratios and of the peak pressure are those of the keys, or those of the gait
+    cycle with the original model (`bounds`; Lin et al. 2010).
+    """
+
+    bounds: Literal["keys", "gait"] = Field(
+        "keys",
+        description="where ap_ratio, ml_ratio and peak_pressure_MPa come from: these keys, or the "
+        "gait cycle of [simulation], simulated with the original model (with springs in place of "
+        "finite elements) before any sample is drawn",
+    )
+    gait_factor: float = Field(
+        2.0,
+        ge=1.0,
+        description='factor on the largest values of the gait cycle, with bounds = "gait"',
+    )
     ap_ratio: Positive = Field(0.3, description="largest magnitude of AP force over axial load")
     ml_ratio: Positive = Field(0.15, description="largest magnitude of ML force over axial load")
     peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")

@@ -122,6 +122,13 @@ class Config(Section):
             )
         elif self.simulation.kind == "none" and self.design.gait_samples:
             message = 'design.gait_samples: expected 0 with simulation.kind = "none"'
+        elif self.feasibility.bounds == "gait" and (
+            self.simulation.kind == "none" or self.original.kind == "table"
+        ):
+            message = (
+                'feasibility.bounds: expected "keys" where no contact model simulates a gait cycle '
+                '(original.kind = "table" or simulation.kind = "none"), found "gait"'
+            )
         if message:
             raise InputError(message)
         return self

@@ -13,7 +13,9 @@ from foundation.checks import FloatArray
 from foundation.loads import AREA
 from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
+from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
+from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.evaluation import evaluate_rows
@@ -25,6 +27,7 @@ from pipeline.progress import rounded, say
 from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
+from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.store.samples import OK, candidate_table, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
@@ -60,6 +63,14 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         return {}
     if path is None:
         return {}
+    if config.feasibility.bounds == "gait":
+        say("simulating a gait cycle, for the bounds of stage e")
+        try:
+            config = with_gait_bounds(config, knee.quick, path)
+        except StageError as error:
+            remarks.error("feasibility.bounds", str(error).removeprefix("feasibility.bounds: "))
+            return {}
+        _note_bounds(config.feasibility, remarks)
     space = sample_space(config, path)
     table = check_space(config, knee, space, remarks, deep=deep)
     if table is None:
@@ -74,6 +85,14 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
     )
     return figures
+
+
+def _note_bounds(found: FeasibilityConfig, remarks: Remarks) -> None:
+    remarks.note(
+        "feasibility.bounds",
+        f"{found.gait_factor:g} times the gait cycle: AP force {found.ap_ratio:.3g} and ML force "
+        f"{found.ml_ratio:.3g} of the axial load, peak pressure {found.peak_pressure_MPa:.3g} MPa",
+    )
 
 
 def check_space(
