@@ -47,8 +47,8 @@ def statements() -> list[Statement]:
 def simplified(case: Case, load: float) -> Pressed:
     """Return the contact of simplified elasticity, a thin layer that cannot spread.
 
-    The load is in N. Its pressure is -C E ln(1 - δ/h) (Blankevoort et al. 1991): the compression of a confined layer
-    in finite strain. As in eq. 27 the modulus is the confined one.
+    The load is in N. The document gives no formula; ours is the pressure -C E ln(1 - δ/h) of
+    Blankevoort et al. (1991), a confined layer in finite strain, with the modulus of eq. 27.
     """
     modulus = confined_modulus(case)
     at = np.linspace(0.0, 1.0, 401)
@@ -91,7 +91,8 @@ def _alike() -> Statement:
     place = "section 4, Li et al."
     if len(set(holds)) > 1:
         why = (
-            "the document gives neither geometry nor ν, which decide: ours, two balls of 60 mm "
+            "the document gives no formula of simplified elasticity, no geometry and no ν, which "
+            "decide: ours, the logarithmic law and two balls of 60 mm "
             "with 2 mm of 10 MPa each, agrees at some ν and not at others (a fifth counts as "
             "slight)"
         )

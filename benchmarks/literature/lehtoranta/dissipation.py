@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.integrate import quad, solve_ivp
@@ -126,10 +127,16 @@ def two_body_loss(law: LinearHysteresisLaw, masses: tuple[float, float], speed: 
     for event in (turned, apart):
         event.terminal, event.direction = True, -1.0  # type: ignore[attr-defined]
     start = np.array([0.0, 0.0, speed, 0.0])
-    tight = {"method": "DOP853", "rtol": 1e-11, "atol": 1e-14}
-    into = solve_ivp(motion, (0.0, 1.0), start, events=turned, **tight).y[:, -1]
-    into[2] = into[3] - np.finfo(float).tiny  # on the branch of retreat
-    out = solve_ivp(motion, (0.0, 1.0), into, events=apart, **tight).y[:, -1]
+
+    def integrated(state: FloatArray, event: Callable[[float, FloatArray], float]) -> FloatArray:
+        found: FloatArray = solve_ivp(
+            motion, (0.0, 1.0), state, "DOP853", events=event, rtol=1e-11, atol=1e-14
+        ).y[:, -1]
+        return found
+
+    turn = integrated(start, turned)
+    turn[2] = turn[3] - np.finfo(float).tiny  # on the branch of retreat
+    out = integrated(turn, apart)
     return 0.5 * (masses[0] * (speed**2 - out[2] ** 2) - masses[1] * out[3] ** 2)
 
 

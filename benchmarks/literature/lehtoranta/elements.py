@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.sparse import bmat, csc_matrix, csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix, hstack, vstack
 from scipy.sparse.linalg import splu, spsolve
 
 from benchmarks.axisymmetric_layer import AxisymmetricLayer, contact_forces
@@ -63,7 +63,9 @@ def lagrange(body: Patch) -> tuple[FloatArray, FloatArray, int]:
     for rounds in range(1, _MOST_ROUNDS):
         picker = body.picker(active)
         # u and -λ are the unknowns, as printed: K u + Lᵀ(-λ) = 0, L u = δ.
-        matrix = bmat([[body.stiffness, picker.T], [picker, None]], format="csc")
+        none = csr_matrix((picker.shape[0], picker.shape[0]))
+        upper, lower = hstack([body.stiffness, picker.T]), hstack([picker, none])
+        matrix = csc_matrix(vstack([upper, lower]))
         right = np.concatenate([np.zeros(body.stiffness.shape[0]), body.overlap[active]])
         found = spsolve(matrix, right)
         force = np.zeros(len(active))

@@ -7,6 +7,7 @@ Tangential deflections have both signs: δ^β is sign(δ)abs(δ)^β in f and abs
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -122,7 +123,9 @@ def slide_linear(law: CompliantFriction, slope: float, speed: float, duration: f
     return _solved(motion, [0.0, speed, 0.0], duration)
 
 
-def _solved(motion: object, start: list[float], duration: float) -> FloatArray:
+def _solved(
+    motion: Callable[[float, FloatArray], list[float]], start: list[float], duration: float
+) -> FloatArray:
     times = np.linspace(0.0, duration, 400)
     found = solve_ivp(
         motion, (0.0, duration), start, "Radau", times, rtol=1e-6, atol=1e-9, max_step=1e-2
