@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from benchmarks.axisymmetric_layer import AxisymmetricLayer, Case, edge, peak, press_linear
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from benchmarks.exact_layer_compliance import Layer
+from foundation.checks import FloatArray
 from foundation.elastic_foundation.laws import LinearLaw
 
 POLYETHYLENE = Case(463e6, 0.46, 8e-3, 30e-3)
@@ -59,17 +60,17 @@ def _exact(found: AxisymmetricContact) -> Pressed:
 
 
 @cache
-def _elements(case: Case, spacing: float, reach: float) -> tuple[AxisymmetricLayer, object]:
+def _elements(case: Case, spacing: float, reach: float) -> tuple[AxisymmetricLayer, FloatArray]:
     model = AxisymmetricLayer(case, spacing, reach)
     return model, model.compliance()
 
 
 def by_elements(
-    case: Case, approach: float, *, spacing: float = 0.15e-3, reach: float = 6e-3
+    case: Case, approach: float, *, spacing: float = 0.075e-3, reach: float = 8e-3
 ) -> Pressed:
     """Return the contact at an approach [m] by axisymmetric finite elements of a spacing [m]."""
     model, compliance = _elements(case, spacing, reach)
-    found = press_linear(model, compliance, float(approach))  # type: ignore[arg-type]
+    found = press_linear(model, compliance, float(approach))
     return Pressed(found.force, float(approach), peak(found), math.pi * edge(found) ** 2)
 
 
