@@ -24,6 +24,8 @@ from foundation.checks import FloatArray
 #: The restitution of Machado et al., table 3, and one near 1 [1].
 LOW, HIGH = 0.3, 0.9
 _PULL = 50.0
+#: Part of the largest indentation at which approach and retreat are compared [1].
+_LEVEL = 0.9
 
 
 def statements() -> list[Statement]:
@@ -109,37 +111,37 @@ def _energies() -> Statement:
     motions = runs(LOW)
     hertz, other = motions["hertz"], motions["lankarani-nikravesh"]
     balance = max(abs(m.energy_error).max() / m.kinetic.max() for m in motions.values())
-    both = forces_at_half(other)
+    both = forces_on_both_ways(other)
     return Statement(
         "figure 8",
         "the contact stores in loading what it releases in unloading; by Lankarani and Nikravesh "
         "force is no function of indentation, so that the hysteresis is not zero and Hertz not "
         "realistic",
         f"planar knee, 50 N, 0.5 s: loss of {hertz.contact_loss[-1]:.0f} J by Hertz, "
-        f"{other.contact_loss[-1]:.2f} J by Lankarani and Nikravesh, c = 0.3, whose force at half "
-        f"of the largest indentation is {both[0]:.0f} N in approach and {both[1]:.0f} N in retreat",
+        f"{other.contact_loss[-1]:.2f} J by Lankarani and Nikravesh, c = 0.3, whose force at "
+        f"{100.0 * _LEVEL:.0f} % of the largest indentation is {both[0]:.0f} N in approach, "
+        f"{both[1]:.0f} N in retreat",
         bool(
             balance < 1e-6
             and hertz.contact_loss[-1] == 0.0
             and other.contact_loss[-1] > 0.1
-            and both[0] > 1.1 * both[1]
+            and both[0] > 1.1 * both[1] > 0.0
         ),
         "the first part is of Hertz's law; the curves of the figure are missing",
     )
 
 
-def forces_at_half(motion: PlanarMotion) -> tuple[float, float]:
-    """Return the forces at half of the largest indentation of the deepest contact [N].
-
-    In approach and in retreat, between the instants of the result.
-    """
+def forces_on_both_ways(motion: PlanarMotion) -> tuple[float, float]:
+    """Return the forces at 90 % of the largest indentation [N], in approach and in retreat."""
     at = deepest_contact(motion)
     depth, force = motion.indentation[at], motion.contact_force[at]
-    top = int(depth.argmax())
-    half = 0.5 * depth[top]
-    into = np.interp(half, depth[: top + 1], force[: top + 1])
-    out = np.interp(half, depth[top:][::-1], force[top:][::-1])
-    return float(into), float(out)
+    beyond = np.flatnonzero(depth > _LEVEL * depth.max())
+    ways = slice(beyond[0] - 1, beyond[0] + 1), slice(beyond[-1], beyond[-1] + 2)
+    into, out = (
+        float(np.interp(_LEVEL * depth.max(), depth[way][::step], force[way][::step]))
+        for way, step in zip(ways, (1, -1), strict=True)
+    )
+    return into, out
 
 
 def _largest(restitution: float) -> dict[str, FloatArray]:

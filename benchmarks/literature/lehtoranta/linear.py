@@ -17,10 +17,11 @@ _DEPTHS = np.array([0.5e-4, 1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4])
 
 def statements() -> list[Statement]:
     """Return the statements of section 3.1."""
-    return [_eq_3(), _nonlinear()]
+    return [eq_3(), _nonlinear()]
 
 
-def _eq_3() -> Statement:
+def eq_3() -> Statement:
+    """Return the statement on the retreat of the linear law."""
     # The law with √c in place of c retreats on c K δ, as printed.
     returned = {
         c: coefficient_of_restitution(LinearHysteresisLaw(1e5, math.sqrt(c)), 0.3, 0.8).restitution

@@ -92,7 +92,7 @@ LINEAR = CompliantFriction(2e5, 1.5 * 60.0 * 0.3 * GRAVITY, 0.3)
 
 def statements() -> list[Statement]:
     """Return the statements of the second section 3.8."""
-    return [_law(), _hunt_crossley(), _eq_43()]
+    return [_law(), _hunt_crossley(), eq_43()]
 
 
 def slide(contact: SongContact, slope: float, speed: float, duration: float) -> FloatArray:
@@ -200,7 +200,8 @@ def _hunt_crossley() -> Statement:
     )
 
 
-def _eq_43() -> Statement:
+def eq_43() -> Statement:
+    """Return the statement on the rate of the tangential deflection."""
     law = CONTACT.tangential
     deflection, rates = 3e-4, (0.2, -0.05)
     inverse, reciprocal = [], []

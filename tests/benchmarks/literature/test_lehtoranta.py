@@ -84,7 +84,7 @@ def test_eq_3_returns_the_root():
     returned = quad(lambda d: given * stiffness * d, 0.0, depth)[0]
     assert_allclose(math.sqrt(returned / spent), math.sqrt(given), rtol=1e-12)
     assert abs(math.sqrt(returned / spent) - given) > 0.2
-    assert "0.707 for c = 0.5" in rows(linear)["eq. 1-3"].ours
+    assert "0.707 for c = 0.5" in linear.eq_3().ours
 
 
 def test_the_misfit_of_a_power_law_is_least():

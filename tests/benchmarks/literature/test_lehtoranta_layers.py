@@ -52,10 +52,10 @@ def test_modified_foundation_sums_the_springs_of_the_law():
     found = parameters.press(POLYETHYLENE, 3e-4)
     reference = (8e-3 / parameters.thickness) ** (1.0 / 0.3)
     law = ModifiedLaw(463e6, 0.46, 8e-3, f=3.0, m=0.7, reference_indentation=reference)
-    r = np.linspace(0.0, 5e-3, 2001)
+    r = np.linspace(0.0, 5e-3, 501)
     pressure = law.pressure(3e-4 - r**2 / 0.06)
     assert_allclose(found.peak, pressure[0], rtol=1e-9)
-    assert_allclose(found.load, np.trapezoid(2.0 * math.pi * r * pressure, r), rtol=1e-4)
+    assert_allclose(found.load, np.trapezoid(2.0 * math.pi * r * pressure, r), rtol=1e-3)
 
 
 def test_reference_indentation_once_is_free_of_units():

@@ -292,7 +292,8 @@ def test_each_group_is_extrapolated_by_itself():
     assert_allclose(marks["accuracy"], np.mean(judged), rtol=1e-12)
     assert marks["versatility"] == 1.0
     both = marks_of(own, frozenset((AT_POSES, OVER_CYCLE)))
-    assert both["accuracy"] is None and both["versatility"] is None
+    assert both["accuracy"] is None
+    assert both["versatility"] is None
     other, marks = figures_and_marks(coarse, truth)
     assert_allclose(other["force_percent"], 4.0, rtol=1e-10)
     assert other["wear_percent"] is None
