@@ -25,7 +25,7 @@ from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
 
 @pytest.mark.parametrize("case", [POLYETHYLENE, CARTILAGE], ids=["polyethylene", "cartilage"])
 def test_finite_elements_follow_the_exact_layer(case):
-    found, exact = by_elements(case, 2e-4), pressed(case, 2e-4)
+    found, exact = by_elements(case, 2e-4, spacing=1e-4, reach=5e-3), pressed(case, 2e-4)
     assert_allclose([found.load, found.peak], [exact.load, exact.peak], rtol=0.01)
     assert_allclose(found.area, exact.area, rtol=0.03)
 
