@@ -11,19 +11,18 @@ from pipeline.config.schema_base import NonNegative, Positive, Section
 class WeightsConfig(Section):
     """Weights of the criteria of the weighted sum, with which the page of a comparison opens.
 
-    Only their ratios matter. A reader of the page can change the weights.
+    They are those of table 2 of Lehtoranta (2011) as far as the criteria can be measured. Only
+    their ratios matter. A reader of the page can change the weights.
     """
 
-    loads: NonNegative = Field(3.0, description="force, moment and stiffness at given poses")
-    pressure: NonNegative = Field(
-        2.0, description="peak pressure, area and centre of pressure at given poses"
+    accuracy: NonNegative = Field(
+        0.30, description="errors at given poses and over the cycle that the model drives"
     )
-    gait: NonNegative = Field(
-        3.0, description="motion, peak pressure and wear of the cycle that the model drives"
+    speed: NonNegative = Field(0.20, description="time of an evaluation and of a cycle")
+    preparation: NonNegative = Field(0.10, description="time of the set-up")
+    versatility: NonNegative = Field(
+        0.09, description="share of the figures of accuracy that the model answers"
     )
-    speed: NonNegative = Field(3.0, description="time of an evaluation and of a cycle")
-    preparation: NonNegative = Field(1.0, description="time of the set-up")
-    memory: NonNegative = Field(1.0, description="memory of the model in use")
 
 
 class ComparisonConfig(Section):

@@ -26,9 +26,10 @@ from pipeline.studies.contact_models.truth import Truth
 RULE = (
     "A figure has mark 1 at or below the best value of its column and mark 0 at or above the "
     "worst; between them the mark is linear in the logarithm of the figure. The mark of a "
-    "criterion is the mean over its columns, 0 where a model gives no answer. The weighted sum is "
-    "the mean of the marks of the criteria with the weights; a criterion in which the error of a "
-    "model is not known is left out."
+    "criterion is the mean over its columns, where a column without an answer counts 0; "
+    "versatility is the share of the errors that the model has an answer for. The weighted sum is "
+    "the mean of the marks of the criteria with the weights; columns in which the error of a model "
+    "is not known are left out."
 )
 
 Row = dict[str, Any]

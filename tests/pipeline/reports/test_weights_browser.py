@@ -11,11 +11,10 @@ from pipeline.reports.pages import write_page
 from pipeline.studies.contact_models.content import RULE
 from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
 
-WEIGHTS = {"loads": 3.0, "pressure": 2.0, "gait": 3.0, "speed": 3.0, "preparation": 1.0}
-WEIGHTS["memory"] = 0.0
+WEIGHTS = {"accuracy": 0.3, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
 MARKS: dict[str, dict[str, float | None]] = {
     "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
-    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "gait": None, "memory": 0.0},
+    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "versatility": None, "preparation": 0.0},
 }
 
 
@@ -70,7 +69,7 @@ def test_reader_weights_change_sums_and_order(page: Any) -> None:
 
     assert shown(page) == expected(WEIGHTS)
     assert list(shown(page)) == ["exact", "fast"]
-    only_speed = dict.fromkeys(CRITERIA, 0.0) | {"speed": 2.5}
+    only_speed = dict.fromkeys(CRITERIA, 0.0) | {"speed": 0.25}
     for key, weight in only_speed.items():
         move(page, key, weight)
     assert shown(page) == expected(only_speed) == {"exact": "0.100", "fast": "1.000"}

@@ -220,13 +220,12 @@ def test_a_section_of_defaults_is_no_other_setting(compared, tmp_path):
 
 def test_weights_change_the_sum_alone(compared, tmp_path):
     folder = copied(compared, tmp_path)
-    # The memory alone: springs hold less than condensed elements.
-    others = [f"comparison.weights.{name}=0.0" for name in CRITERIA if name != "memory"]
+    others = [f"comparison.weights.{name}=0.0" for name in CRITERIA if name != "preparation"]
     config = load_config(SMOKE, (*FEW, *others))
     content = compare_models(config, folder, resume=True, quiet=True)
     assert figures_of(folder) == figures_of(compared)
     for row in content["models"]:
-        assert_allclose(row["weighted_sum"], row["marks"]["memory"], rtol=1e-12)
+        assert_allclose(row["weighted_sum"], row["marks"]["preparation"], rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -288,11 +287,19 @@ def test_each_group_is_extrapolated_by_itself():
     own, marks = figures_and_marks(fine, truth)
     assert_allclose(own["force_percent"], 1.0, rtol=1e-10)
     assert own["wear_percent"] is None
-    assert marks["gait"] is None
+    at_poses = [c for c in COLUMNS if c.group == AT_POSES]
+    judged = [c.mark(own[c.key]) for c in at_poses]
+    assert_allclose(marks["accuracy"], np.mean(judged), rtol=1e-12)
+    assert marks["versatility"] == 1.0
+    both = marks_of(own, frozenset((AT_POSES, OVER_CYCLE)))
+    assert both["accuracy"] is None
+    assert both["versatility"] is None
     other, marks = figures_and_marks(coarse, truth)
     assert_allclose(other["force_percent"], 4.0, rtol=1e-10)
     assert other["wear_percent"] is None
-    assert marks["gait"] == 0.0
+    assert_allclose(marks["versatility"], 6.0 / 11.0, rtol=1e-12)
+    judged = [c.mark(other[c.key]) for c in at_poses]
+    assert_allclose(marks["accuracy"], np.sum(judged) / 11.0, rtol=1e-12)
 
 
 def figures_and_marks(measured, truth):
@@ -332,12 +339,17 @@ def test_marks_follow_the_rule():
         assert column.criterion in CRITERIA
     best = {column.key: column.best for column in COLUMNS}
     assert marks_of(best) == pytest.approx(dict.fromkeys(CRITERIA, 1.0))
-    assert marks_of(best | {"wear_percent": None})["gait"] == 0.0
+    without = marks_of(best | {"wear_percent": None})
+    # Eleven columns have errors; the one without an answer counts 0.
+    assert without["accuracy"] == without["versatility"] == pytest.approx(10.0 / 11.0)
+    assert without["speed"] == 1.0
+    none = marks_of(dict.fromkeys(best))
+    assert none == dict.fromkeys(CRITERIA, 0.0)
 
 
 def test_weighted_sum_needs_only_ratios_of_weights():
-    marks = {"loads": 0.2, "speed": 0.8, "memory": None}
-    weights = {"loads": 1.0, "speed": 3.0, "memory": 4.0}
+    marks = {"accuracy": 0.2, "speed": 0.8, "versatility": None}
+    weights = {"accuracy": 1.0, "speed": 3.0, "versatility": 4.0}
     assert_allclose(weighted_sum(marks, weights), (0.2 + 2.4) / 4.0, rtol=1e-15)
     tripled = {name: 3.0 * weight for name, weight in weights.items()}
     assert_allclose(weighted_sum(marks, tripled), weighted_sum(marks, weights), rtol=1e-14)
