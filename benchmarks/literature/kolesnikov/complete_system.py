@@ -64,18 +64,14 @@ def coefficients(structure: PlanarStructure) -> Coefficients:
 def assembled(parts: Coefficients, stiffness: FloatArray) -> FloatArray:
     """Return the square matrix of eq. 37 (m + r + 2 k + 3 b) of Φ, p, U(k), U(b)."""
     m, r = stiffness.size, parts.body_joints.shape[1]
-    k, b = len(parts.node_members), len(parts.body_members)
+    node, body = parts.node_members, parts.body_members
+    k, b = len(node), len(body)
     return np.block(
         [
-            [
-                np.diag(1.0 / stiffness),
-                np.zeros((m, r)),
-                parts.node_members.T,
-                parts.body_members.T,
-            ],
+            [np.diag(1.0 / stiffness), np.zeros((m, r)), node.T, body.T],
             [np.zeros((r, m + r + k)), parts.body_joints.T],
-            [-parts.node_members, np.zeros((k, r + k + b))],
-            [-parts.body_members, -parts.body_joints, np.zeros((b, k + b))],
+            [-node, np.zeros((k, r + k + b))],
+            [-body, -parts.body_joints, np.zeros((b, k + b))],
         ]
     )
 

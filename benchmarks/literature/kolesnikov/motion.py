@@ -54,7 +54,8 @@ def central_step(
     """
     right = 2.0 * step**2 * load + 2.0 * mass @ (2.0 * now - before)
     right += step * damping @ before - 2.0 * step**2 * stiffness @ now
-    return np.linalg.solve(2.0 * mass + step * damping, right)
+    after = np.linalg.solve(2.0 * mass + step * damping, right)
+    return np.asarray(after, dtype=np.float64)
 
 
 def _oscillator_error(step: float) -> float:
@@ -181,14 +182,14 @@ def height_and_reaction(
     heights, reactions = [], []
     for _ in range(round(end / step)):
         stiffness = data["STIFFNESS"] * (1.0 + max(-now, 0.0) / depth)
-        arguments = np.array([-weight]), np.array([now]), np.array([before]), step
+        at = np.array([-weight]), np.array([now]), np.array([before])
         after = reaction = 0.0
         if now < 0.0:
             matrices = mass * np.eye(1), viscosity * np.eye(1), stiffness * np.eye(1)
-            after = float(central_step(*matrices, *arguments)[0])
+            after = float(central_step(*matrices, *at, step)[0])
             reaction = -stiffness * now - viscosity * (after - before) / (2.0 * step)
         if reaction <= 0.0:
-            after, reaction = float(central_step(mass * np.eye(1), off, off, *arguments)[0]), 0.0
+            after, reaction = float(central_step(mass * np.eye(1), off, off, *at, step)[0]), 0.0
         heights.append(now)
         reactions.append(reaction)
         before, now = now, after
@@ -228,8 +229,9 @@ def _repeated_impacts() -> Statement:
         "the body strikes the ground repeatedly; at rest the own weight presses the body in, "
         "U₂ ≠ 0, and the reaction is the weight",
         f"{contacts[0]} contacts with eq. 41, {contacts[1]} with our scheme; after "
-        f"{data['END']:g} s, U₂ = {1e3 * height[-1]:.2f} and {1e3 * motion.position[-1, 1]:.2f} mm, "
-        f"reaction over weight {rest[0]:.3f} and {rest[1]:.3f}",
+        f"{data['END']:g} s, U₂ = {1e3 * height[-1]:.2f} and "
+        f"{1e3 * motion.position[-1, 1]:.2f} mm, reaction over weight {rest[0]:.3f} and "
+        f"{rest[1]:.3f}",
         bool(
             min(contacts) > 1
             and height[-1] < -1e-3

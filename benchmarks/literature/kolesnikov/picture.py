@@ -51,12 +51,13 @@ def _draw_link(axes: Axes, start: FloatArray, end: FloatArray, share: float) -> 
 
 def _draw_square(axes: Axes) -> None:
     axes.fill([0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0], color="0.85")
-    axes.annotate("", (0.5, -0.1), (0.5, 0.5), arrowprops={"arrowstyle": "->"})
+    axes.arrow(0.5, 0.5, 0.0, -0.3, width=0.02, color="k")
     for number, ((at, degrees), force) in enumerate(zip(LINKS, PRINTED[-1], strict=True), 1):
         along = np.array([np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))])
         start, end = np.array(at), np.array(at) + 0.7 * along
         _draw_link(axes, start, end, force / PRINTED[-1].max())
-        axes.text(*(np.array(at) + 0.8 * along), str(number), ha="center", va="center")
+        x, y = np.array(at) + 0.8 * along
+        axes.text(x, y, str(number), ha="center", va="center")
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.set_title("five links,\ntaut ones red")

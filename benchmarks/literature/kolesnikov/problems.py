@@ -42,7 +42,7 @@ def by_rows(matrix: FloatArray, constant: FloatArray) -> Complementarity:
 
 def free_minimum(matrix: FloatArray, constant: FloatArray) -> FloatArray:
     """Return X (n,) [1] of the minimum without limits, A X + B = 0."""
-    return np.linalg.solve(matrix, -constant)
+    return np.asarray(np.linalg.solve(matrix, -constant), dtype=np.float64)
 
 
 def is_positive_definite(matrix: FloatArray) -> bool:

@@ -1,10 +1,10 @@
 """Rows on the body on five links, figs. 3 and 4.
 
-The figures are missing, but the forces of the three steps determine the links: differences of two
-steps are self-stresses. Those of steps 2 and 3 differ by (0, 0, 1, 1, 0), so that links 3 and 4 lie
-on one line; those of steps 1 and 3, but for this, by (1 + 2/√3, 2/√3, 1, 0, 1). Links 1, 3 and 5 at
-120° of each other and link 2 against link 1 are such links; the load is then 10 in the middle of a
-square with the links at its corners. The forces of step 1 show that all stiffnesses are equal.
+The figures are missing, but the forces of the three steps determine the self-stresses, which are
+differences of two steps. Those of steps 2 and 3 differ by (0, 0, 1, 1, 0), so that links 3 and 4
+lie on one line; those of steps 1 and 3, but for this, by (1 + 2/√3, 2/√3, 1, 0, 1). Links 1, 3 and
+5 at 120° of each other and link 2 against link 1 are such links; the load is then 10 in the middle
+of a square with the links at its corners. The forces of step 1 show that all stiffnesses are equal.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def steps_of(
     load : (n,) float64
         P of C N + P = 0 [N, N m].
     """
-    left, dropped, steps = list(range(stiffness.size)), [], []
+    left, steps = list(range(stiffness.size)), []
+    dropped: list[int] = []
     while True:
         forces = np.zeros(stiffness.size)
         found = solve_structure(
@@ -111,6 +112,7 @@ def five_links() -> Statement:
         agrees
         and dropped == [4, 3] == list(sequence.exclusions)
         and np.allclose(sequence.forces, steps[-1], atol=1e-9),
-        "the figures are missing; the printed forces determine the links: equal ones at the "
-        "corners of a square, at 60°, 240°, 180°, 0° and 300°, with 10 N down in the middle",
+        "the figures are missing; the printed forces determine the self-stresses, which equal "
+        "links at the corners of a square have, at 60°, 240°, 180°, 0° and 300°, with 10 N down "
+        "in the middle",
     )

@@ -119,7 +119,8 @@ def _growth() -> Statement:
 
 def _falls(a: FloatArray, b: FloatArray) -> bool:
     """Return whether the free term of a row falls after the row was chosen."""
-    state, chosen, before = Jordan(a, b), [], b
+    state, before = Jordan(a, b), b
+    chosen: list[int] = []
     for row in by_rows(a, b).exclusions:
         state.exclude(row)
         fell = state.free[chosen] < before[chosen] - _ROUNDING
