@@ -1,50 +1,58 @@
-"""Oblique impact on a stiffening surface: `python examples/mechanics/oblique_impact.py`.
+"""Oblique impact of Kolesnikov (2004): `python examples/mechanics/oblique_impact.py`.
 
-A point mass strikes a surface whose stiffness S = S0 (1 + U / Um) grows with the indentation U
-(Kolesnikov 2004), and whose tip gives way along the surface before it slips. The source's factor 6
-is read as the stiffness at the deepest point, S = 6 S0, hence U = 5 Um; mass, S0 and Um are those
-of this example.
+A body meets rough ground whose stiffness S = S0 (1 + U / Um) grows with the indentation U, bounces
+and comes to rest. All data but the position at time zero, where the body touches the ground, are
+those of the document; along the ground, the stiffness is S0 here.
 """
 
 import numpy as np
 
-from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
+from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
 
-MASS, STIFFNESS, DOUBLING_DEPTH = 0.5, 2e4, 1e-3  # [kg], [N/m], [m]
-FRICTION, ALONG = 0.4, 1.0  # [1], [m/s]
+MASS, GRAVITY = 10.0, 9.81  # [kg], [m/s²]
+VELOCITY = (5.0, -2.5)  # along the ground and up [m/s]
+STIFFNESS, DOUBLING_DEPTH = 1e4, 0.5  # [N/m], [m]
+DAMPING, FRICTION = 100.0, 0.5  # [N s/m], [1]
+STEP, END = 0.01, 2.5  # [s]
 
 
-def speed_for(depth: float) -> float:
-    """Return the speed [m/s] whose energy presses in by the depth [m]."""
-    energy = STIFFNESS * (depth**2 / 2.0 + depth**3 / (3.0 * DOUBLING_DEPTH))
-    return float(np.sqrt(2.0 * energy / MASS))
+def impact(step: float = STEP, end: float = END) -> LinkMotion:
+    """Return the motion of the body."""
+    ground = UnilateralLink(
+        [0.0, 1.0], STIFFNESS, DAMPING, friction=FRICTION, tangent=[1.0, 0.0],
+        doubling_depth=DOUBLING_DEPTH, tangential_stiffness=STIFFNESS,
+    )  # fmt: skip
+    return simulate_links(
+        MASS * np.eye(2), [ground], [0.0, 0.0], VELOCITY,
+        step=step, n_steps=round(end / step), load=[0.0, -MASS * GRAVITY],
+    )  # fmt: skip
+
+
+def contacts(motion: LinkMotion) -> int:
+    """Return how many times the body is in contact."""
+    on = motion.normal[:, 0] > 0.0
+    return int(on[0]) + int(np.count_nonzero(on[1:] & ~on[:-1]))
 
 
 def main() -> dict[str, float]:
-    depth = 5.0 * DOUBLING_DEPTH
-    down = speed_for(depth)
-    result = {"speed": down}
-    for name, tangential in (("rigid", np.inf), ("compliant", 3.0 * STIFFNESS)):
-        link = UnilateralLink(
-            [0.0, 1.0], STIFFNESS, friction=FRICTION, tangent=[1.0, 0.0],
-            doubling_depth=DOUBLING_DEPTH, tangential_stiffness=tangential,
-        )  # fmt: skip
-        motion = simulate_links(
-            MASS * np.eye(2), [link], [0.0, 0.0], [ALONG, -down], step=2e-5, n_steps=600
-        )
-        deepest = -motion.position[:, 1].min()
-        print(
-            f"{name} tip: from ({ALONG:g}, {-down:.3f}) to {np.round(motion.velocity[-1], 3)} m/s"
-        )
-        print(f"  indentation {1e3 * deepest:.3f} mm, S = {1 + deepest / DOUBLING_DEPTH:.2f} S0")
-        print(f"  largest forces {motion.normal.max():.0f} and {motion.friction.min():.0f} N")
-        result |= {
-            f"along {name}": float(motion.velocity[-1, 0]),
-            f"up {name}": float(motion.velocity[-1, 1]),
-            f"deepest {name}": float(deepest),
-            f"peak {name}": float(motion.normal.max()),
-        }
-    return result
+    motion = impact()
+    weight = MASS * GRAVITY
+    coefficients = {step: impact(step, 0.15).normal.max() / weight for step in (STEP, 1e-3, 5e-4)}
+    for step, coefficient in coefficients.items():
+        print(f"step {step:g} s: largest reaction over weight {coefficient:.2f}")
+    # The scheme is of first order: twice the fine result less the coarse one.
+    converged = 2.0 * coefficients[5e-4] - coefficients[1e-3]
+    print(f"converged: {converged:.2f}")
+    print(f"{contacts(motion)} contacts, at rest {np.round(motion.position[-1], 4)} m")
+    print(f"reaction at rest over weight {motion.normal[-1, 0] / weight:.4f}")
+    return {
+        "coefficient": float(coefficients[STEP]),
+        "converged coefficient": float(converged),
+        "contacts": contacts(motion),
+        "along": float(motion.position[-1, 0]),
+        "indentation at rest": float(-motion.position[-1, 1]),
+        "reaction at rest": float(motion.normal[-1, 0] / weight),
+    }
 
 
 if __name__ == "__main__":

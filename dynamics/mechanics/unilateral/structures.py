@@ -84,9 +84,10 @@ def solve_structure(
 ) -> Structure:
     """Return the tensions of a structure of tension-only members under a load.
 
-    A taut member has the force F = a k (elongation + a contraction + pretension). Kolesnikov's
-    equations of the activation a are not at hand: that it scales the stiffness and the contraction
-    is assumed here.
+    A taut member has the force F = a k (elongation + pretension + a contraction). The activation a
+    scales the stiffness, and the initial deformation D₀ of the pretension stays (Kolesnikov 2004,
+    eq. 31, 32, 44 and 45). A contraction, which the activation scales as well, is an addition of
+    this project.
 
     Parameters
     ----------
@@ -99,9 +100,10 @@ def solve_structure(
         Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
         external load.
     contraction : float or (n_members,) float64
-        Active shortening of the unloaded length [m], >= 0.
+        Shortening of the unloaded length at full activation [m], >= 0.
     pretension : float or (n_members,) float64
-        D₀: elongation without displacement [m]; negative for a slack member.
+        D₀: elongation without displacement [m], whatever the activation; negative for a slack
+        member.
     activation : float or (n_members,) float64
         a [1], from 0 to 1; a member with 0 has no force.
     two_sided : (k,) int or (n_members,) bool

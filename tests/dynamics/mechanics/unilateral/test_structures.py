@@ -36,8 +36,6 @@ def kolesnikov2004_muscles() -> PlanarStructure:
 def test_kolesnikov2004_two_joint_muscles():
     """The moment of 10 acts clockwise on the shank; stiffness is force per elongation.
 
-    Both are inferred: of the readings tried they alone give the printed figures.
-
     The printed 6.728 does not fit the printed reactions of the same joint, whose resultant is
     (0.889² + 6.667²)^½ = 6.726, nor its moment of 10; all other figures fit in every digit.
     """
@@ -283,6 +281,20 @@ def test_two_contracting_muscles_stiffen_a_joint():
     one = solve_structure(arms, k, [0.0], contraction=[0.01, 0.0], activation=[1.0, 0.0])
     assert_allclose(one.forces, 0.0, rtol=0.0, atol=1e-9)
     assert_allclose(one.displacement, [0.25], rtol=1e-9)
+
+
+def test_activation_scales_the_stiffness_and_leaves_the_pretension():
+    # Kolesnikov (2004), eq. 31, 32: F = a k (D₀ - r u), Σ r F = 0.
+    arms, k, d = np.array([[0.04, -0.02]]), np.array([1e4, 3e4]), np.array([0.01, 0.005])
+    a = np.array([0.5, 0.8])
+    solution = solve_structure(arms, k, [0.0], pretension=d, activation=a)
+    u = (arms[0] * a * k * d).sum() / (arms[0] ** 2 * a * k).sum()
+    assert_allclose(solution.forces, a * k * (d - arms[0] * u), rtol=1e-9)
+    # A common activation scales forces, not displacements.
+    half = solve_structure(arms, k, [0.0], pretension=d, activation=0.5)
+    whole = solve_structure(arms, k, [0.0], pretension=d)
+    assert_allclose(half.forces, 0.5 * whole.forces, rtol=1e-9)
+    assert_allclose(half.displacement, whole.displacement, rtol=1e-9)
 
 
 def test_slack_members_take_load_late():
