@@ -15,7 +15,7 @@ from dynamics.mechanics.planar_knee import (
 
 
 def main() -> dict[str, float]:
-    """Simulate 0.5 s with a wide and a narrow socket; return the angles that the knee moves [deg]."""
+    """Simulate 0.5 s with a wide and a narrow socket; return how far the knee moves [deg]."""
     found = {}
     for clearance in (0.2, 1e-3):
         knee = machado_clearance_knee(clearance, pull=50.0)
