@@ -24,7 +24,8 @@ from dynamics.mechanics.planar_knee import (
 from foundation.checks import FloatArray
 from foundation.contact_laws import HysteresisLaw, sphere_stiffness
 
-#: Table 1: angle of the femur [deg]; of the tibia x, y [m], angle [deg], mass [kg], inertia [kg m²].
+#: Table 1: angle of the femur [deg]; x, y [m], angle [deg], mass [kg], inertia [kg m²] of the
+#: tibia.
 FEMUR_ANGLE = 90.0
 TIBIA = (-0.2016, -0.1749, 35.21, 3.750, 0.165)
 #: Table 2: insertions on femur and tibia, rest length [m], k [N/m²], strain [1] and force [N].
@@ -209,7 +210,8 @@ def _extension() -> Statement:
         "section 6",
         "the external force takes the tibia from 54.79° of flexion to the extended position at 0°",
         f"least flexion {least[50.0]:.1f}° at {instants[50.0]:.3f} s with 50 N, "
-        f"{least[150.0]:.1f}° at {instants[150.0]:.3f} s with 150 N, {least[0.0]:.1f}° without the force",
+        f"{least[150.0]:.1f}° at {instants[150.0]:.3f} s with 150 N, {least[0.0]:.1f}° "
+        "without the force",
         bool(min(least[pull] for pull in PULLS) < _ANGLE_DIGIT),
         f"the weight alone extends the knee as far; the ligaments hold it back ({largest})",
     )
