@@ -17,6 +17,7 @@ from benchmarks.pictures import target
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
     PROXIMAL,
+    SOCKET_CLEARANCE,
     LigamentLimitWarning,
     PlanarKnee,
     PlanarMotion,
@@ -30,6 +31,8 @@ from dynamics.mechanics.planar_knee import (
 PULLS = (50.0, 150.0)
 STYLES = {50.0: "-", 150.0: "--"}
 ANTERIOR = (1.0, 0.0)
+#: Clearances of the joint [m]: almost a hinge, loose, and the nearly plane tibia of the paper.
+CLEARANCES = (1e-3, 1e-2, SOCKET_CLEARANCE)
 LIGAMENTS = machado_ligaments()
 NAMES = [each.name for each in LIGAMENTS]
 _REST = np.array([each.rest_length for each in LIGAMENTS])
@@ -41,7 +44,7 @@ EARLY = slice(0, 601)
 def free(
     pull: float,
     law: str = "hertz",
-    kind: str = "cubic",
+    kind: str = "pchip",
     direction: tuple[float, float] = PROXIMAL,
     ligaments: str = "quadratic",
 ) -> PlanarMotion:
@@ -51,7 +54,9 @@ def free(
 
 
 @cache
-def jointed(clearance: float, pull: float = 50.0, *, ligaments: bool = True) -> PlanarMotion:
+def jointed(
+    clearance: float = SOCKET_CLEARANCE, pull: float = 50.0, *, ligaments: bool = True
+) -> PlanarMotion:
     """Return the motion of the knee with a clearance joint [m] over 0.5 s."""
     return _quietly(machado_clearance_knee(clearance, pull, ligaments=ligaments))
 
@@ -113,10 +118,11 @@ def pulls_apart() -> str:
 
 def _flexions(axes: Axes) -> None:
     curves = {f"free, {pull:g} N": (free(pull), STYLES[pull], "k") for pull in PULLS}
-    for clearance, colour in ((1e-3, "C0"), (1e-2, "C1")):
+    for k, clearance in enumerate(CLEARANCES):
         label = f"clearance {1e3 * clearance:g} mm"
-        curves[label] = jointed(clearance), "-", colour
-        curves[f"{label}, no ligaments"] = jointed(clearance, ligaments=False), ":", colour
+        curves[label] = jointed(clearance), "-", f"C{k}"
+    hinge = jointed(CLEARANCES[0], ligaments=False)
+    curves[f"clearance {1e3 * CLEARANCES[0]:g} mm, no ligaments"] = hinge, ":", "C0"
     for label, (motion, style, colour) in curves.items():
         axes.plot(1e3 * motion.time, np.degrees(motion.flexion), style, color=colour, label=label)
 
@@ -146,19 +152,40 @@ def _contacts(axes: Axes) -> None:
         axes.plot(1e3 * motion.time, motion.contact_force, STYLES[pull], color="k", label=label)
 
 
+def _places(axes: Axes) -> None:
+    for label, motion, style in _compared():
+        axes.plot(1e3 * motion.time, 1e3 * motion.tibial_contact[:, 1], style, label=label)
+
+
+def _rates(axes: Axes) -> None:
+    for label, motion, style in _compared():
+        axes.plot(1e3 * motion.time, 1e3 * motion.indentation_rate, style, label=label)
+
+
+def _compared() -> list[tuple[str, PlanarMotion, str]]:
+    motions = [(f"free, {pull:g} N", free(pull), STYLES[pull]) for pull in PULLS]
+    return [*motions, (f"clearance {1e3 * SOCKET_CLEARANCE:g} mm", jointed(), "-.")]
+
+
 def figure() -> Figure:
-    """Draw flexion, centre of mass, strains and contact force over time."""
-    made = Figure(figsize=(10.0, 6.4), layout="constrained", dpi=110)
-    (flexion, centre), (strain, contact) = made.subplots(2, 2, sharex=True)
-    for draw, axes in zip(
-        (_flexions, _centres, _strains, _contacts), (flexion, centre, strain, contact), strict=True
+    """Draw flexion, centre of mass, strains, contact force, contact point and rate over time."""
+    made = Figure(figsize=(10.0, 9.2), layout="constrained", dpi=110)
+    panels = {
+        "flexion [deg]": _flexions,
+        "centre of mass [mm]": _centres,
+        "ligament strain [%] (150 N dashed)": _strains,
+        "contact force [N]": _contacts,
+        "contact point on the tibia, η [mm]": _places,
+        "rate of indentation [mm/s]": _rates,
+    }
+    for axes, (label, draw) in zip(
+        made.subplots(3, 2, sharex=True).flat, panels.items(), strict=True
     ):
         draw(axes)
         axes.legend(fontsize="x-small")
-    flexion.set(ylabel="flexion [deg]")
-    centre.set(ylabel="centre of mass [mm]")
-    strain.set(ylabel="ligament strain [%] (150 N dashed)", xlabel="time [ms]")
-    contact.set(ylabel="contact force [N]", xlabel="time [ms]")
+        axes.set_ylabel(label)
+    for axes in made.axes[-2:]:
+        axes.set_xlabel("time [ms]")
     return made
 
 
@@ -166,9 +193,9 @@ def planar_knee(picture: Path | None = None) -> str:
     """Return the tables of the runs; draw them as well if a file is given."""
     rows = {f"free, {law}, {pull:g} N": free(pull, law) for law in MACHADO_LAWS for pull in PULLS}
     rows |= {f"free, anterior pull, {pull:g} N": free(pull, direction=ANTERIOR) for pull in PULLS}
-    rows |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "pchip")}
+    rows |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "cubic")}
     rows["free, 50 N, linear ligaments"] = free(PULLS[0], ligaments="linear")
-    for clearance in (1e-3, 1e-2):
+    for clearance in CLEARANCES:
         name = f"clearance {1e3 * clearance:g} mm, 50 N"
         rows[name] = jointed(clearance)
         rows[f"{name}, no ligaments"] = jointed(clearance, ligaments=False)

@@ -2,7 +2,7 @@
 
 With the length l, the rest length l0 and the strain e = l/l0 - 1, the tension of a taut bundle is
 
-- "linear": F = k (l - l0), k [N/m] (Flores 2011);
+- "linear": F = k (l - l0), k [N/m] (Lehtoranta 2011, eq. 45);
 - "quadratic": F = k (l - l0)², k [N/m²] (Machado et al. 2010);
 - "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] (Wismans et al. 1980,
   J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng 113:263-269).

@@ -20,6 +20,7 @@ from dynamics.mechanics.planar_knee.ligaments import (
 )
 from dynamics.mechanics.planar_knee.machado import (
     MACHADO_LAWS,
+    SOCKET_CLEARANCE,
     compare_machado_laws,
     machado_clearance_knee,
     machado_data,
@@ -38,6 +39,7 @@ __all__ = [
     "PLANAR_LIGAMENT_KINDS",
     "PROFILE_KINDS",
     "PROXIMAL",
+    "SOCKET_CLEARANCE",
     "ClearanceJoint",
     "ContactGeometry",
     "ContactLocation",

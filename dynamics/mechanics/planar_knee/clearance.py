@@ -3,7 +3,8 @@
 The journal, a circle fixed to the femur, lies in a larger circular socket of the tibia. With the
 eccentricity e = socket's centre - journal's centre and the clearance c, the difference of the
 radii, the gap is c - |e|, and the journal touches the wall on the side of -e (Flores & Ambrósio
-2004, Comput Struct 82:1359-1369). At e = 0 the direction is undefined and the gap is c.
+2004, Comput Struct 82:1359-1369). At e = 0 the direction is undefined and the gap is c. As the
+clearance grows, a socket through a fixed point becomes a plane.
 """
 
 from __future__ import annotations

@@ -58,6 +58,13 @@ class ContactLocation:
     normal: FloatArray
     angles: Angles | None = None
 
+    def on_tibia(self, place: Place) -> FloatArray:
+        """Return the point on the tibia, (2,) [m], in the frame of the tibia at (x, y, φ)."""
+        c, s = math.cos(place[2]), math.sin(place[2])
+        x, y = (self.point + self.gap * self.normal).tolist()
+        x, y = x - place[0], y - place[1]
+        return np.array([c * x + s * y, c * y - s * x])
+
 
 class ContactGeometry(Protocol):
     """Geometry of a joint as `dynamics.mechanics.planar_knee.knee` uses it."""

@@ -76,6 +76,8 @@ class ContactState(NamedTuple):
     indentation: float
     #: dδ/dt [m/s].
     rate: float
+    #: Velocity of the tibia along the femur's tangent, the normal turned counterclockwise [m/s].
+    sliding: float
 
 
 class Loads(NamedTuple):
@@ -156,8 +158,12 @@ class PlanarKnee:
         point = self.geometry.contact((x, y, angle), start)
         p_x, p_y = point.point.tolist()
         n_x, n_y = point.normal.tolist()
+        # A point of the common normal has one normal velocity, but the tibia's surface is the gap
+        # away from the femur's.
         rate = -n_x * (v_x - spin * (p_y - y)) - n_y * (v_y + spin * (p_x - x))
-        return ContactState(point, -point.gap, rate)
+        t_x, t_y = p_x + point.gap * n_x, p_y + point.gap * n_y
+        sliding = n_x * (v_y + spin * (t_x - x)) - n_y * (v_x - spin * (t_y - y))
+        return ContactState(point, -point.gap, rate, sliding)
 
     def loads(
         self, time: float, state: FloatArray, contact: ContactState, impact_rate: float

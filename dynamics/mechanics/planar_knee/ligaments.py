@@ -1,7 +1,9 @@
 """Ligaments of the planar knee, after two laws of `dynamics.ligaments.bundles`, and their limits.
 
 With the length l and the rest length l0, the tension of a taut ligament is F = k (l - l0)²
-("quadratic": Machado et al. 2010, Nonlinear Dyn 60:459-478) or F = k (l - l0) ("linear").
+("quadratic": Machado et al. 2010, Nonlinear Dyn 60:459-478, eq. 28, which has no linear term) or
+F = k (l - l0) ("linear": Lehtoranta 2011, eq. 45, the law of Machado et al. without its square; the
+stiffness then has another unit).
 """
 
 from __future__ import annotations

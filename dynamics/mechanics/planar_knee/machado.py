@@ -1,9 +1,11 @@
 """The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data in `tables/`.
 
 The femoral frame is printed at 90° (table 1) and used at 0° here: only then do the printed rest
-lengths follow from the printed attachments. Our assumptions are the plane of the tibia (its ends
-are 82 mm from the ξ axis, far beyond the bone), the start at rest, and which ligament has which of
-the limits of table 2; docs/mechanics.md has the reasons.
+lengths follow from the printed attachments. The paper gives no coordinates of the profiles (a
+circle of 40 mm and a plane are printed), no place of the plane and no radius of the socket of the
+joint with clearance; ours are a circle about the femoral origin, `PLANE_DISTANCE` (the ends of the
+plane are 82 mm from the ξ axis, far beyond the bone) and `SOCKET_CLEARANCE`. docs/mechanics.md has
+the reasons.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
+#: Clearance of the joint, the socket's radius minus the femur's [m]: a tibia that is nearly plane.
+SOCKET_CLEARANCE = 0.2
 #: Strain at which a linear ligament has the tension of the quadratic one [1]; our choice.
 MATCHING_STRAIN = 0.05
 _DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
@@ -57,7 +61,9 @@ def machado_data() -> dict[str, float]:
 def machado_ligaments(
     kind: str = "quadratic", matching_strain: float = MATCHING_STRAIN
 ) -> tuple[PlanarLigament, ...]:
-    """Return the ligaments MCL, LCL, ACL and PCL with their limits of strain and force.
+    """Return the ligaments MCL, LCL, ACL and PCL with their limits of strain and force (table 2).
+
+    The LCL has no limits in print: they are infinite.
 
     Parameters
     ----------
@@ -75,14 +81,18 @@ def machado_ligaments(
             np.array([float(row["tibial_xi_m"]), float(row["tibial_eta_m"])]),
             float(row["rest_length_m"]),
             float(row["stiffness_N_per_m2"]),
-            strain_limit=float(row["strain_limit"]),
-            force_limit=float(row["force_limit_N"]),
+            strain_limit=_limit(row["strain_limit"]),
+            force_limit=_limit(row["force_limit_N"]),
         )
         for _, row in rows
     )
     if kind == "quadratic":
         return ligaments
     return tuple(each.linearised(matching_strain) for each in ligaments)
+
+
+def _limit(cell: str) -> float:
+    return float(cell) if cell else math.inf
 
 
 def machado_state() -> FloatArray:
@@ -116,7 +126,7 @@ def machado_laws(
 def machado_knee(
     pull: float = 50.0,
     law: str | ContactLaw = "hertz",
-    kind: str = "cubic",
+    kind: str = "pchip",
     *,
     direction: ArrayLike = PROXIMAL,
     ligaments: str = "quadratic",
@@ -130,7 +140,7 @@ def machado_knee(
     law : {"hertz", "hunt-crossley", "lankarani-nikravesh", "flores"} or ContactLaw
         Contact law; a name has the stiffness of a sphere on a plane (`machado_laws`).
     kind : {"cubic", "akima", "pchip"}
-        Splines of the profiles.
+        Splines of the profiles; by default shape-preserving, as the paper elects (section 6).
     direction : (2,) array_like
         Direction of the pull in the global frame [1]; by default proximal, as in the paper.
         (1, 0) is anterior.
@@ -145,7 +155,7 @@ def machado_knee(
 
 
 def machado_clearance_knee(
-    clearance: float = 1e-3,
+    clearance: float = SOCKET_CLEARANCE,
     pull: float = 50.0,
     law: str | ContactLaw = "hertz",
     *,
@@ -154,24 +164,29 @@ def machado_clearance_knee(
 ) -> PlanarKnee:
     """Return the knee with a revolute joint with clearance instead of the free contact.
 
-    The femoral circle is the journal, concentric with its socket in the tibia at the start; the law
+    The femoral circle is the journal in a socket of the tibia. At the start the wall of the socket
+    touches the plane of the free knee where the journal is closest, so that a large clearance is
+    the nearly plane tibia of the paper (figure 16) and an infinite one the free contact. The law
     has the stiffness of a sphere in this spherical socket. Tibia, ligaments and pull are those of
     the free knee.
 
     Parameters
     ----------
     clearance : float
-        Radius of the socket minus that of the journal [m], > 0.
+        Radius of the socket minus that of the journal [m], > 0. The paper calls the clearance
+        relatively large and gives no value; the default is ours.
     pull, law, direction
         As of `machado_knee`, with the direction (2,) [1].
     ligaments : bool
-        Whether to keep the ligaments, as the paper does (figure 18). The ligaments prevent a
-        rotation about the centre of the circle; without them the knee hyperextends.
+        Whether to keep the ligaments, as the paper does (figure 18). In a narrow socket the
+        ligaments prevent a rotation about its centre; without them the knee hyperextends.
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]
     c, s = math.cos(angle), math.sin(angle)
-    joint = ClearanceJoint(radius, clearance, np.array([-c * x - s * y, s * x - c * y]))
+    # Upright above the plane, at the height of the femur's centre.
+    centre = np.array([PLANE_DISTANCE + radius + clearance, s * x - c * y])
+    joint = ClearanceJoint(radius, clearance, centre)
     bundles = machado_ligaments() if ligaments else ()
     load = Pull(pull, direction=_direction(direction))
     return _knee(load, _law(law, radius + clearance), joint, bundles)

@@ -41,6 +41,12 @@ class PlanarMotion:
         (x, y, φ, v_x, v_y, ω) of the centre of mass [m, rad, s].
     indentation, contact_force : (n,) float64
         δ [m], negative where the bodies are apart; force [N].
+    indentation_rate, sliding_velocity : (n,) float64
+        Normal velocity of deformation dδ/dt, > 0 in approach, and tangential velocity of the tibia
+        on the femur, > 0 counterclockwise about the femur [m/s] (Machado et al. 2010, eq. 12, 13).
+    femoral_contact, tibial_contact : (n, 2) float64
+        Contact points in the frames of femur (global) and tibia (ξ, η) [m]; the closest points
+        where the bodies are apart.
     ligament_length, ligament_force : (n, B) float64
         [m, N], in the order of the knee's ligaments.
     kinetic, gravitational, ligament_energy, contact_energy : (n,) float64
@@ -57,6 +63,10 @@ class PlanarMotion:
     state: FloatArray
     indentation: FloatArray
     contact_force: FloatArray
+    indentation_rate: FloatArray
+    sliding_velocity: FloatArray
+    femoral_contact: FloatArray
+    tibial_contact: FloatArray
     ligament_length: FloatArray
     ligament_force: FloatArray
     kinetic: FloatArray
@@ -119,6 +129,12 @@ def collect_motion(
         state=states[:, :6],
         indentation=depth,
         contact_force=np.array([knee.loads(*row).contact_force for row in rows]),
+        indentation_rate=np.array([each.rate for each in contacts]),
+        sliding_velocity=np.array([each.sliding for each in contacts]),
+        femoral_contact=np.array([each.point.point for each in contacts]),
+        tibial_contact=np.array(
+            [c.point.on_tibia((s[0], s[1], s[2])) for c, s in zip(contacts, states, strict=True)]
+        ),
         ligament_length=lengths,
         ligament_force=tensions,
         kinetic=energy[:, 0],

@@ -30,9 +30,9 @@ def test_planar_knee_machado2010(capsys):
 @pytest.mark.slow
 def test_clearance_joint_machado2010(capsys):
     found = run("clearance_joint")
-    assert_allclose(found["with ligaments"], 11.4, rtol=0.0, atol=0.1)
-    assert_allclose(found["without ligaments"], 54.79 + 26.56, rtol=0.0, atol=0.05)
-    assert "to -26.6 deg" in capsys.readouterr().out
+    assert_allclose(found["200 mm"], 46.09, rtol=0.0, atol=0.05)
+    assert_allclose(found["1 mm"], 10.6, rtol=0.0, atol=0.1)
+    assert "clearance 200 mm: the knee moves 46.1 deg, to 8.7 deg" in capsys.readouterr().out
 
 
 @pytest.mark.slow

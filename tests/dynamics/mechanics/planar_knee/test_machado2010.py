@@ -33,14 +33,14 @@ EARLY = slice(0, 601)
 
 @cache
 def free(
-    pull: float = 50.0, law: str = HERTZ, kind: str = "cubic", direction: tuple = PROXIMAL
+    pull: float = 50.0, law: str = HERTZ, kind: str = "pchip", direction: tuple = PROXIMAL
 ) -> PlanarMotion:
     knee = machado_knee(pull, law, kind, direction=direction)
     return simulate_planar_knee(knee, machado_state(), 0.5)
 
 
 @cache
-def jointed(clearance: float = 1e-3, ligaments: bool = True, pull: float = 50.0) -> PlanarMotion:
+def jointed(clearance: float = 0.2, ligaments: bool = True, pull: float = 50.0) -> PlanarMotion:
     knee = machado_clearance_knee(clearance, pull, ligaments=ligaments)
     return simulate_planar_knee(knee, machado_state(), 0.5)
 
@@ -64,7 +64,7 @@ def test_data():
 
 
 @pytest.mark.slow
-def test_defaults_are_hertz_and_a_proximal_pull_for_half_a_second():
+def test_defaults_are_hertz_shape_preserving_and_a_proximal_pull_for_half_a_second():
     default = simulate_planar_knee(machado_knee(), machado_state())
     assert default.time[-1] == 0.5
     assert_allclose(default.state, free().state, rtol=0.0, atol=0.0)
@@ -157,7 +157,7 @@ def test_laws_of_the_user_in_one_call():
 
 
 @pytest.mark.parametrize(
-    ("kind", "angle", "place"), first_rows([("pchip", 0.05, 0.1), ("akima", 2e-4, 2e-3)])
+    ("kind", "angle", "place"), first_rows([("cubic", 0.05, 0.1), ("akima", 0.05, 0.1)])
 )
 def test_three_splines_agree_in_motion(kind, angle, place):
     flexion, centre = apart(free(kind=kind), free())
@@ -169,7 +169,7 @@ def test_cruciates_strain_more_than_collaterals_at_50_newtons():
     for rows in (EARLY, slice(None)):
         strain = (free().ligament_length[rows] / REST - 1.0).max(axis=0)
         assert strain[2:].min() > 1.35 * strain[:2].max()
-    assert_allclose(strain, [0.0221, 0.0517, 0.0724, 0.1259], rtol=0.0, atol=5e-4)
+    assert_allclose(strain, [0.0221, 0.0517, 0.0722, 0.1260], rtol=0.0, atol=5e-4)
 
 
 @pytest.mark.slow
@@ -185,25 +185,30 @@ def test_impacts_are_above_the_lower_limit_of_the_rate(pull):
     assert min(each.rate for each in under_laws(pull)[LN].impacts) > 0.02
 
 
-@pytest.mark.parametrize(("clearance", "moved"), [(1e-3, 11.4), (1e-2, 30.6)])
+@pytest.mark.parametrize(
+    ("clearance", "moved"), first_rows([(0.2, 46.09), (1e-3, 10.63), (1e-2, 21.75)])
+)
 @pytest.mark.filterwarnings("ignore::dynamics.mechanics.planar_knee.LigamentLimitWarning")
 def test_clearance_joint_with_its_ligaments_moves_less_than_the_free_knee(clearance, moved):
     motion = jointed(clearance)
     assert_allclose(np.degrees(np.ptp(motion.flexion)), moved, rtol=0.0, atol=0.05)
+    # Nor is it as straight after half a second.
+    assert motion.flexion[-1] > free().flexion[-1] + np.radians(5.0)
     assert_allclose(np.degrees(np.ptp(free().flexion)), 51.0, rtol=0.0, atol=0.05)
     assert motion.ligament_length.shape == (1001, 4)
     assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
 
 
 def test_clearance_joint_without_ligaments_hyperextends():
-    motion = jointed(ligaments=False)
-    assert_allclose(np.degrees(motion.flexion.min()), -26.6, rtol=0.0, atol=0.05)
+    motion = jointed(1e-3, ligaments=False)
+    assert_allclose(np.degrees(motion.flexion.min()), -26.36, rtol=0.0, atol=0.05)
     assert motion.flexion.argmin() == len(motion.time) - 1
     assert motion.ligament_force.shape == (1001, 0)
 
 
+@pytest.mark.slow
 def test_anterior_cruciate_stops_the_turn_about_the_circle():
-    motion = jointed()
+    motion = jointed(1e-3)
     assert motion.flexion.min() > np.radians(43.0)
     assert motion.ligament_force[:, 2].max() > 1.5 * free().ligament_force[:, 2].max()
 
@@ -212,14 +217,14 @@ def test_anterior_cruciate_stops_the_turn_about_the_circle():
 @pytest.mark.parametrize("pull", first_of([50.0, 150.0]))
 @pytest.mark.filterwarnings("ignore::dynamics.mechanics.planar_knee.LigamentLimitWarning")
 def test_clearance_joint_holds_the_eccentricity_and_free_contact_does_not(pull):
-    socket = machado_clearance_knee().geometry.socket_centre
+    socket = machado_clearance_knee(1e-3).geometry.socket_centre
     moved = []
-    for motion in (jointed(pull=pull), free(pull)):
+    for motion in (jointed(1e-3, pull=pull), free(pull)):
         c, s = np.cos(motion.state[:, 2]), np.sin(motion.state[:, 2])
         x = motion.state[:, 0] + c * socket[0] - s * socket[1]
         y = motion.state[:, 1] + s * socket[0] + c * socket[1]
         moved.append(np.hypot(x, y).max())
-    deepest = jointed(pull=pull).indentation.max()
+    deepest = jointed(1e-3, pull=pull).indentation.max()
     assert_allclose(moved[0], 1e-3 + deepest, rtol=0.0, atol=1e-12)
     assert moved[0] < 4e-3
     assert moved[1] > 0.02
@@ -227,7 +232,7 @@ def test_clearance_joint_holds_the_eccentricity_and_free_contact_does_not(pull):
 
 def test_a_ligament_beyond_its_limit_is_told():
     with pytest.warns(
-        LigamentLimitWarning, match=r"ligament ACL: expected a force of at most 622 N, found 868 N"
+        LigamentLimitWarning, match=r"ligament ACL: expected a force of at most 622 N, found 671 N"
     ):
         motion = simulate_planar_knee(machado_clearance_knee(0.01), machado_state(), 0.5)
     (passed,) = motion.limits_passed
@@ -253,12 +258,11 @@ def test_ligaments_of_the_published_pulls_stay_within_their_limits(pull):
     assert free(pull).limits_passed == ()
 
 
-def test_limits_of_table_2_under_our_assumption():
+def test_limits_of_table_2_leave_out_the_lateral_collateral():
     limits = {each.name: (each.strain_limit, each.force_limit) for each in machado_ligaments()}
-    collateral = (0.17, 534.0)
     assert limits == {
-        "MCL": collateral,
-        "LCL": collateral,
+        "MCL": (0.17, 534.0),
+        "LCL": (np.inf, np.inf),
         "ACL": (0.22, 622.0),
         "PCL": (0.19, 868.0),
     }
@@ -283,3 +287,19 @@ def test_linear_ligaments_conserve_energy_and_load_the_collaterals_more():
     assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
     assert motion.ligament_force[:, 0].max() > 2.0 * free().ligament_force[:, 0].max()
     assert 0.5 < np.degrees(np.ptp(motion.flexion)) / 51.0 < 1.5
+
+
+def test_a_socket_through_the_plane_becomes_the_free_contact_as_it_widens():
+    """With the foot of the journal s beside the bottom, the wall is s²/(2c) nearer, s/c steeper."""
+    plane = machado_knee(kind="cubic").geometry
+    for moved in ([0.0, 0.0, 0.0], [0.004, -0.001, 0.12], [-0.003, 0.004, -0.1]):
+        place = tuple(machado_state()[:3] + moved)
+        wanted = plane.contact(place)
+        for clearance in (10.0, 1e3):
+            joint = machado_clearance_knee(clearance).geometry
+            found = joint.contact(place)
+            beside = abs(wanted.on_tibia(place)[1] - joint.socket_centre[1])
+            nearer = beside**2 / (2.0 * clearance)
+            assert_allclose(wanted.gap - found.gap, nearer, rtol=0.01, atol=1e-9)
+            steeper = np.hypot(*(found.normal - wanted.normal))
+            assert_allclose(steeper, beside / clearance, rtol=0.01, atol=1e-6)

@@ -124,7 +124,8 @@ def test_short_flight_is_not_missed():
 
 
 def test_tolerance_decides_the_error_and_step_does_not():
-    knee, start = machado_knee(), machado_state()
+    # Profiles with a continuous curvature: a jump costs the integrator its order.
+    knee, start = machado_knee(kind="cubic"), machado_state()
     fine = simulate_planar_knee(knee, start, 0.1, step=5e-3, tolerance=1e-11)
     error = [
         np.abs(
