@@ -23,20 +23,13 @@ from benchmarks.literature.statements import Paper, Statement
 @cache
 def statements() -> list[Statement]:
     """Return the statements, in the order of the thesis."""
-    sections = (
-        introduction,
-        linear,
-        hertz,
-        dissipation,
-        foundation_springs,
-        elements,
-        lin,
-        song,
-        knee,
-        articular,
-        table_2,
-    )
-    return [*(each for part in sections for each in part.statements()), articular.order()]
+    theory = introduction, linear, hertz, dissipation, foundation_springs, elements, lin, song
+    return [
+        *(each for part in (*theory, knee, articular) for each in part.statements()),
+        *lin.gait_statements(),
+        *table_2.statements(),
+        articular.order(),
+    ]
 
 
 PAPER = Paper("lehtoranta", "Lehtoranta 2011, contact laws for the knee", statements, knee.picture)

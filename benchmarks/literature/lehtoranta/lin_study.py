@@ -27,7 +27,7 @@ from pipeline.store.samples import read_table
 from pipeline.store.validation_document import Validation
 from surrogates.formulations.whole_knee import AnyKnee
 
-CONFIG = Path(__file__).resolve().parents[2] / "configs" / "implant.toml"
+CONFIG = Path(__file__).resolve().parents[3] / "configs" / "implant.toml"
 #: Every so many instants of the cycle.
 _STEP = 5
 
