@@ -360,7 +360,8 @@ def _minutes(of: LinStudy) -> Statement:
         "(222 times)",
         f"{original:.2f} s and {1e3 * surrogate:.0f} ms ({original / surrogate:.0f} times)",
         original / surrogate >= 74.0 * 60.0 / 20.0,
-        "as above; there the motion is in the sagittal plane, here of six degrees of freedom",
+        "departure as of the 284 hours; there the motion is in the sagittal plane, here of six "
+        "degrees of freedom",
     )
 
 
