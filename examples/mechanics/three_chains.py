@@ -1,59 +1,140 @@
-"""Three chains of 16 segments, a body in two orthoses: `python examples/mechanics/three_chains.py`.
+"""A body of 8 segments in two orthoses of 4: `python examples/mechanics/three_chains.py`.
 
-The largest system of the problem that Popović posed: the body follows a table, an orthosis in front
-and one behind hang in its cuffs, segment by segment.
+The problem that Popović posed: a body in lasting contact with the ground follows a table of angles,
+and every segment of two orthoses is linked to a segment of the body. The muscles are taken to be
+idle as far as possible: the joints of the orthoses are driven by the torques that the legs alone
+would need. Results are these torques, the motion of the orthoses, the torques that remain for the
+muscles, and the forces in both skeletons and in the links. Lengths, masses, links and the table are
+chosen, not measured.
 """
 
 import numpy as np
 
 from dynamics.mechanics import chains
+from dynamics.mechanics.segments import leg_segments
 
-NAMES = ("shank", "thigh", "pelvis", "abdomen", "thorax", "head")  # from the ankle upwards
-LENGTHS = np.array([0.43, 0.42, 0.15, 0.20, 0.30, 0.25])
-MASSES = np.array([7.0, 16.0, 11.0, 10.0, 22.0, 5.0])
-ANGLES, SWINGS = np.radians([[85, 95, 88, 88, 88, 90], [-12, 25, -10, -14, -18, -10]])
-BAR = 0.8  # mass of a bar [kg]
-SIDES = {"front": -0.08, "rear": 0.08}  # distances of the orthoses from the axes of the body [m]
-TIMES = np.linspace(0.0, 1.0, 101)
-TABLE = ANGLES + np.outer(np.sin(np.pi * TIMES) ** 2, SWINGS)
-CUFF = {"stiffness": 3e3, "damping": 60.0, "kind": "bushing"}  # N/m, N s/m
+MASS, HEIGHT = 75.0, 1.75  # [kg, m]
+LEG = leg_segments(MASS, HEIGHT)
+PELVIS, TRUNK = (0.142 * MASS, 0.10), (0.536 * MASS, 0.50)  # [kg, m]; shares of Winter (2009)
+BAR = 1.0  # mass of a segment of an orthosis [kg]
+LINK = {"stiffness": 2e4, "damping": 200.0, "kind": "bushing"}  # N/m, N s/m
+LINK |= {"rotational_stiffness": 1e3, "rotational_damping": 5.0}  # N m/rad, N m s/rad
+TIMES = np.linspace(0.0, 0.4, 41)  # single support [s]
+STEP = 5e-4  # of the Runge-Kutta method [s]
+#: Segments 1 to 8 [deg]: foot, shank, thigh and pelvis from the ball of the standing foot upwards,
+#: trunk, and from the hip downwards thigh, shank and foot of the swing leg; BEND is added halfway.
+START = np.radians([161.0, 84.0, 98.0, 90.0, 88.0, -100.0, -140.0, -80.0])
+END = np.radians([161.0, 72.0, 86.0, 90.0, 88.0, -65.0, -75.0, 0.0])
+BEND = np.radians([0.0, 0.0, 0.0, 2.0, -2.0, 5.0, -30.0, -20.0])
+#: The drives take over within the first 0.1 s.
+TAKEN = 0.1
+RISE = np.sin(0.5 * np.pi * np.minimum(TIMES / TAKEN, 1.0))[:, None] ** 2
+SHARE = TIMES[:, None] / TIMES[-1]
+TABLE = START + (END - START) * SHARE + BEND * np.sin(np.pi * SHARE) ** 3
+#: Segments of the body that an orthosis is linked to, and angles of its own segments at the start.
+#: The shell on the trunk reaches from the waist down to the hip.
+LINKED = {"stance orthosis": [0, 1, 2, 3], "swing orthosis": [4, 5, 6, 7]}
+SHELL = np.radians(-90.0)
+#: Joints of the orthoses, by their columns.
+JOINTS = {"ankle": 9, "knee": 10, "hip": 11, "swing hip": 13, "swing knee": 14, "swing ankle": 15}
 
 
-def rod(name: str, length: float, mass: float) -> chains.ChainSegment:
+def rod(name: str, mass: float, length: float) -> chains.ChainSegment:
     """Return an even rod."""
     return chains.ChainSegment(name, length, mass, mass * length**2 / 12.0, [length / 2.0, 0.0])
 
 
-def assembly() -> chains.Assembly:
-    """Return the body of 6 segments, two orthoses of 5, and two cuffs at each of their bars."""
-    body = tuple(map(rod, NAMES, LENGTHS, MASSES))
-    parts = [chains.Chain("body", body, angles=chains.PrescribedMotion(TIMES, TABLE))]
-    cuffs = []
-    for name, side in SIDES.items():
-        bars = tuple(rod(f"bar {i}", LENGTHS[i], BAR) for i in range(5))
-        hinges = (chains.Joint(), *[chains.Joint(10.0, 0.2)] * 4)
-        parts.append(chains.Chain(name, bars, chains.FreeBase(), hinges))
-        for i, along in ((i, share * LENGTHS[i]) for i in range(5) for share in (0.25, 0.75)):
-            ends = ("body", NAMES[i]), [along, side], (name, f"bar {i}"), [along, 0.0]
-            cuffs.append(chains.ViscoelasticLink(f"{name} {i} {along:.3f}", *ends, **CUFF))
-    return chains.Assembly(tuple(parts), tuple(cuffs))
+def leg(upwards: bool) -> list[chains.ChainSegment]:
+    """Return foot, shank and thigh from the ball upwards, or thigh, shank and foot downwards."""
+    parts = {"foot": LEG.foot, "shank": LEG.shank, "thigh": LEG.thigh}
+    found = []
+    for name, part in parts.items():
+        down = float(np.linalg.norm(part.centre_of_mass))
+        centre = [part.length - down if upwards else down, 0.0]
+        found.append(chains.ChainSegment(name, part.length, part.mass, part.inertia, centre))
+    return found if upwards else found[::-1]
 
 
-def simulate() -> chains.ChainsResult:
-    """Return the motion from the state in which every bar is parallel to its segment."""
-    left = np.array([-np.sin(ANGLES[0]), np.cos(ANGLES[0])])
-    start = {"angles": np.tile(ANGLES[:5], 2), "rates": np.zeros(10)}
-    start["bases"] = [side * left for side in SIDES.values()]
-    return chains.simulate_chains(assembly(), TIMES, **start, rtol=1e-6, atol=1e-8)
+def body() -> tuple[chains.Chain, ...]:
+    """Return the body: one tree, in which the pelvis carries trunk and swing leg."""
+    stance, trunk, swing = (
+        chains.PrescribedMotion(TIMES, part) for part in np.split(TABLE, [4, 5], axis=1)
+    )
+    hip, waist = (chains.Attachment("stance", "pelvis", [x, 0.0]) for x in (0.0, PELVIS[1]))
+    return (
+        chains.Chain("stance", (*leg(upwards=True), rod("pelvis", *PELVIS)), angles=stance),
+        chains.Chain("trunk", (rod("trunk", *TRUNK),), waist, angles=trunk),
+        chains.Chain("swing", tuple(leg(upwards=False)), hip, angles=swing),
+    )
+
+
+def orthosis(name: str, torques: np.ndarray) -> chains.Chain:
+    """Return an orthosis with drives (T, 8) [N m] at the joints of its segments of the body."""
+    segments = [each for chain in body() for each in chain.segments]
+    bars = [rod(segments[k].name, BAR, segments[k].length) for k in LINKED[name]]
+    if name == "swing orthosis":
+        bars[0] = rod("trunk", BAR, PELVIS[1])
+    drives = torques[:, LINKED[name]].copy()
+    drives[:, 0] = 0.0  # nothing holds the first segment but its link
+    motors = chains.PrescribedMotion(TIMES, drives)
+    drive = lambda time, angles, rates: motors.at(time)[0]  # noqa: E731
+    return chains.Chain(name, tuple(bars), chains.FreeBase(), drive=drive)
+
+
+def links() -> list[chains.ViscoelasticLink]:
+    """Return the link of every segment of the body to that of an orthosis."""
+    places = [(chain.name, segment) for chain in body() for segment in chain.segments]
+    found = []
+    for name, linked in LINKED.items():
+        for chain, segment in (places[k] for k in linked):
+            at = [0.0 if segment.name == "trunk" else 0.5 * segment.length, 0.0]
+            rest = SHELL - START[4] if segment.name == "trunk" else 0.0
+            ends = (chain, segment.name), at, (name, segment.name), at
+            title = f"{name} on {segment.name}"
+            found.append(chains.ViscoelasticLink(title, *ends, rest_angle=rest, **LINK))
+    return found
+
+
+def alone() -> chains.ChainsResult:
+    """Return the body without orthoses."""
+    return chains.simulate_chains(chains.Assembly(body()), TIMES)
+
+
+def assembly(share: float = 1.0) -> chains.Assembly:
+    """Return body and orthoses, which take over a share of the torques of the legs."""
+    torques = share * RISE * alone().torques
+    return chains.Assembly((*body(), *(orthosis(name, torques) for name in LINKED)), tuple(links()))
+
+
+def start() -> dict[str, np.ndarray]:
+    """Return the state in which the orthoses lie on the body and move with the body."""
+    at = chains.Assembly(body()).evaluate(0.0, [], [])
+    angles = at.angles.copy()
+    angles[4] = SHELL
+    bases = {"bases": at.bases[:2], "base_rates": at.base_rates[:2]}  # ball and waist
+    return {"angles": angles, "rates": at.rates, **bases}
+
+
+def simulate(share: float = 1.0) -> chains.ChainsResult:
+    """Return the motion of the orthoses and all forces."""
+    return chains.simulate_chains(assembly(share), TIMES, **start(), method="RK4", step=STEP)
 
 
 def main() -> dict[str, float]:
-    """Print and return counts, the peak torque [N m], and peak forces at joints [N]."""
+    """Print and return counts, peak torques [N m], peak forces [N] and turns [deg]."""
     system, found = assembly(), simulate()
-    forces = np.linalg.norm(found.joint_forces, axis=-1).max(axis=0)
+    legs, later = [1, 2, 3, 5, 6, 7], TIMES >= TAKEN
     results = {"segments": len(system.columns), "coordinates": len(system.coordinate_names)}
-    results |= {"torque": np.abs(found.torques).max(), "force in the body": forces[:6].max()}
-    results |= {"force in front": forces[6:11].max(), "force behind": forces[11:].max()}
+    for name, column in JOINTS.items():
+        results[f"torque of the orthosis, {name}"] = np.abs(found.torques[:, column]).max()
+    results["torque of the legs alone"] = np.abs(alone().torques[later][:, legs]).max()
+    results["torque left to the legs"] = np.abs(found.torques[later][:, legs]).max()
+    forces = np.linalg.norm(found.joint_forces, axis=-1).max(axis=0)
+    results["force in the body"] = forces[:8].max()
+    results["force in the orthoses"] = forces[8:].max()
+    results["force of a link"] = np.linalg.norm(found.link_forces, axis=-1).max()
+    turned = found.angles[:, 8:] - found.angles[:, :8]
+    results["turn on the body"] = np.degrees(np.abs(turned - turned[0]).max())
     for name, value in results.items():
         print(f"{name}: {value:.4g}")
     return {name: float(value) for name, value in results.items()}

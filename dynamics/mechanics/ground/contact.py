@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.planar_chain import ComplexArray
@@ -115,6 +115,28 @@ class PenaltyGround:
         """
         force, rate = self.friction.evaluate(deflection[:, None], slip[:, None], normal_force)
         return force[:, 0], rate[:, 0]
+
+    def contact_forces(
+        self,
+        gap: FloatArray,
+        rate: FloatArray,
+        deflection: FloatArray,
+        closed: NDArray[np.bool_],
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the forces T and Fn (P, 2) [N] on all points, and s' (P,) [m/s].
+
+        Parameters
+        ----------
+        gap, deflection : (P,) float64
+            Heights of the points and their deflections s [m].
+        rate : (P, 2) float64
+            Velocity of the points, tangential and normal [m/s].
+        closed : (P,) bool
+            Whether each point is in contact [1]; open points bear no force.
+        """
+        normal = np.where(closed, self.normal_force(gap, rate[:, 1]), 0.0)
+        friction, relaxing = self.friction_force(deflection, rate[:, 0], normal)
+        return np.column_stack((friction, normal)), relaxing
 
     def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
         """Return the total spring energy [J] at gaps and deflections (..., P) [m]."""

@@ -138,9 +138,8 @@ class _Problem:
         n = self.leg.freedoms
         jacobian = self.leg.jacobian(state[:n], self.arms)
         gap, rate = self.heights(state), jacobian @ state[n : 2 * n]
-        normal = np.where(closed, self.ground.normal_force(gap, rate[:, 1]), 0.0)
-        friction, relaxing = self.ground.friction_force(state[2 * n : -3], rate[:, 0], normal)
-        return jacobian, gap, rate, np.column_stack((friction, normal)), relaxing
+        forces, relaxing = self.ground.contact_forces(gap, rate, state[2 * n : -3], closed)
+        return jacobian, gap, rate, forces, relaxing
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
         n = self.leg.freedoms

@@ -1,0 +1,28 @@
+"""Popović: chains of rigid bodies joined by pins and visco-elastic links, from members to orthosis.
+
+The figures are missing from the scan, and the document gives no lengths, masses or stiffnesses:
+those of the rows are ours.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from benchmarks.literature.popovic import constraints, example, links, state_equation
+from benchmarks.literature.popovic.picture import picture
+from benchmarks.literature.statements import Paper, Statement
+
+
+@cache
+def statements() -> list[Statement]:
+    """Return the statements in the order of the document."""
+    return [
+        *links.statements(),
+        *constraints.statements(),
+        *state_equation.statements(),
+        *example.statements(),
+    ]
+
+
+PAPER = Paper("popovic", "Popović: a limb in an orthosis", statements, picture)
+"""The document in the table of statements."""
