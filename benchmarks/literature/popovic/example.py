@@ -132,9 +132,9 @@ def orthoses() -> Statement:
         "segment; Runge-Kutta method of order 4",
         f"`three_chains.py`: {len(groups)} kinematic chains, {segments} segments, "
         f"{len(system.coordinate_names)} coordinates besides the table of "
-        f"{names['TABLE'].shape[1]} angles at {len(steps) + 1} instants; {len(pairs)} links; ground "
-        f"force on the body {load[:, 0].min():.0f} to {load[:, 0].max():.0f} N, on the orthoses "
-        f"{np.abs(load[:, 3:]).max():.0e} N; halving the step: order {order:.1f}",
+        f"{names['TABLE'].shape[1]} angles at {len(steps) + 1} instants; {len(pairs)} links; "
+        f"ground force on the body {load[:, 0].min():.0f} to {load[:, 0].max():.0f} N, on the "
+        f"orthoses {np.abs(load[:, 3:]).max():.0e} N; halving the step: order {order:.1f}",
         (len(groups), segments, names["TABLE"].shape[1]) == (3, 16, 8)
         and len(pairs) == 8 and all(a == b for a, b in pairs)
         and bool(np.allclose(steps, steps[0], rtol=1e-9)) and bool(load[:, 0].min() > 0.0)
@@ -163,7 +163,7 @@ def results() -> Statement:
         "fig. 6 and the results of the other methods are missing, and nothing says how muscles and "
         "orthosis share the torques",
         f"the orthoses take the torques of the legs: {torques} N m; the largest that the legs "
-        f"need, {alone:.0f} N m, becomes {left:.0f} N m; the orthoses turn by up to {slip:.1f}° on "
-        f"the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those of the "
-        f"orthoses {forces[8:].max():.0f} N, of a link {link:.0f} N",
+        f"need, {alone:.0f} N m, becomes {left:.0f} N m; the orthoses turn by up to {slip:.1f}° "
+        f"on the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those of "
+        f"the orthoses {forces[8:].max():.0f} N, of a link {link:.0f} N",
     )
