@@ -164,6 +164,6 @@ def results() -> Statement:
         "orthosis share the torques",
         f"the orthoses take the torques of the legs: {torques} N m; the largest that the legs "
         f"need, {alone:.0f} N m, becomes {left:.0f} N m; the orthoses turn by up to {slip:.1f}° "
-        f"on the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those of "
-        f"the orthoses {forces[8:].max():.0f} N, of a link {link:.0f} N",
+        f"on the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those "
+        f"of the orthoses {forces[8:].max():.0f} N, of a link {link:.0f} N",
     )

@@ -435,3 +435,12 @@ def test_a_limit_of_pressure_in_another_unit_is_told(limit, told):
     domain_checkup._check_pressure_limit(config, remarks)
     about = [remark.about for remark in remarks.ordered()]
     assert about.count("feasibility.peak_pressure_MPa") == told
+
+
+@pytest.mark.slow
+def test_bounds_of_the_gait_cycle_are_told(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('[feasibility]\nbounds = "gait"\ngait_factor = 1.5\n', encoding="utf-8")
+    (found,) = [text for text in texts_of(path, "note") if text.startswith("feasibility.bounds")]
+    assert "1.5 times the gait cycle: AP force" in found
+    assert "peak pressure 47.1 MPa" in found  # 31.4 MPa in the report of the study
