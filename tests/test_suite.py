@@ -14,6 +14,7 @@ TESTS = Path(__file__).parent
 #: Readers of the variable: the fixture that finds the folder, and the tests of the variable.
 READERS = {
     "conftest.py",
+    "benchmarks/literature/test_lehtoranta.py",  # where there is no data
     "pipeline/config/test_config.py",
     "pipeline/originals/test_mesh_loading.py",  # where there is no data
     Path(__file__).name,
