@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -112,8 +113,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
             original = build_original(config, folder)
         if isinstance(original, Knee) and config.feasibility.bounds == "gait":
             run.wait_for_kernels()
-            path = original.reference_path(config)
-            run.config = config = with_gait_bounds(config, original.quick, path)
+            run.config = config = _bounded(config, original)
     run.prepare(resume=resume, original=original, replace=replace)
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):
@@ -148,6 +148,17 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
+
+
+def _bounded(config: Config, original: Knee) -> Config:
+    """Return the configuration with the bounds of its gait cycle.
+
+    The warnings of the reference path are given where the path of the run is found.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = original.reference_path(config)
+    return with_gait_bounds(config, original.quick, path)
 
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.literature.kolesnikov.examples import example
+from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.statements import Statement, misprint, undecidable
 from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
 from foundation.checks import FloatArray
@@ -173,7 +173,7 @@ def height_and_reaction(
     The ground is on while the body presses it in and the reaction by eq. 43 is positive. Along the
     ground nothing acts on this motion.
     """
-    data = example("oblique_impact")
+    data = mechanics_example("oblique_impact")
     mass, weight = data["MASS"], data["MASS"] * data["GRAVITY"]
     viscosity = data["DAMPING"] if damping is None else damping
     depth = data["DOUBLING_DEPTH"] if doubling_depth is None else doubling_depth
@@ -197,7 +197,7 @@ def height_and_reaction(
 
 
 def _coefficient() -> Statement:
-    data = example("oblique_impact")
+    data = mechanics_example("oblique_impact")
     weight = data["MASS"] * data["GRAVITY"]
     step, end = data["STEP"], 0.15
     printed, converged = (height_and_reaction(each, end)[1].max() / weight for each in (step, 1e-4))
@@ -218,7 +218,7 @@ def _coefficient() -> Statement:
 
 
 def _repeated_impacts() -> Statement:
-    data = example("oblique_impact")
+    data = mechanics_example("oblique_impact")
     height, reaction = height_and_reaction(data["STEP"], data["END"])
     weight = data["MASS"] * data["GRAVITY"]
     motion = data["impact"]()
@@ -243,7 +243,7 @@ def _repeated_impacts() -> Statement:
 
 
 def _no_repeated_impacts() -> Statement:
-    data = example("oblique_impact")
+    data = mechanics_example("oblique_impact")
     counts = {
         damping: contact_intervals(height_and_reaction(1e-3, 1.5, damping=damping)[1])
         for damping in (data["DAMPING"], STRONG_DAMPING)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.kolesnikov.complete_system import second_step
 from benchmarks.literature.kolesnikov.examples import (
     MOMENT,
-    example,
     muscle_forces,
     two_joint_muscles,
 )
@@ -195,7 +195,7 @@ def _stumbling_and_raising() -> Statement:
 
 
 def _hip() -> Statement:
-    module = example("leg_muscles")
+    module = mechanics_example("leg_muscles")
     structure, ground = module["leg"](), module["GROUND_REACTION"]
     external = structure.generalised_force("foot", module["FOREFOOT"], ground)
     forces = solve_structure(structure.balance, structure.stiffness, -external).forces
@@ -212,7 +212,7 @@ def _hip() -> Statement:
 
 
 def _active_muscles() -> Statement:
-    module = example("leg_muscles")
+    module = mechanics_example("leg_muscles")
     structure = module["leg"]()
     external = structure.generalised_force("foot", module["FOREFOOT"], module["GROUND_REACTION"])
     found = solve_structure(structure.balance, structure.stiffness, -external)

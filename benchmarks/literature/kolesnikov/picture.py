@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.literature.kolesnikov.examples import example, muscle_forces, two_joint_muscles
+from benchmarks.literature.examples import mechanics_example
+from benchmarks.literature.kolesnikov.examples import muscle_forces, two_joint_muscles
 from benchmarks.literature.kolesnikov.motion import (
     OTHER_RATIO,
     PRINTED_RATIO,
@@ -64,7 +65,7 @@ def _draw_square(axes: Axes) -> None:
 
 
 def _draw_oblique(axes: Axes) -> None:
-    data = example("oblique_impact")
+    data = mechanics_example("oblique_impact")
     weight, end = data["MASS"] * data["GRAVITY"], 1.0
     for step, style in ((data["STEP"], "C1.-"), (1e-3, "C0-")):
         reaction = height_and_reaction(step, end)[1]

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import brentq, least_squares
 
 from benchmarks.axisymmetric_layer import Case
 from benchmarks.literature.lehtoranta.layers import (
@@ -59,11 +59,8 @@ def simplified(case: Case, load: float) -> Pressed:
         pressure = -modulus * np.log1p(-depth * (1.0 - at) / case.thickness)
         return Pressed(float(np.trapezoid(pressure, at)) * area, depth, float(pressure[0]), area)
 
-    low, high = 0.0, 0.9 * case.thickness
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if figures(middle).load < load else (low, middle)
-    return figures(high)
+    deepest = 0.9 * case.thickness
+    return figures(brentq(lambda depth: figures(depth).load - load, 0.0, deepest, xtol=1e-15))
 
 
 @cache

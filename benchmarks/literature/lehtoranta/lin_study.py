@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 import warnings
 from functools import cache, cached_property
@@ -111,6 +113,9 @@ class LinStudy:
 @cache
 def study() -> LinStudy:
     """Run the study of the built-in implant in a temporary folder and open the run."""
-    folder = Path(tempfile.mkdtemp(prefix="lin-")) / "implant"
+    # Tables are read as they are asked for, so that the folder is removed when the program ends.
+    temporary = tempfile.mkdtemp(prefix="lin-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    folder = Path(temporary) / "implant"
     run_study(load_config(CONFIG), folder, quiet=True)
     return LinStudy(folder)

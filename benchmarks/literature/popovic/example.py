@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.popovic.constraints import ROD, rods
 from benchmarks.literature.statements import Statement, undecidable
 from dynamics.mechanics.chains import (
@@ -22,18 +21,15 @@ from dynamics.mechanics.chains import (
     simulate_chains,
 )
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mechanics"
-
 
 def statements() -> list[Statement]:
     """Return the rows after eq. 11."""
     return [interrupted(), orthoses(), results()]
 
 
-@cache
 def example() -> dict[str, Any]:
     """Return the names of `examples/mechanics/three_chains.py`."""
-    return runpy.run_path(str(EXAMPLES / "three_chains.py"))
+    return mechanics_example("three_chains")
 
 
 @cache
