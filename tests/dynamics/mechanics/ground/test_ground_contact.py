@@ -41,3 +41,14 @@ def test_no_force_without_contact_and_the_deflection_relaxes():
     assert_array_equal(friction, [0.0])
     assert_allclose(relaxing, [-1e-3 * 4e4 / 150.0], rtol=1e-12)
     assert GROUND.stored_energy(np.array([1e-3]), np.zeros(1)) == 0.0
+
+
+def test_forces_of_points_are_those_of_each_direction_and_open_points_bear_none():
+    """1 mm deep and sinking at 0.2 m/s: 200 N; T = -(k s + c v) within 0.8 of that."""
+    ground = PenaltyGround(1e-5, 500.0, CompliantFriction(1e5, 200.0, 0.8))
+    gap, deflection = np.full(3, -1e-3), np.array([1e-4, 1e-2, 1e-4])
+    rate = np.array([[0.05, -0.2], [0.05, -0.2], [0.05, -0.2]])
+    forces, relaxing = ground.contact_forces(gap, rate, deflection, np.array([True, True, False]))
+    assert_allclose(forces, [[-20.0, 200.0], [-160.0, 200.0], [0.0, 0.0]], rtol=1e-12)
+    # c s' = -T - k s: sticking the deflection follows the point, else it relaxes.
+    assert_allclose(relaxing, [0.05, (160.0 - 1000.0) / 200.0, -10.0 / 200.0], rtol=1e-12)
