@@ -11,7 +11,7 @@ from pipeline.reports.pages import write_page
 from pipeline.studies.contact_models.content import RULE
 from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
 
-WEIGHTS = {"accuracy": 0.3, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
+WEIGHTS = {"accuracy": 0.4, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
 MARKS: dict[str, dict[str, float | None]] = {
     "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
     "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "versatility": None, "preparation": 0.0},
