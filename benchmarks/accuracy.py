@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from benchmarks.exact import exact_loads, polyethylene
 from benchmarks.timing import table
-from foundation import CondylarImplant, ElasticFoundation
+from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.model import SURFACES
+from foundation.implant import CondylarImplant
 
 _DEPTHS_UM = (50.0, 100.0, 200.0)
 

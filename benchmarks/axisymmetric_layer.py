@@ -35,8 +35,8 @@ from skfem import (
 )
 from skfem.helpers import ddot, det, inv, mul, trace, transpose
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Stiffness of the contact in place of a rigid one, per modulus over thickness: the sphere sinks in
 #: by about 1e-6 of the thickness.

@@ -21,7 +21,7 @@ from benchmarks.comak_reference import (
 )
 from benchmarks.timing import table
 from dynamics.musculoskeletal import ComakResult, record_plant
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.reading import shipped_config
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.summary import body_weight

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import ComakResult
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_folder
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import body_weight

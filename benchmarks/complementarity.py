@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 
 from benchmarks.timing import table
 from dynamics.mechanics.unilateral import solve_complementarity
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 Generator = np.random.Generator
 Maker = Callable[[Generator, int], FloatArray]

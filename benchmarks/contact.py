@@ -11,16 +11,12 @@ import numpy as np
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.knees import gait_poses, load_knee
 from benchmarks.timing import seconds, table
-from foundation import (
-    CondylarImplant,
-    ContactLoads,
-    ElasticFoundation,
-    LinearLaw,
-    Pose,
-    TriangleMesh,
-)
-from foundation.checks import FloatArray
+from foundation import ContactLoads, Pose
+from foundation.base.checks import FloatArray
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.elastic_foundation.model import SURFACES
+from foundation.implant import CondylarImplant
+from foundation.surfaces import TriangleMesh
 
 _ABSENT = "Real knees: skipped, no data in $KNEE_DATA or ../shared/data"
 

@@ -17,9 +17,10 @@ from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import paraboloid as paraboloid_mesh
 from benchmarks.flat_layer import sheet
 from benchmarks.timing import table
-from foundation import CoupledLaw, ElasticFoundation, LinearLaw, Pose, SpringLaw
-from foundation.checks import FloatArray
-from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, LinearLaw, SpringLaw
 from foundation.surfaces.mesh import TriangleMesh
 
 _NODES = (6, 8, 12)

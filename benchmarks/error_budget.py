@@ -25,8 +25,8 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_map import measured_patch
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.finite_element.model import FiniteElementContact
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.simulation import compare_cycles, simulation_table
 from pipeline.stages.node_spacing import POSES, node_spacing
 from pipeline.stages.trained_run import TrainedRun

@@ -11,9 +11,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.exact_patch import CondyleOnDish, PatchError, largest, patch_rule
-from foundation import CondylarImplant, ContactLoads, LinearLaw, Pose
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.loads import COMPARTMENTS
+from foundation import ContactLoads, Pose
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.loads import COMPARTMENTS
+from foundation.elastic_foundation import LinearLaw
+from foundation.implant import CondylarImplant
 
 #: Polyethylene 8 mm thick under a rigid femur [Pa, -, m].
 MODULUS, RATIO, THICKNESS = 463e6, 0.46, 8e-3

@@ -19,7 +19,7 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer, check_demand
 from benchmarks.exact_layer_grid import Demand, Gap, PressureField, patch_window, solve_on_grid
 from benchmarks.timing import table
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
 
 _SPREAD = 0.1  # of the logarithm of load or approach, for the stiffness
 _FIGURES = ("load", "approach", "peak_pressure", "area")

@@ -22,8 +22,8 @@ from numpy.polynomial import Legendre, legendre
 from scipy.optimize import brentq
 
 from benchmarks.exact_layer_compliance import Layer, check_demand
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.errors import InputError
 
 SHAPES = ("paraboloid", "sphere")
 

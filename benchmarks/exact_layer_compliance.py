@@ -19,8 +19,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import j0
 
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 Wave = Callable[[FloatArray], FloatArray]
 

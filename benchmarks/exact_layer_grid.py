@@ -15,8 +15,8 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from scipy.interpolate import RectBivariateSpline
 
 from benchmarks.exact_layer_compliance import Layer, square_compliance
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Distance of the undeformed surfaces along the direction of approach [m] at x and y [m].
 Gap = Callable[[FloatArray, FloatArray], FloatArray]

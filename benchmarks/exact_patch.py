@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foundation import Pose
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
 

@@ -15,8 +15,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from smt.surrogate_models import KRG
 
 from benchmarks.timing import seconds, table
-from foundation import ElasticFoundation, LinearLaw, Pose
-from foundation.loads import COMPARTMENTS
+from foundation import Pose
+from foundation.base.loads import COMPARTMENTS
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig
 from pipeline.originals.knee_surfaces import build_implant

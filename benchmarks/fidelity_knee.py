@@ -17,8 +17,8 @@ from benchmarks.fidelity_learners import Learnt, fit_alone, fit_on_surrogate
 from benchmarks.fidelity_samples import Compartment, compartments, gait_figures
 from benchmarks.timing import table
 from benchmarks.two_fidelities import COLUMNS, errors
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.schema import SurrogateConfig
 from pipeline.stages.fitting import family_fitter
 from surrogates import CompartmentSurrogate, SampleSpace

@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.fidelity_learners import Level, Pair
 from dynamics.wear.cycle_wear import surrogate_wear
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import generators, sample_space

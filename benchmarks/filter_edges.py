@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.timing import table
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import shipped_config
 from pipeline.studies.muscle_walks.settings import walk_settings

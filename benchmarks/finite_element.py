@@ -17,7 +17,7 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, ball_factor
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import FlatContact, FlatLayer
 from benchmarks.timing import table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 SPACINGS = (2e-3, 1e-3, 0.5e-3)
 POISSONS_RATIOS = (None, 0.49)  # None: that of the case

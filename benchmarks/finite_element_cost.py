@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.finite_element_insert import fresh_model, insert_model, insert_poses
 from benchmarks.timing import table
 from foundation import Pose
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.finite_element.condensation import compliance
 from foundation.finite_element.model import FiniteElementContact
 

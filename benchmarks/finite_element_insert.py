@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from benchmarks.knees import data_folder, gait_poses, load_knee
-from foundation import Pose, load_mesh
+from foundation import Pose
 from foundation.finite_element.base import SolidBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.surfaces import load_mesh
 from foundation.surfaces.mesh import TriangleMesh
 
 #: Young's modulus [Pa] and Poisson's ratio of the polyethylene.

@@ -17,9 +17,9 @@ from benchmarks.finite_element_insert import insert_model, insert_poses
 from benchmarks.flat_layer import FlatLayer
 from benchmarks.timing import table
 from foundation import Pose
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.pose import generalised_force_jacobian
 from foundation.finite_element.model import FiniteElementContact
-from foundation.pose import generalised_force_jacobian
 
 SLIDE, SHORT = 2.4e-3, 100e-6
 TURN, APPROACH = np.radians(30.0), 0.146e-3

@@ -17,13 +17,13 @@ import numpy as np
 from benchmarks.knees import data_folder
 from benchmarks.timing import seconds, table
 from dynamics import SimulationResult, simulate
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import PoseError
+from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
+from foundation.base.pose import ANTERIOR, ROTATION, Pose
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
-from foundation.errors import PoseError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 from foundation.fitted_surfaces.stiffness import calibrated_laws, calibrated_modulus, secant_laws
-from foundation.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.pose import ANTERIOR, ROTATION, Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee

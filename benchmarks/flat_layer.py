@@ -12,11 +12,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.exact_layer_compliance import Layer
-from foundation import Pose, TriangleMesh
-from foundation.checks import FloatArray
+from foundation import Pose
+from foundation.base.checks import FloatArray
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.surfaces import TriangleMesh
 
 #: Width of the layer beyond the nodes that the femur may touch, in thicknesses. A free side nearer
 #: than that softens the layer.

@@ -24,8 +24,8 @@ from dynamics import GaitCycle, KneeSimulator, SimulationResult, settle, simulat
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.integrator import DEFAULT_ATOL, DEFAULT_RATE_ATOL, DEFAULT_RTOL
 from dynamics.simulator.knee_simulator import REDUCED
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.runner import run_study

@@ -17,9 +17,9 @@ from benchmarks.fitted_surfaces import case
 from benchmarks.timing import seconds, table
 from dynamics import SimulationResult, simulate
 from dynamics.protocol import ContactModel
+from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation.base.pose import ANTERIOR, ROTATION, Pose
 from foundation.fitted_surfaces.stiffness import calibrated_modulus
-from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
-from foundation.pose import ANTERIOR, ROTATION, Pose
 
 _HEADER = [
     "contact model",

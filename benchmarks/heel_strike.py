@@ -29,7 +29,7 @@ from dynamics.mechanics.ground import (
     striking_leg,
 )
 from dynamics.mechanics.ground.contact import contact_arms
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import CompliantFriction
 
 #: Of the reversing impact, as in Newton's law.

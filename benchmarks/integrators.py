@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.simulator.equations import KneeEquations
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _ITERATIONS = 12
 #: Change of a Newton iterate, over the tolerance of the state, at which it has converged.

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from foundation import ElasticFoundation, Pose, TriangleMesh, load_mesh
+from foundation import Pose
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.surfaces import TriangleMesh, load_mesh
 from pipeline.config.data_folder import data_path
 
 _PLAIN = ("x", "y", "z")

@@ -25,7 +25,7 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.layer_friction import press_slipping, press_with_friction
 from benchmarks.timing import table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: The sphere of the implant has the geometric mean of its relative radii, 78 mm and 183 mm.
 CASES = {

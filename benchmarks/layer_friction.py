@@ -19,7 +19,7 @@ from benchmarks.axisymmetric_layer import (
     Indentation,
     contact_forces,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _MOST_PASSES = 60
 

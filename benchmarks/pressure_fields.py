@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import table
 from dynamics.wear.cycle_wear import bed_wear
 from dynamics.wear.field_contact import FieldContact
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from pipeline.config.surrogate_schema import FieldsConfig
 from pipeline.stages.assessment import feasible
 from pipeline.stages.pressure_fields import field_figures, with_fields

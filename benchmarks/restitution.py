@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from benchmarks.pictures import target
 from benchmarks.timing import table
 from dynamics.mechanics.impact import coefficient_of_restitution
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import (
     ContactLaw,
     FloresLaw,

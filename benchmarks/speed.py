@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.timing import seconds, table
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.implant import CondylarImplant
 
 
 def original() -> str:

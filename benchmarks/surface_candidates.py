@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial import cKDTree
 
-from foundation import TriangleMesh
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.surfaces import TriangleMesh
 from foundation.surfaces.smooth_surface import (
     CREASE_ANGLE,
     SmoothSurface,

@@ -8,8 +8,9 @@ import numpy as np
 import trimesh
 from scipy.spatial import Delaunay
 
-from foundation import CondylarImplant, TriangleMesh
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.implant import CondylarImplant
+from foundation.surfaces import TriangleMesh
 
 Distance = Callable[[FloatArray], FloatArray]
 

@@ -16,8 +16,8 @@ from benchmarks.knees import data_folder
 from benchmarks.surface_candidates import candidates, distance_to, points_of
 from benchmarks.surface_shapes import exact_shapes
 from benchmarks.timing import seconds, table
-from foundation import TriangleMesh, load_mesh
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.surfaces import TriangleMesh, load_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
 from foundation.surfaces.vertex_normals import cut_at_creases

@@ -19,7 +19,7 @@ import pandas as pd
 import tomli_w
 
 import surrogates
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space

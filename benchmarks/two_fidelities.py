@@ -39,9 +39,9 @@ from benchmarks.pictures import DEFAULT, add_target
 from benchmarks.timing import table
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter

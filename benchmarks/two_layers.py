@@ -18,13 +18,14 @@ from scipy.optimize import brentq
 from benchmarks.exact_layer import ExactContact, exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.timing import table
-from foundation import Pose, TriangleMesh
-from foundation.checks import FloatArray
+from foundation import Pose
+from foundation.base.checks import FloatArray
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.layer_theory.flat_layer import strength
+from foundation.surfaces import TriangleMesh
 
 E, NU, THICKNESS = 10e6, 0.45, 3e-3
 _SCALE = 40.0

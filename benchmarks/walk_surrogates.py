@@ -28,7 +28,7 @@ from dynamics.musculoskeletal import (
     Plant,
     record_plant,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.walk import load_muscle_walk

@@ -13,7 +13,6 @@ from dynamics.simulator.variation import VariedContact
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
-from foundation.former_names import redirect
 
 __all__ = [
     "AppliedLoads",
@@ -38,16 +37,3 @@ __all__ = [
     "simulate",
     "surrogate_wear",
 ]
-
-redirect(
-    {
-        "dynamics.chains": "dynamics.mechanics.chains",
-        "dynamics.ground": "dynamics.mechanics.ground",
-        "dynamics.impact": "dynamics.mechanics.impact",
-        "dynamics.planar_knee": "dynamics.mechanics.planar_knee",
-        "dynamics.unilateral": "dynamics.mechanics.unilateral",
-        "dynamics.variation": "dynamics.simulator.variation",
-        "dynamics.walking.segments": "dynamics.mechanics.segments",
-        "dynamics.waveform_tables": "dynamics.simulator.waveform_tables",
-    }
-)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.errors import InputError
 
 
 class TextTable(NamedTuple):

@@ -10,9 +10,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
-from foundation.pose import COORDINATE_UNITS, COORDINATES, Pose
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
 
 _SHOWN = {"rad": (180.0 / np.pi, "deg"), "m": (1e3, "mm")}
 
@@ -22,8 +22,8 @@ class ContactModel(Protocol):
     """Contact between femur and tibia as a function of the pose alone.
 
     The loads act on the femur, in the tibial frame, moments about the tibial origin (see
-    `foundation.loads`). Results do not depend on evaluation history, and the loads are continuous
-    in the pose: an implicit integrator relies on both.
+    `foundation.base.loads`). Results do not depend on evaluation history, and the loads are
+    continuous in the pose: an implicit integrator relies on both.
     """
 
     def loads(self, pose: Pose) -> ContactLoads:

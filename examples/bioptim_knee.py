@@ -13,7 +13,7 @@ import numpy as np
 import surrogates
 from dynamics import KneeSimulator
 from dynamics.expressions import Elementary, KneeExpressions
-from foundation.pose import COORDINATES
+from foundation.base.pose import COORDINATES
 
 FLEXION_INERTIA = 0.4  # shank and foot about the knee, kg m²
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.loads import compartment_index
+from foundation.base.loads import compartment_index
 
 
 class CompartmentChoice:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.loads import ContactLoads, SpringState
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.loads import ContactLoads, SpringState
+from foundation.base.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Most rows of a task of `batch_loads`, and least tasks of a thread.
@@ -58,7 +58,7 @@ class SurfaceContact(Protocol):
     """Contact of the surfaces of femur and tibia as a function of the pose alone.
 
     The loads act on the femur, in the tibial frame, moments about the tibial origin (see
-    `foundation.loads`). Results do not depend on evaluation history.
+    `foundation.base.loads`). Results do not depend on evaluation history.
     """
 
     @property
@@ -101,7 +101,7 @@ class SurfaceContact(Protocol):
         Returns
         -------
         loads : (12,) float64
-            Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+            Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
         jacobian : (6, 6) float64
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
@@ -130,7 +130,7 @@ class SurfaceContact(Protocol):
         Returns
         -------
         (N, C, 12) float64
-            Loads of each compartment in the order of `foundation.loads.LOAD_COLUMNS`
+            Loads of each compartment in the order of `foundation.base.loads.LOAD_COLUMNS`
             [N, N m, m², Pa, m].
 
         Raises

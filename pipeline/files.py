@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: Version of the JSON documents; a document without a version has version 1.
 DOCUMENT_VERSION = 1

@@ -21,8 +21,8 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.wear_law import WearLaw
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.pose import Pose
+from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import in_words_of
 from pipeline.config.pairs import require_simulator

@@ -7,7 +7,7 @@ import numpy as np
 from manufactured import truth
 from scipy.optimize import brentq
 
-from foundation.pose import Pose, twist_jacobian
+from foundation.base.pose import Pose, twist_jacobian
 
 
 def poses_of(model, count=12, seed=5, within=0.8):

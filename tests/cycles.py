@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult, Statistics
-from foundation.loads import ContactLoads
-from foundation.pose import Pose
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose
 
 NO_CONTACT = np.concatenate([np.zeros(9), np.full(3, np.nan)])
 

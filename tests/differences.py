@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 
 def differences(function, x, step=1e-6):

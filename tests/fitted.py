@@ -6,10 +6,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from shapes import labels, plate
 
+from foundation.base.pose import Pose
 from foundation.fitted_surfaces.compartment import FittedCompartment
 from foundation.fitted_surfaces.fits import Ellipsoid, Quadric
 from foundation.fitted_surfaces.model import FittedSurfaceContact
-from foundation.pose import Pose
 
 MODULUS = 1e8
 #: Columns x, z, y... of the tibial frame as axes u₁ = z, u₂ = x and w = y, right-handed.

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 def double(number: int) -> int:

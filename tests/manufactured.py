@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.pose import Pose, rotation_matrix, twist_jacobian
+from foundation.base.pose import Pose, rotation_matrix, twist_jacobian
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics import AppliedLoads, KneeSimulator, Ligament
-from foundation.pose import Pose, generalised_force
+from foundation.base.pose import Pose, generalised_force
 
 
 def applied_wrench(simulator: KneeSimulator, pose: Pose, applied: AppliedLoads) -> np.ndarray:

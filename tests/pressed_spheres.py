@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from surrogates.fields.field_fit import Places
 from surrogates.fields.samples import FieldSamples
 

@@ -8,7 +8,7 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
 

@@ -25,8 +25,8 @@ from scipy.spatial import cKDTree
 
 from benchmarks.peers.calculix_deck import SOLVERS, Contact, write_deck
 from benchmarks.peers.nodal_pressures import contact_area, nodal_areas, peak_pressure
-from foundation.checks import FloatArray, IntArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray, check_in, check_number
+from foundation.base.errors import InputError
 
 PROGRAM = "ccx"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from benchmarks.peers.solids import facet_normals
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 
 if TYPE_CHECKING:
     from benchmarks.peers.calculix import HexahedralMesh

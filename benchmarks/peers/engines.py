@@ -8,8 +8,10 @@ from functools import partial
 from typing import Protocol
 
 from benchmarks.exact import stiffness_of
-from foundation import ElasticFoundation, LinearLaw, Pose, TriangleMesh
-from foundation.checks import FloatArray
+from foundation import Pose
+from foundation.base.checks import FloatArray
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.surfaces import TriangleMesh
 
 
 @dataclass(frozen=True, eq=False)

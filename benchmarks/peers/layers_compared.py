@@ -17,11 +17,11 @@ from benchmarks.peers.calculix import CalculixResult, HexahedralMesh, solve
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
 from benchmarks.peers.solids import curved_facets
 from foundation import Pose
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS, PEAK_PRESSURE, WRENCH
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.kernels.overlaps import RAISED
-from foundation.loads import COMPARTMENTS, PEAK_PRESSURE, WRENCH
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from benchmarks.peers.calculix import program_version, solve, unavailable
 from benchmarks.peers.flat_layer import layer, paraboloid
 from benchmarks.peers.layers_compared import Compared, compare
 from benchmarks.timing import table
-from foundation import load_mesh
 from foundation.finite_element.base import SolidBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.surfaces import load_mesh
 
 _RADII, _LOAD = (78e-3, 183e-3), 1000.0
 _SPACINGS = (2e-3, 1e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 #: Loaded nodes that the pressure is continued from to a node beyond the edge.
 _NEIGHBOURS = 6

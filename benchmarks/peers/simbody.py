@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from benchmarks.peers.engines import Contact
 from benchmarks.peers.solids import shell, write_obj
 from foundation import Pose
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _PARAMETERS = """
         <ElasticFoundationForce::ContactParameters>

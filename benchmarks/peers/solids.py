@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 

@@ -14,9 +14,11 @@ from scipy.optimize import brentq
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.knees import data_folder
 from benchmarks.peers.engines import ENTRIES, Contact, Engine, Ours
-from foundation import CondylarImplant, Pose, TriangleMesh, load_mesh
-from foundation.checks import FloatArray
+from foundation import Pose
+from foundation.base.checks import FloatArray
+from foundation.implant import CondylarImplant
 from foundation.implant.patches import grid_faces
+from foundation.surfaces import TriangleMesh, load_mesh
 
 #: Longest edges of the meshes [m]: about 1.2k to 40k triangles of the insert.
 EDGES = (2e-3, 1.41e-3, 1e-3, 0.71e-3, 0.5e-3, 0.36e-3)

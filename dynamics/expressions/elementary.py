@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: A number, or a symbol of CasADi or JAX.
 Scalar: TypeAlias = Any

@@ -11,7 +11,7 @@ from dynamics.expressions.elementary import Elementary, Scalar, Vector, added
 from dynamics.expressions.forces import applied_forces, restraint_forces, wrench_forces
 from dynamics.expressions.ligaments import ligament_forces
 from dynamics.kernels.equations import INERTIAL, INPUTS, PRESCRIBED, Problem, inputs_of_all
-from foundation.checks import FloatArray, check_array
+from foundation.base.checks import FloatArray, check_array
 
 
 @dataclass(frozen=True, eq=False)

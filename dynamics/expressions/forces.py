@@ -24,7 +24,7 @@ class Line(NamedTuple):
 def angle_axes(functions: Elementary, pose: Vector) -> list[list[Scalar]]:
     """Return the axes of flexion, adduction and rotation in the tibial frame, three scalars each.
 
-    Of `foundation.pose.rotation_axes`, at a pose of six scalars [rad, m].
+    Of `foundation.base.pose.rotation_axes`, at a pose of six scalars [rad, m].
     """
     ca, sa = functions.cos(pose[1]), functions.sin(pose[1])
     cr, sr = functions.cos(pose[2]), functions.sin(pose[2])
@@ -46,7 +46,7 @@ def wrench_forces(functions: Elementary, pose: Vector, wrench: Vector) -> list[S
     Returns
     -------
     list of six scalars
-        Generalised forces [N m, N]: `foundation.pose.generalised_force`.
+        Generalised forces [N m, N]: `foundation.base.pose.generalised_force`.
     """
     force = [wrench[0], wrench[1], wrench[2]]
     lever = cross([pose[3], pose[4], pose[5]], force)

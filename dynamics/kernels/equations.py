@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.ligaments import LigamentArguments, add_ligaments
 from dynamics.kernels.virtual_work import add_wrench
-from foundation.checks import FloatArray
-from foundation.compiling import kernel, part
+from foundation.base.checks import FloatArray
+from foundation.base.compiling import kernel, part
 
 #: Roles of a coordinate.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2

@@ -18,8 +18,8 @@ from dynamics.kernels.equations import (
 )
 from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
-from foundation.checks import FloatArray
-from foundation.compiling import entry, kernel, part
+from foundation.base.checks import FloatArray
+from foundation.base.compiling import entry, kernel, part
 from surrogates.compiled.knee import (
     CompartmentArguments,
     both_loads,

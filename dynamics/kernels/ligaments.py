@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.compiling import kernel, part, pasted
+from foundation.base.checks import FloatArray
+from foundation.base.compiling import kernel, part, pasted
 
 #: Codes of the laws in `LigamentArguments.kind`.
 LINEAR, QUADRATIC, TOE = 0, 1, 2

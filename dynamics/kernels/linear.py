@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import kernel
+from foundation.base.compiling import kernel
 
 
 @kernel

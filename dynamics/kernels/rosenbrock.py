@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.linear import factorise, solve
-from foundation.checks import FloatArray
-from foundation.compiling import kernel, part, pasted
+from foundation.base.checks import FloatArray
+from foundation.base.compiling import kernel, part, pasted
 
 #: Outcomes of an integration.
 DONE, STEP_TOO_SMALL, TOO_MANY_STEPS, DISLOCATED, OUTSIDE = range(5)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 class Tableau(NamedTuple):

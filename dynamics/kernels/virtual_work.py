@@ -1,10 +1,10 @@
-"""Generalised forces of a wrench and their derivatives, as in `foundation.pose`, compiled."""
+"""Generalised forces of a wrench and their derivatives, as in `foundation.base.pose`, compiled."""
 
 from __future__ import annotations
 
 import math
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 
 
 @part
@@ -13,7 +13,7 @@ def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
 
     `wrench` (6,) [N, N m] acts on the femur, in the tibial frame about the tibial origin; `by_pose`
     (6, 6) is its derivative by the pose coordinates; both are multiplied by `factor`. See
-    `foundation.pose.generalised_force_jacobian`.
+    `foundation.base.pose.generalised_force_jacobian`.
     """
     ca, sa = math.cos(pose[1]), math.sin(pose[1])
     cr, sr = math.cos(pose[2]), math.sin(pose[2])

@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table
 from dynamics.ligaments.bundles import TRANSITION_STRAIN, Ligament
-from foundation.checks import check_in
-from foundation.errors import InputError
+from foundation.base.checks import check_in
+from foundation.base.errors import InputError
 
 #: The shipped bundles of the knee of Lenhart et al. (2015).
 LENHART_LIGAMENTS = Path(__file__).with_name("tables") / "lenhart2015_ligaments.csv"

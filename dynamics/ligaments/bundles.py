@@ -30,8 +30,8 @@ from dynamics.kernels.ligaments import (
     add_ligaments,
     measure_ligaments,
 )
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.pose import Pose
 
 #: Laws of a bundle, and the unit of the stiffness.
 LIGAMENT_KINDS = {"linear": "N/m", "quadratic": "N/m²", "toe": "N"}

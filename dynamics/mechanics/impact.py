@@ -14,10 +14,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 from foundation.contact_laws import ContactLaw
-from foundation.errors import InputError
-from foundation.former_names import renamed
 
 #: Pull, relative to the largest elastic force, that indicates separation beyond rounding.
 _PULL = 1e-10
@@ -126,6 +125,3 @@ def _integrate(
     if solution.status != 1:
         raise SimulationError(f"the contact did not end: {solution.message}")
     return float(solution.t[-1]), solution.y[:, -1]
-
-
-__getattr__ = renamed(__name__, {"Impact": "FreeImpact"})

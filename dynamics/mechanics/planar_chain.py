@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 ComplexArray: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 

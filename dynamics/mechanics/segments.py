@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from foundation.checks import FloatArray, check_array, check_fields, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.errors import InputError
 
 #: The shipped shares.
 SEGMENTS = Path(__file__).with_name("tables") / "segments.csv"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Longest step [s]: a contact or a flight that is shorter could be missed between two steps.
 LONGEST_STEP = 1e-3

@@ -22,8 +22,8 @@ from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.plant import Contractions, Plant, PlantForces
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError, PoseError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError, PoseError
 
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.

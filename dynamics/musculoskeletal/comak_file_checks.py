@@ -16,7 +16,7 @@ from dynamics.musculoskeletal.osim_xml import (
 )
 from dynamics.musculoskeletal.tool_checks import settings_notes
 from dynamics.musculoskeletal.tool_file import ToolFile
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 _TOOL, _SECONDARY = "COMAKTool", "COMAKSecondaryCoordinate"
 _USED = {

@@ -23,8 +23,8 @@ from dynamics.musculoskeletal.osim_xml import (
     with_defaults,
 )
 from dynamics.musculoskeletal.tool_file import ToolFile
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 
 #: Quantities of a muscle that are activations it can have.
 _AT_MOST_ONE = ("desired activation", "largest activation")

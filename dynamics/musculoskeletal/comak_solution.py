@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, IntArray
-from foundation.loads import ContactLoads
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.loads import ContactLoads
 
 _UNKNOWN = np.zeros(0)
 

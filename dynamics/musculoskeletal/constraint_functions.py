@@ -26,8 +26,8 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from dynamics.musculoskeletal.settling import settle
-from foundation.checks import FloatArray, check_fields
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_fields
+from foundation.base.errors import InputError
 
 #: Activation of the muscles, without regard to length and velocity, and time step [1, s].
 _ACTIVATION, _STEP = 0.01, 0.01

@@ -14,7 +14,7 @@ import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.musculoskeletal.osim_xml import child_text, number_of, numbers_of
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Axes along which the coordinates of OpenSim's other joints turn (0 to 2) and move (3 to 5).
 _AXES = {

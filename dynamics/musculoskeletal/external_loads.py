@@ -12,8 +12,8 @@ import numpy as np
 from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.plates import Plate
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 _GROUND = ("", "ground", "/ground")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dynamics.musculoskeletal.comak_settings import check_distinct
 from dynamics.musculoskeletal.tool_file import ToolFile
-from foundation.checks import check_number
-from foundation.errors import InputError
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
 
 #: Time step and activation where OpenSim-JAM's file has none [s, 1].
 _STEP, _ACTIVATION = 0.01, 0.02

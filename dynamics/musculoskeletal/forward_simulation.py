@@ -17,9 +17,9 @@ import numpy as np
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive, length_derivatives
 from dynamics.musculoskeletal.plant import Plant
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError, PoseError
-from foundation.loads import ContactLoads
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import ContactLoads
 
 KINDS = ("dynamic", "equilibrium")
 #: Most iterations of a step, and iterations with the same derivatives of the plant.

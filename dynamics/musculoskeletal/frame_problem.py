@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Accuracy of the bounded least-squares problem, relative to its cost.
 _TOLERANCE = 1e-12

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 
 #: Recommended limits of residual force and moment [1]; larger ones are flagged.
 RECOMMENDED = (0.05, 0.01)

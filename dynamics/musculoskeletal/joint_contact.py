@@ -14,9 +14,9 @@ import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, JointMotion, Placement
 from dynamics.protocol import ContactModel
-from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
-from foundation.pose import Pose, cross_matrix, twist_jacobian
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose, cross_matrix, twist_jacobian
 
 
 class PotentialGradient(Protocol):

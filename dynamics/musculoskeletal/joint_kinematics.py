@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
-from foundation.pose import cross_matrix
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
+from foundation.base.pose import cross_matrix
 
 
 class Placement(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from dynamics.musculoskeletal.default_pose import JointLink, path_to_ground, placements_in_ground
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.musculoskeletal.osim_model import ContactMesh, OsimModel
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _LEGS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 _OTHER = {"r": "l", "right": "left", "l": "r", "left": "right"}

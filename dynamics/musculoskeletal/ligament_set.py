@@ -19,8 +19,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
 
 #: Strain at which damping acts fully.
 _FULL_DAMPING = 0.01

@@ -22,7 +22,7 @@ from dynamics.musculoskeletal.ground_balance import (
 from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.walking.plates import FARTHEST, Plate, unit_fault
 from dynamics.walking.plausibility import TORQUE_ERROR
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: A change is a cause if it leaves at most this part of the limits, and of the score before.
 _FITS, _BETTER = 0.9, 0.6

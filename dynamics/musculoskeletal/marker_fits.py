@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
 from dynamics.walking.motion_tables import MotionTable
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Largest distance of a marker, and root mean square of all distances at an instant, that OpenSim
 #: recommends for inverse kinematics (OpenSim documentation, Getting Started with Inverse

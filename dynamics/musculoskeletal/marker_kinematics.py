@@ -22,8 +22,8 @@ from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in
 from dynamics.musculoskeletal.tool_file import ToolFile
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
-from foundation.checks import check_number
-from foundation.errors import InputError
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.csv_table import read_text
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Metres per unit of a file.
 _UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}

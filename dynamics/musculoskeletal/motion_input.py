@@ -21,8 +21,8 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.walking.filter_edges import edge_notes
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6

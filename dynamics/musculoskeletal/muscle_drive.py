@@ -14,8 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from dynamics.musculoskeletal.plant import Plant
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 #: Step of the derivatives [rad, m] and of those by speeds [rad/s, m/s].
 _STEP, _SPEED_STEP = 1e-6, 1e-4

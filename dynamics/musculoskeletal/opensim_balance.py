@@ -12,7 +12,7 @@ from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Least height of a centre of mass, for models that lie [m].
 _LEAST_HEIGHT = 0.1

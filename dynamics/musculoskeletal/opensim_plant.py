@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem, PathGroup
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, PlantForces
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Step of the derivatives by secondary coordinates [rad, m].
 _STEP = 1e-6

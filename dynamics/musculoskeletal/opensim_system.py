@@ -20,8 +20,8 @@ from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.walking.motion_tables import MotionTable
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 _LIGAMENT = "Blankevoort1991Ligament"
 

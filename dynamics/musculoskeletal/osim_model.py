@@ -29,8 +29,8 @@ from dynamics.musculoskeletal.osim_xml import (
     scale_of,
     with_defaults,
 )
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Elements that OpenSim does not know, and the sets that contain them.
 _CONTACT_MESH, _CONTACT_FORCE = "Smith2018ContactMesh", "Smith2018ArticularContactForce"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 
 #: What OpenSim reads as a boolean, in lower case.
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.plant import Plant
-from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
 
 
 class ContactForces(NamedTuple):

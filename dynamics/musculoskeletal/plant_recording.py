@@ -12,7 +12,7 @@ from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames, RecordedPlant, weighted
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def record_plant(

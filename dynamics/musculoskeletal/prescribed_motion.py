@@ -19,8 +19,8 @@ from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 #: Slack of the last instant, relative to the time step.
 _SLACK = 1e-6

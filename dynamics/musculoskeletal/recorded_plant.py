@@ -22,8 +22,8 @@ from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, MuscleSet, PlantForces
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 #: Distances from the recorded values within which a record is valid [rad, m].
 RANGE = (0.1, 0.005)

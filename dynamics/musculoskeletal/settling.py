@@ -13,8 +13,8 @@ import numpy as np
 
 from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError, PoseError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError, PoseError
 
 #: Activation of the muscles, step of the simulation [s], and most steps.
 _ACTIVATION, _STEP, _STEPS = 0.02, 0.01, 1000

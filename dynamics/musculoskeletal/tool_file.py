@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in, parse_xml
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 class ToolFile:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 @cache

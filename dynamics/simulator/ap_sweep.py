@@ -14,9 +14,9 @@ from itertools import pairwise
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, AppliedLoads, KneeSimulator
-from foundation.checks import check_number
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 #: Coordinates held in turn, from the most to the fewest: each rest is the start of the next search.
 _HELD = (("anterior", "rotation", "lateral"), ("anterior", "rotation"), ("anterior",))

@@ -24,10 +24,10 @@ from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.checks import FloatArray
-from foundation.errors import InputError, PoseError
-from foundation.loads import ContactLoads
-from foundation.pose import COORDINATES, Pose
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
 from surrogates.formulations.trained_contact import CompiledContact
 

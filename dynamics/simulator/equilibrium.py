@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from dynamics.simulator.variation import without_variation
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError, PoseError
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.errors import InputError, PoseError
+from foundation.base.pose import Pose
 
 #: Distance above and below the start within which `height_at_load` searches [m].
 SEARCH_RANGE = 15e-3

@@ -25,9 +25,9 @@ from dynamics.simulator.knee_simulator import FREE_COORDINATES, KneeSimulator
 from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.result_assembly import reported
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.checks import FloatArray, check_array, check_in, check_number
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 #: Compiled Rosenbrock methods, then SciPy's methods for comparison.
 METHODS = (*TABLEAUS, "Radau", "BDF", "LSODA")

@@ -18,8 +18,8 @@ import numpy as np
 
 from dynamics.csv_table import TextTable, read_text
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.checks import FloatArray, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.errors import InputError
 
 #: Directions that can be reversed: AP force or displacement, torque or rotation.
 DIRECTIONS = ("ap", "rotation")

@@ -29,9 +29,9 @@ from dynamics.kernels.equations import (
     forces_at,
 )
 from dynamics.ligaments.bundles import Ligament, pack
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
-from foundation.pose import COORDINATES, Pose
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATES, Pose
 from surrogates.sampling.space import ReferencePath
 
 #: Coordinates that the simulator leaves free, in the order of the equations of motion.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
-from foundation.checks import FloatArray, frozen
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import COORDINATE_UNITS, COORDINATES
+from foundation.base.checks import FloatArray, frozen
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.pose import COORDINATE_UNITS, COORDINATES
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class SimulationResult:
     gait_percent : (N,) float64
         Instant within the cycle, 0 to 100 [%].
     poses, rates : (N, 6) float64
-        Pose coordinates in the order of `foundation.pose.COORDINATES` and rates [rad, m, s].
+        Pose coordinates in the order of `foundation.base.pose.COORDINATES` and rates [rad, m, s].
     compartment_loads : (C, N, 12) float64
-        Loads on the femur, of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`
-        [N, N m, m², Pa, m].
+        Loads on the femur, of each compartment, in the order of
+        `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
     loads : (N, 12) float64
         Loads of the whole knee, in the same order and units.
     applied : (N, 3) or (N, 4) float64

@@ -14,9 +14,9 @@ from dynamics.kernels.knee import rates_of_all
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import Flag
 from dynamics.simulator.variation import scaled_loads
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, total_loads
-from foundation.pose import COORDINATES
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS, total_loads
+from foundation.base.pose import COORDINATES
 from surrogates.formulations.outside import beyond
 from surrogates.formulations.trained_contact import CompiledContact
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
-from foundation.checks import FloatArray, check_fields, check_number
-from foundation.loads import ContactLoads
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose
 
-#: Indices in `foundation.loads.LOAD_COLUMNS` of the loads that scale with the stiffness: the wrench
-#: and both pressures.
+#: Indices in `foundation.base.loads.LOAD_COLUMNS` of the loads that scale with the stiffness: the
+#: wrench and both pressures.
 _SCALED = np.array([0, 1, 2, 3, 4, 5, 7, 8])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: Columns of every waveform table; the units are part of the names.
 WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")

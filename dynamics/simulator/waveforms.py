@@ -11,9 +11,9 @@ from scipy.interpolate import CubicSpline
 
 from dynamics.kernels.equations import ADDUCTION, AP, AXIAL, INPUTS, TORQUE
 from dynamics.simulator.knee_simulator import AppliedLoads
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 #: Signals of a gait cycle and their indices in the inputs of the equations of motion.
 SIGNALS = {

@@ -15,8 +15,8 @@ import numpy as np
 
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.trial import TRIAL_COORDINATES
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Names of each coordinate in OpenSim's models, without the side.
 STEMS = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Part of a motion beside its ends in which the filter distorts: periods of its cut-off frequency,
 #: and at least some instants.

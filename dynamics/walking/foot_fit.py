@@ -13,7 +13,7 @@ import numpy as np
 
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.trial import GaitTrial
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Smaller differences are left as they are [m].
 SMALLEST = 0.005

@@ -15,7 +15,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.mechanics.segments import LegSegments, Segment
 from dynamics.walking.trial import GaitTrial
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
 
 #: Angles of pelvis, thigh, shank and foot about z from the last four coordinates of a trial.
 _SEGMENT_ANGLES = np.array(

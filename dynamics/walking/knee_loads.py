@@ -21,8 +21,8 @@ from dynamics.simulator.waveforms import GaitCycle, lead_back
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.muscle_loads import MuscleLoads
 from dynamics.walking.trial import GaitTrial
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Adduction moments that contact may carry.
 ADDUCTION_MOMENTS = ("external", "remaining")

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from scipy.interpolate import PPoly
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Rotation of a plane vector by a right angle: the derivative of a rotation by the angle.
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])

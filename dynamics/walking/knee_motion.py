@@ -1,8 +1,8 @@
 """Motions of a knee in tables of other programs, read as poses and written from poses.
 
 The columns describe the translation in one of two ways: the femoral origin in the tibial frame
-(anterior, superior, lateral: `foundation.pose`), or the tibial origin in the femoral frame, as in
-OpenSim's custom joints (tx, ty, tz: `Pose.from_opensim`). Both describe a right knee; the frames
+(anterior, superior, lateral: `foundation.base.pose`), or the tibial origin in the femoral frame, as
+in OpenSim's custom joints (tx, ty, tz: `Pose.from_opensim`). Both describe a right knee; the frames
 are those of the meshes of the knee.
 """
 
@@ -24,9 +24,9 @@ from dynamics.walking.motion_tables import (
     read_motion_columns,
     read_motion_table,
 )
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError
-from foundation.pose import COORDINATE_UNITS, COORDINATES, Pose
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
 
 #: Columns of OpenSim-JAM's models for the tibia in the femur; see `Pose.from_opensim`.
 KNEE_COORDINATES = (

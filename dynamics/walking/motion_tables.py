@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table, read_text
-from foundation.checks import FloatArray, check_array, check_fields, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in
+from foundation.base.errors import InputError
 
 #: Endings of OpenSim's tables.
 OPENSIM_ENDINGS = (".mot", ".sto")

@@ -20,8 +20,8 @@ from scipy.optimize import nnls
 from dynamics.mechanics.unilateral.structures import InfeasibleLoadError, solve_structure
 from dynamics.walking.muscle_paths import JOINTS, MuscleGeometry, muscle_geometry
 from dynamics.walking.muscles import LegMuscles, Muscle
-from foundation.checks import FloatArray, check_array, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Stiffnesses by which the muscles share the moments.
 SHARINGS = ("stress", "elastic")

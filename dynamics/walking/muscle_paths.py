@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from dynamics.walking.knee_mechanism import FLEXION_RANGE, QUARTER, rotated
 from dynamics.walking.muscles import LegMuscles, Muscle
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 #: Joints with moments balanced by muscles: hip and knee extension, ankle plantarflexion.
 JOINTS = ("hip", "knee", "ankle")

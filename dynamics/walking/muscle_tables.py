@@ -12,8 +12,8 @@ from scipy.interpolate import CubicSpline
 from dynamics.csv_table import TextTable, read_csv_table
 from dynamics.walking.knee_mechanism import KneeMechanism
 from dynamics.walking.muscles import BODIES, PASSAGES, REFERENCE_HEIGHT, LegMuscles, Muscle
-from foundation.checks import FloatArray, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.errors import InputError
 
 _TABLES = Path(__file__).with_name("tables")
 #: The shipped tables: cross-sections, paths, joint centres and the motion of tibia and patella.

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from dynamics.walking.knee_mechanism import KneeMechanism
-from foundation.checks import FloatArray, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Bones from origin to insertion.
 BODIES = ("pelvis", "femur", "patella", "tibia", "foot")

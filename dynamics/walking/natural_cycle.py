@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from dynamics.protocol import ContactModel
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle, lead_back
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
-from foundation.pose import COORDINATES, Pose
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATES, Pose
 
 #: Stride of the walking solution of Lenhart's knee, from one heel strike to the next [s]: that of
 #: the cycle of Smith et al. (2019, J Biomech 82:124-133), from the same trial.

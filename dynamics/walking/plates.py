@@ -15,8 +15,8 @@ import numpy as np
 
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.strikes import CONTACT_THRESHOLD, foot_events
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Largest mean distance of a centre of pressure from the middle of the foot above [m].
 FARTHEST = 0.35

@@ -18,8 +18,8 @@ from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.knee_mechanism import FLEXION_RANGE
 from dynamics.walking.strikes import foot_events
 from dynamics.walking.trial import TRIAL_COORDINATES, GaitTrial
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 
 #: Ranges of angles [deg].
 ANGLE_RANGES = {

@@ -34,8 +34,8 @@ from dynamics.walking.strikes import (
     same_posture,
 )
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Quantities of the ground force.
 _GROUND = ("force", "point", "torque")

@@ -12,8 +12,8 @@ from scipy.interpolate import BSpline, make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 
 from dynamics.walking.motion_tables import MotionTable
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 
 _ORDER = 2
 

@@ -9,8 +9,8 @@ from scipy.signal import find_peaks
 
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 #: Vertical force above which a foot is on the ground [N].
 CONTACT_THRESHOLD = 20.0

@@ -17,8 +17,8 @@ import numpy as np
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Coordinates of a stride, with their units.
 TRIAL_COORDINATES = (

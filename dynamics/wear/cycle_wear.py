@@ -16,10 +16,10 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.footprint import field_arms, field_speeds
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 
 __all__ = [
     "FIELDS",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.wear.cycle_wear import Surface
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 
 class FieldModel(Protocol):

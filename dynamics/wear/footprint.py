@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
@@ -20,7 +20,8 @@ _LARGEST_EXPONENT = 10.0
 def field_exponent(loads: FloatArray) -> FloatArray:
     """Return the exponents n of the fields, (N,) [1]; 0 where the peak is not above the mean.
 
-    From loads (N, 12) in the order of `foundation.loads.LOAD_COLUMNS`, as in all functions here.
+    From loads (N, 12) in the order of `foundation.base.loads.LOAD_COLUMNS`, as in all functions
+    here.
     """
     peak, mean = loads[:, 7], loads[:, 8]
     ratio = np.divide(peak, mean, out=np.ones(len(loads)), where=mean > 0.0)

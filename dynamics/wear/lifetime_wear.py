@@ -11,8 +11,8 @@ import numpy as np
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import SpringContact, bed_wear
 from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.checks import FloatArray, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number, frozen
+from foundation.base.errors import InputError
 
 Contact = TypeVar("Contact", bound=SpringContact)
 

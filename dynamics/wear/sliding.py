@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
@@ -15,7 +15,7 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
     """
     adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
     ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
-    # The axes of the angles as in `foundation.pose.rotation_axes`.
+    # The axes of the angles as in `foundation.base.pose.rotation_axes`.
     flexed, adducted, rotated = rates[:, :3].T
     angular = np.stack(
         [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foundation.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True)

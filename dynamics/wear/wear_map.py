@@ -24,8 +24,8 @@ from dynamics.wear.cycle_wear import (
 from dynamics.wear.footprint import field_axes, field_exponent, semi_axes
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import WearLaw
-from foundation.checks import FloatArray, check_number
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.pose import Pose
 
 
 def wear_map(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.anatomy.condyle_outlines import find_condyles, fit_circles, outer_triangles
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Directions of the posterior outline, from inferior (0) towards posterior [rad].

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Certainties, from the most to the least certain.
 CERTAINTIES = ("sure", "likely", "unknown")

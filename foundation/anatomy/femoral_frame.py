@@ -27,7 +27,7 @@ from foundation.anatomy.condyle_outlines import (
 )
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.refining import refined
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Angle between the mean normal of the outer surface and the inferior direction, towards posterior

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foundation.anatomy.bearing_surface import tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.refining import refined
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import is_closed, principal_axes

@@ -17,9 +17,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 from foundation.contact_laws.normal import ContactLaw
-from foundation.errors import InputError
 
 #: Factor below which the restitution is a power series; the first term left out is its 4th power.
 _SMALL_FACTOR = 1e-3

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import elliprd, elliprf
 
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 #: c₁, c₂, c₃ of the cubics of F₁, F₂ and F₄ in log₁₀ q.
 _CUBICS = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from foundation.checks import check_number
-from foundation.errors import InputError
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
 
 
 def effective_modulus(

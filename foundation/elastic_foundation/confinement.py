@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.elastic_foundation.kernel_sums import DEPTH
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
@@ -20,7 +21,6 @@ from foundation.elastic_foundation.laws import (
 )
 from foundation.kernels.coupled import NEARLY_INCOMPRESSIBLE
 from foundation.layer_theory.flat_layer import wave_compliance
-from foundation.loads import AREA, PEAK_PRESSURE
 
 #: Wave number of the layer times half width of the patch.
 _WAVE = 2.0

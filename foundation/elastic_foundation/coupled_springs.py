@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from foundation import kernels
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import PoseError
+from foundation.base.loads import MEAN_PRESSURE
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN
 from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
-from foundation.errors import PoseError
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.layer_theory.single_thread import one_thread
-from foundation.loads import MEAN_PRESSURE
-from foundation.pose import Pose
 
 #: Width of Hertz's patch over the root of a central second moment of the overlap, of a paraboloid,
 #: and a margin for wider patches.

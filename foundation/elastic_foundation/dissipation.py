@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.checks import check_number
+from foundation.base.checks import check_number
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.interpolate import PPoly, make_interp_spline
 
-from foundation.checks import FloatArray, frozen
+from foundation.base.checks import FloatArray, frozen
 from foundation.kernels import EDGE_END
 
 #: Pieces of the splines, of width 1/100; the weak singularities at -1 and 1 are nodes.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from foundation import kernels
-from foundation.checks import FloatArray
-from foundation.loads import AREA, CENTRE, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA, CENTRE, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
 
 #: Columns of the sums after those of the loads.
 DEPTH, STRAIN, ENERGY, OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_array, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number, frozen
+from foundation.base.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, ContactLoads
+from foundation.base.loads import (
+    SpringState as SpringState,
+)
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.compartment_choice import CompartmentChoice
 from foundation.elastic_foundation import kernel_sums
 from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
@@ -19,13 +25,7 @@ from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
 from foundation.elastic_foundation.kernel_sums import DEPTH, ENERGY, OFFSET, loads_of, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, ContactLoads
-from foundation.loads import (
-    SpringState as SpringState,
-)
-from foundation.pose import Pose, twist_jacobian
-from foundation.scratch import Scratch
+from foundation.kernels.scratch import Scratch
 from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
@@ -165,7 +165,7 @@ class ElasticFoundation(CompartmentChoice):
         return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.loads` for frames and signs.
+        """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
 
         Results do not depend on evaluation history; several threads may call this method.
 
@@ -228,7 +228,7 @@ class ElasticFoundation(CompartmentChoice):
         Returns
         -------
         loads : (12,) float64
-            Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+            Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
         jacobian : (6, 6) float64
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
@@ -264,7 +264,7 @@ class ElasticFoundation(CompartmentChoice):
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
+        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`.
         """
 
         def loads_at(pose: Pose) -> FloatArray:

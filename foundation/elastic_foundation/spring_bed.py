@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.elastic_foundation.edge_smoothing import edge_table
 from foundation.elastic_foundation.laws import LayerArrays, SpringLaw
-from foundation.errors import InputError
 from foundation.surfaces.groups import enclosing_discs, group_corners
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.surfaces.tree import build_tree

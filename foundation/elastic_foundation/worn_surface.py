@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.thickness import spring_normals
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import check_array
-from foundation.errors import InputError
+from foundation.base.checks import check_array
+from foundation.base.errors import InputError
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import check_area
 from foundation.surfaces.triangle_mesh import TriangleMesh

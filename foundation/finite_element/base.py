@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number, frozen
+from foundation.base.errors import InputError
 from foundation.finite_element.surface_grid import SurfaceGrid
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 

@@ -9,13 +9,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import PoseError
-from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
-from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
-from foundation.layer_theory.complementarity import NodalContact, solve_contact
-from foundation.layer_theory.single_thread import one_thread
-from foundation.loads import (
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import PoseError
+from foundation.base.loads import (
     AREA,
     CENTRE,
     LOAD_COLUMNS,
@@ -23,8 +19,12 @@ from foundation.loads import (
     PEAK_PRESSURE,
     WRENCH,
 )  # fmt: skip
-from foundation.pose import Pose, twist_jacobian
-from foundation.scratch import Scratch
+from foundation.base.pose import Pose, twist_jacobian
+from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
+from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
+from foundation.kernels.scratch import Scratch
+from foundation.layer_theory.complementarity import NodalContact, solve_contact
+from foundation.layer_theory.single_thread import one_thread
 
 #: Distance of the edge found from nodal pressures outside the true edge, in node spacings. Near any
 #: smooth edge the pressure has the same form; on paraboloids 0.05 to 0.12 were measured at spacings

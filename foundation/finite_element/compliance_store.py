@@ -10,8 +10,8 @@ from tempfile import NamedTemporaryFile
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.finite_element.condensation import ElasticBody, compliance
 
 

@@ -17,8 +17,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse.linalg import splu
 from threadpoolctl import threadpool_limits
 
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.finite_element.hexahedra import stiffness
 
 SOLVERS = ("substructures", "superlu")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.finite_element.charts import Chart
 from foundation.finite_element.condensation import ElasticBody
 from foundation.finite_element.layer import ElasticLayer

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.regular_part import own_parts, regular_part
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
-from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Least distance of the nodes by default [m]: what is interpolated between the nodes is smooth.

@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 #: Reference coordinates of the nodes: the lower face counter-clockwise, then the upper face.
 CORNERS = np.array(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.checks import check_number
-from foundation.errors import InputError
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
 from foundation.finite_element.base import Base
 
 

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_in, check_number, frozen
+from foundation.base.checks import FloatArray, check_in, check_number, frozen
+from foundation.base.loads import COMPARTMENTS, ContactLoads, SpringState
+from foundation.base.pose import Pose
 from foundation.compartment_choice import CompartmentChoice
 from foundation.finite_element.arguments import (
     check_compartments,
@@ -32,8 +34,6 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
-from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
-from foundation.pose import Pose
 from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
@@ -230,7 +230,7 @@ class FiniteElementContact(CompartmentChoice):
         condense(layers, self.store, progress)
 
     def evaluate(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.loads` for frames and signs.
+        """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
 
         Results do not depend on evaluation history; several threads may call this method.
 
@@ -301,7 +301,7 @@ class FiniteElementContact(CompartmentChoice):
         Returns
         -------
         loads : (12,) float64
-            Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+            Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
         jacobian : (6, 6) float64
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
@@ -345,7 +345,7 @@ class FiniteElementContact(CompartmentChoice):
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
+        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`.
         """
         femur = self.femoral_handle()
         self.prepare()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from foundation.checks import FloatArray, IntArray, frozen
+from foundation.base.checks import FloatArray, IntArray, frozen
+from foundation.base.loads import SpringState, compartment_index
+from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
-from foundation.loads import SpringState, compartment_index
-from foundation.pose import Pose
 
 
 class NodalPlaces(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.groups import enclosing_discs, group_corners
 from foundation.surfaces.tree import build_tree
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensed_layer import MeshedLayer
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from foundation import kernels
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
+from foundation.base.pose import Pose
 from foundation.finite_element.flags import peak_unresolved
 from foundation.finite_element.model import FiniteElementContact
-from foundation.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
-from foundation.pose import Pose
 
 #: Order of convergence in the spacing.
 _ORDER = 2.0

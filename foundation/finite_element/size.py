@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element.condensed_layer import MeshedLayer
 
 #: Seconds of the condensation per candidate squared and per unknown, of one core (measured).

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from scipy.spatial import KDTree
 
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.finite_element.charts import Chart
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.mesh_topology import half_edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import Delaunay, KDTree
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

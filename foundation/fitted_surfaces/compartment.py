@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_fields, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.fitted_surfaces.fits import Ellipsoid, Quadric, fit_ellipsoid, fit_quadric
 from foundation.fitted_surfaces.nearness import Nearness, SurfacePart
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.loads import CENTRE, FORCE
+from foundation.base.pose import Pose
 from foundation.contact_laws.ellipse import EllipticContact
 from foundation.fitted_surfaces.compartment import FittedCompartment
-from foundation.loads import CENTRE, FORCE
-from foundation.pose import Pose
 
 
 def patch_state(

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import least_squares, lsq_linear
 
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
 
 #: Bounds on the coefficients e and b of a quadric [1/m]: e is 1/R of a sphere, b is its skewness.
 _LARGEST_CURVATURE = 1.0 / 15e-3

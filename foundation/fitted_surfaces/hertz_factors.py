@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, frozen
+from foundation.base.checks import FloatArray, frozen
 from foundation.contact_laws.ellipse import exact_factors
 
 #: Largest q = √(R'/R") of the series [1].

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose, cross_matrix
 from foundation.contact_laws.normal import ContactLaw
-from foundation.errors import InputError
 from foundation.fitted_surfaces.compartment import FittedCompartment
 from foundation.fitted_surfaces.hertz_factors import factor_series
-from foundation.pose import Pose, cross_matrix
 
 #: Law of one compartment: None for Hertz's elliptic contact with the curvatures of the pose.
 Law = ContactLaw | None

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_number, frozen
+from foundation.base.checks import FloatArray, check_number, frozen
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import COMPARTMENTS, WRENCH, ContactLoads, SpringState
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.compartment_choice import CompartmentChoice
 from foundation.contact_laws.ellipse import EllipticContact
-from foundation.errors import InputError, PoseError
 from foundation.fitted_surfaces.compartment import FittedCompartment, fit_compartments
 from foundation.fitted_surfaces.elliptic_patch import patch_state
 from foundation.fitted_surfaces.hertz_factors import LARGEST_RATIO
 from foundation.fitted_surfaces.kernel_side import KernelSide, Law, laws_of
-from foundation.loads import COMPARTMENTS, WRENCH, ContactLoads, SpringState
-from foundation.pose import Pose, twist_jacobian
 from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -131,7 +131,7 @@ class FittedSurfaceContact(CompartmentChoice):
         )
 
     def evaluate(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.loads` for frames and signs.
+        """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
 
         Results do not depend on evaluation history; several threads may call this method.
 
@@ -183,8 +183,8 @@ class FittedSurfaceContact(CompartmentChoice):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the loads of one compartment (12,), Jacobian (6, 6), overlap and strain (2,) [SI].
 
-        Parameters and results as of `foundation.SurfaceContact.compartment_loads`, exceptions as of
-        `evaluate`, and InputError if `compartment` is another name.
+        Parameters and results as of `foundation.surface_contact.SurfaceContact.compartment_loads`,
+        exceptions as of `evaluate`, and InputError if `compartment` is another name.
         """
         result, jacobian = self._evaluate(pose, self._index(compartment), jacobian=True)
         return result[_LOADS], jacobian, np.array([result[_DEPTH], self._strain(result)])
@@ -207,7 +207,7 @@ class FittedSurfaceContact(CompartmentChoice):
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
+        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`.
         """
 
         def loads_at(pose: Pose) -> FloatArray:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import check_array, check_number
+from foundation.base.checks import check_array, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import FORCE
+from foundation.base.pose import Pose
 from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
-from foundation.errors import InputError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
-from foundation.loads import FORCE
-from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 
 

@@ -18,14 +18,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.implant.condyle import Condyle
 from foundation.implant.conformity import check_conformity, first_touch
 from foundation.implant.dish import Dish
 from foundation.implant.patches import joined_patches, patch
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Sign of z on the medial and on the lateral side.

@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 
 _NEWTON_STEPS = 60
 _NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee

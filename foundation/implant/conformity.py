@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import rotation_matrix
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
-from foundation.pose import rotation_matrix
 
 
 def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:

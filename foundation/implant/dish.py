@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
 from foundation.implant.condyle import sagittal_normal
 
 

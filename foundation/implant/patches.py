@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
 from foundation.surfaces.triangle_mesh import TriangleMesh

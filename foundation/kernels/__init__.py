@@ -6,7 +6,7 @@ between calls except scratch memory from the caller, and sum in a fixed order.
 
 from pathlib import Path
 
-from foundation.compiling import drop_stale_cache
+from foundation.base.compiling import drop_stale_cache
 
 drop_stale_cache(Path(__file__).parent)
 

@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from foundation.compiling import fused_kernel
+from foundation.base.compiling import fused_kernel
 from foundation.kernels.search import LANES, MEET_ROWS
 
 #: Rows of a block of elements, see `foundation.kernels.blocks`.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part
+from foundation.base.compiling import fused_part
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope

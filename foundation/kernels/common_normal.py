@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part
+from foundation.base.compiling import fused_part
 
 _STEPS = 40
 _LONGEST_STEP = 10e-3  # m

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part
+from foundation.base.compiling import fused_part
 from foundation.kernels.fields import bound_of_field, highest_of_field
 from foundation.kernels.search import (
     HIT_ROWS,

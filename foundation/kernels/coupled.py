@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 from foundation.kernels.gradients import add_curvature
 from foundation.kernels.lattice import (
     REACH,

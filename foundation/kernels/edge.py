@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 from foundation.kernels.layers import POWER, spring_pressure
 
 #: Where the tables of `edge_smoothing` end.

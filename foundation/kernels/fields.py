@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part
+from foundation.base.compiling import fused_part
 
 #: Slope of the indentation that is taken for zero, so that its direction always has a limit.
 _LEAST_SLOPE = 1e-7

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 from foundation.kernels.common_normal import (
     cross,
     dot,
@@ -21,8 +21,8 @@ from foundation.kernels.common_normal import (
 
 #: Outcomes of `fitted_contact`.
 OUT_OF_CONTACT, TOUCHING, NOT_FOUND, CONFORMING = range(4)
-#: Numbers of a result: loads in the order of `foundation.loads.LOAD_COLUMNS`, depth [m], energy
-#: [J], determinant [1/m²] and trace [1/m] of the relative curvature.
+#: Numbers of a result: loads in the order of `foundation.base.loads.LOAD_COLUMNS`, depth [m],
+#: energy [J], determinant [1/m²] and trace [1/m] of the relative curvature.
 FITTED_RESULTS = 16
 _IMAGINARY = 1e-30
 

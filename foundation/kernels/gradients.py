@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part, fused_pasted
+from foundation.base.compiling import fused_part, fused_pasted
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.search import patch_normal
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_part
+from foundation.base.compiling import fused_part
 from foundation.kernels.contact import LUMPED, find_contact, indent_nodes
 from foundation.kernels.fields import quadratic_shapes
 from foundation.kernels.gradients import find_gradients

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 
 POWER = 0
 LOGARITHMIC = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 from foundation.kernels.blocks import (
     BEARS,
     BORNE,
@@ -282,7 +282,7 @@ def evaluate_contact(
     number of active elements, listed in the scratch memory.
     """
     work.generation[0] += 1
-    end = np.int64(0)  # no literal, see `foundation.compiling`
+    end = np.int64(0)  # no literal, see `foundation.base.compiling`
     for c in range(chosen.shape[0]):
         sums[c, :] = 0.0
         jacobian[c, :, :] = 0.0

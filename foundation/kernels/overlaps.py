@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel
+from foundation.base.compiling import fused_kernel
 from foundation.kernels.contact import find_candidates, indent_nodes
 from foundation.kernels.gradients import add_hessian, indentation_gradient
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 
 #: Least part of the largest squared pressure by which a node outside lies below the edge.
 _BELOW = 1e-9

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 
 #: Lines or elements that are handled side by side. Loops over them have this constant length and
 #: run over neighbouring numbers, so that the compiler makes vector instructions of them.

@@ -11,7 +11,7 @@ from math import erfc, pi, sqrt
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 
 
 @fused_part

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 #: Part of the largest overlap above which a node counts as in contact at the start. In Hertz's
 #: contact the edge is where half of the approach is left.

@@ -16,7 +16,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import j0
 
 from foundation import kernels
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: 1 - φ is below 1e-14 from there on.
 _CUT = 20.0

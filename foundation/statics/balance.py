@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.statics.height import StaticPose, StaticsError, pose_at_load
 from foundation.surface_contact import SurfaceContact
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_number
-from foundation.errors import PoseError
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import PoseError
+from foundation.base.loads import AXIAL_FORCE
+from foundation.base.pose import Pose
 from foundation.kernels import STRAIN_LIMIT
-from foundation.loads import AXIAL_FORCE
-from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 
 #: A step of Newton's method that is at most this part of the depth below first contact [1] ends the
@@ -37,7 +37,7 @@ class StaticPose:
     """Pose at which a compartment carries a load, and number of evaluations of the original model.
 
     `loads` (12,) [N, N m, m², Pa, m] are those of the compartment in the order of
-    `foundation.loads.LOAD_COLUMNS`.
+    `foundation.base.loads.LOAD_COLUMNS`.
     """
 
     pose: Pose

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, check_names
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, check_names
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
@@ -166,8 +166,8 @@ def check_labels(
     Raises
     ------
     InputError
-        If a name is not one (`foundation.loads.check_names`), the number of labels is not that of
-        the triangles, a compartment has no triangle, or labels of more than two compartments are
+        If a name is not one (`foundation.base.loads.check_names`), the number of labels is not that
+        of the triangles, a compartment has no triangle, or labels of more than two compartments are
         missing.
     """
     names = check_names(names)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: NumPy types of the scalars of PLY.
 _TYPES = {

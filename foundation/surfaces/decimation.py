@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import KDTree
 
-from foundation.checks import FloatArray, IntArray, check_number
+from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.tree import BoxTree, build_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 
 def enclosing_discs(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.kernels import line_exits
 from foundation.surfaces.femur_patches import control_points, polynomial
 from foundation.surfaces.smooth_surface import SmoothSurface

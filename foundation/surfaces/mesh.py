@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-from foundation.checks import FloatArray, IntArray, check_array, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray, check_array, check_in
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
 from foundation.surfaces.mesh_io import read_triangles
 from foundation.surfaces.triangle_mesh import (
@@ -21,7 +22,6 @@ from foundation.surfaces.triangle_mesh import (
     checked_triangles,
     degenerate_triangles,
 )
-from foundation.wording import counted
 
 __all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_mesh"]
 

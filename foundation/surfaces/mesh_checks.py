@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_in
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import Edges, boundary_loops, find_edges, label_pieces
 from foundation.surfaces.surface_shape import outwardness, ridge_rise
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
-from foundation.wording import counted
 
 BODIES = ("femur", "tibia")
 #: Diagonal of the bounding box of a bearing surface [m], from a single condyle to a whole distal

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.surfaces.counted_files import check_off, check_ply
 from foundation.surfaces.triangle_mesh import MeshError
 

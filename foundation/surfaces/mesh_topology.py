@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 

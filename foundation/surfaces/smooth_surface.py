@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_number, frozen
+from foundation.base.checks import FloatArray, check_number, frozen
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.surfaces.vertex_normals import cut_at_creases, jet_normals

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

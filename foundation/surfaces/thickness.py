@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface

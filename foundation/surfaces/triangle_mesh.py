@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, IntArray, frozen
-from foundation.errors import InputError
-from foundation.wording import counted
+from foundation.base.checks import FloatArray, IntArray, frozen
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 
 #: A triangle is degenerate if its area is below this fraction of its longest edge squared. Far
 #: below the slivers of real meshes (1e-6), above the rounding of collinear corners.

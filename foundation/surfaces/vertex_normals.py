@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import connected_groups, half_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
 
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 from pipeline.cli import compare, completion, prepare, samples, train, use
 from pipeline.cli.app import PROGRAM, Answer, Command, app
 

@@ -96,7 +96,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     $ python -m pipeline check mine.toml --deep
     $ python -m pipeline check mine.toml --set knee.side=left --json
     """
-    from foundation.wording import counted
+    from foundation.base.wording import counted
     from pipeline.advice import command_line
     from pipeline.config.reading import find_config
     from pipeline.preparation.checkup import check_study

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.app import (
     TRAIN,
     Answer,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import ArgumentCollection, Group, Parameter
 
-from foundation.errors import InputError
-from foundation.wording import counted
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from pipeline.cli.app import (
     USE,
     Answer,

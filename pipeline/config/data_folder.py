@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: Environment variable of the data folder, and the folder used without the variable.
 DATA_VARIABLE = "KNEE_DATA"

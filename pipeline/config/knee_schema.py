@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, check_names
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, check_names
 from pipeline.choices import Law
 from pipeline.config.key_names import in_words_of
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.simulation_schema import SimulationConfig
 

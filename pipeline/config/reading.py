@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
 

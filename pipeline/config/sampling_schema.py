@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Range, Section
 
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]

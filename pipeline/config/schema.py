@@ -9,8 +9,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE

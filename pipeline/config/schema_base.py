@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 from pydantic.fields import FieldInfo
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 def ascending(limits: tuple[float, float]) -> tuple[float, float]:

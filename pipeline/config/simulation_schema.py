@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, absolute
 
 

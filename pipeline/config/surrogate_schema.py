@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.choices import Family, Formulation
 from pipeline.config.sampling_schema import Design
 from pipeline.config.schema_base import NonNegative, Positive, Section, ascending

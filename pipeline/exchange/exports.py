@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import surrogates
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.files import replacing
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line

@@ -13,9 +13,9 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.result_assembly import counted_flags
 from dynamics.walking.knee_motion import KneeColumns, knee_motion_table
 from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.exchange.opensim_xml import JAM_BODIES, external_loads_xml
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun

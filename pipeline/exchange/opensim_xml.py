@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 
 #: Bodies of OpenSim-JAM's right knee: femur and tibia.
 JAM_BODIES = ("femur_distal_r", "tibia_proximal_r")

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_in
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.pose import Pose
 from pipeline.files import write_text
 from pipeline.reports.inputs import read_run
 from pipeline.store.run_documents import MODELS

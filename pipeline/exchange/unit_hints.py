@@ -18,9 +18,9 @@ from dynamics.walking.knee_motion import (
     pose_columns,
     read_knee_poses,
 )
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.pose import COORDINATES, Pose
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATES, Pose
 from pipeline.store.samples import poses_of
 
 #: Largest number of instants at which a unit is tried.

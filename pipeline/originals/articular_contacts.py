@@ -20,12 +20,12 @@ from dynamics.musculoskeletal import (
     Placement,
 )
 from dynamics.musculoskeletal.leg_sides import leg_side
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.mesh_io import read_triangles

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.schema import Config, DesignConfig, MotionConfig, ValidationConfig
 from pipeline.errors import StageError
 from pipeline.originals.samples_near_motion import dimensions, draw

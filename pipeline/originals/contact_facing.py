@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dynamics.musculoskeletal import CoordinateMotion, JointContact, OsimModel
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.pose import Pose
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import choose_samples, held_out_samples

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.errors import PoseError
+from foundation.base.errors import PoseError
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.kernels import STRAIN_LIMIT
-from foundation.loads import LOAD_COLUMNS
-from foundation.pose import Pose
 from foundation.statics.balance import pose_at_loads
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact

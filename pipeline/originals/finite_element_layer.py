@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import AREA
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError, PoseError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import AREA
-from foundation.pose import Pose
 from foundation.statics.height import pose_at_load
 from pipeline.config.key_names import in_words_of
 from pipeline.config.knee_schema import FiniteElementConfig

@@ -15,12 +15,12 @@ import numpy as np
 
 from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
-from foundation.wording import counted
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
 _FEWEST = 200

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.dish import Dish
-from foundation.loads import COMPARTMENTS
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.config.schema import THICKNESS_RANGE, LayerConfig
 

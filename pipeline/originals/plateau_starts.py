@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS, WRENCH_COLUMNS
-from foundation.pose import COORDINATES
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, QUANTITY_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import COORDINATES
 from pipeline.store.samples import POSE_COLUMNS, line_of_action
 
 #: Rows of a compartment in contact that a surrogate of six variables is fitted to at least.

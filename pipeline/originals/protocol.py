@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from surrogates.formulations.whole_knee import AnyKnee
@@ -52,7 +52,7 @@ class OriginalModel(Protocol):
 
     @property
     def not_given(self) -> tuple[str, ...]:
-        """Columns of `foundation.loads.LOAD_COLUMNS` that the model does not give."""
+        """Columns of `foundation.base.loads.LOAD_COLUMNS` that the model does not give."""
 
     def prepare(self, progress: Progress) -> None:
         """Compute what every evaluation needs, unless it is stored; `progress` takes texts."""

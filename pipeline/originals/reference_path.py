@@ -11,8 +11,8 @@ from dynamics.protocol import describe_pose
 from dynamics.simulator.ap_sweep import settle_from_sweep
 from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.knee_simulator import KneeSimulator
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, PathConfig
 from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts

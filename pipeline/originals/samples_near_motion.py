@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from pipeline.config.schema import MotionConfig
 from surrogates.sampling.space import OFFSET_COORDINATES, VARIABLES, SampleSpace
 

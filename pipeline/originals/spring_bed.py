@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.elastic_foundation.confinement import (
     NEARLY_INCOMPRESSIBLE,
     REMEDY,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, rotation_of
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.data_folder import data_file

@@ -18,8 +18,8 @@ from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
 from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import TriangleMesh

@@ -12,7 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from scipy.stats import binned_statistic_2d
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.wording import counted
+from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee

@@ -9,9 +9,9 @@ import pandas as pd
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.checks import FloatArray
-from foundation.loads import AREA
-from foundation.pose import FLEXION
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA
+from foundation.base.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
@@ -198,7 +198,7 @@ def _check_draws(
 def check_bounds(config: Config, loads: FloatArray, name: str, remarks: Remarks) -> None:
     """Warn if most loads of a compartment exceed the bounds, so that few samples remain.
 
-    `loads` (N, 12) [N, N m, m², Pa, m] have columns as in `foundation.loads.LOAD_COLUMNS`.
+    `loads` (N, 12) [N, N m, m², Pa, m] have columns as in `foundation.base.loads.LOAD_COLUMNS`.
     """
     reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
     outside = [reason for reason in reasons if reason]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from foundation.base.pose import Pose
 from foundation.finite_element.size import LayerSize
-from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution

@@ -8,8 +8,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from foundation.checks import check_number
-from foundation.errors import InputError
+from foundation.base.checks import check_number
+from foundation.base.errors import InputError
 from pipeline.advice import command_line
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.wording import counted
 from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.decimation import HUGE
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.mesh_checks import BODIES, orientation_findings
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from foundation.wording import counted
 from pipeline.config.data_folder import data_path
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh import UNITS, load_mesh
 from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import TriangleMesh

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
 
-from foundation.checks import check_in
-from foundation.errors import InputError
+from foundation.base.checks import check_in
+from foundation.base.errors import InputError
 
 _T = TypeVar("_T")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partialmethod
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 from pipeline.progress import heard_warnings
 
 #: Levels in the order of a report: a run is impossible, a run is doubtful, background information.

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray
-from foundation.loads import WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES, Quantity
+from foundation.base.checks import FloatArray
+from foundation.base.loads import WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.units import percent, row_of
 from pipeline.stages.frames import Frames, WearOfCycle
 from pipeline.store.quantities import quantity_of

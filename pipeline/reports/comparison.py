@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from pipeline.files import plain, write_document
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture

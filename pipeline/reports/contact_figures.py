@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.tri import Triangulation
 from scipy.spatial import cKDTree
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line, shaded
 from pipeline.reports.figures import Picture, Triangles, picture

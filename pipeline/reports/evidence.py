@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from foundation.loads import COMPARTMENTS
-from foundation.quantities import unit_token
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.quantities import unit_token
 from pipeline.advice import FOLDER
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution

@@ -24,7 +24,7 @@ from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.reports.pressure_field import scale_of
 
 INK = "#222222"

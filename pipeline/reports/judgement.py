@@ -13,8 +13,8 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 import surrogates
-from foundation.loads import WRENCH_COLUMNS
-from foundation.wording import counted
+from foundation.base.loads import WRENCH_COLUMNS
+from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line, in_folder
 from pipeline.reports.units import ASCII, largest, scaled
 from pipeline.reports.verdict import LEVELS, Evidence, Finding, ascii_line, part_of, summed, verdict

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
-from foundation.quantities import QUANTITIES
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.quantities import QUANTITIES
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number, percent
 from pipeline.store.run_documents import MODELS

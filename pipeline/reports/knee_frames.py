@@ -12,8 +12,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import half_edges
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.inputs import RunFiles
 from pipeline.stages.frames import PressureMaps
 

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import RunFiles

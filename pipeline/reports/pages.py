@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from foundation.quantities import unit_token
+from foundation.base.quantities import unit_token
 from pipeline.files import write_text
 from pipeline.reports.glossary import term
 from pipeline.reports.units import determination, given, number, shown_name

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import chart_data, cycle_chart, line
 from pipeline.reports.figures import Picture, picture

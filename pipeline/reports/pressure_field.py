@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import half_edges
 from pipeline.stages.frames import Frames
 from pipeline.store.run_documents import MODELS

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
-from foundation.quantities import QUANTITIES
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
+from foundation.base.quantities import QUANTITIES
 from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.knee_frames import walls_of

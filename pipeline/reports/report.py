@@ -16,7 +16,7 @@ from typing import Any
 
 import tomli_w
 
-from foundation.wording import counted
+from foundation.base.wording import counted
 from pipeline.config.knee_schema import OWN_KEYS
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config

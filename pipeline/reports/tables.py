@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES, unit_token
+from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.units import kind_of, largest, row_of, scaled

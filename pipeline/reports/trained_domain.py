@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES, unit_token
+from foundation.base.checks import FloatArray
+from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import row_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from foundation.wording import counted
+from foundation.base.wording import counted
 from pipeline.advice import FOLDER
 from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.units import ASCII, largest, number

@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal import JointContact, Placement
 from dynamics.musculoskeletal.joint_contact import pose_of
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.knee_surfaces import load_surfaces

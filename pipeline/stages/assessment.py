@@ -11,9 +11,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from dynamics.protocol import ContactModel
-from foundation.checks import FloatArray
-from foundation.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
 from pipeline.store.run_documents import Speed

@@ -22,7 +22,7 @@ from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.surface_contact import SurfaceContact
 from pipeline.simulation import simulation_table
 from pipeline.stages.frames import WearOfCycle

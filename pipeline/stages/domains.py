@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.protocol import OriginalModel

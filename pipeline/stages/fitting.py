@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution

@@ -21,9 +21,9 @@ from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.field_contact import FieldContact, FieldModel
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import measured_patch, wear_map
-from foundation.checks import FloatArray, check_number
-from foundation.loads import LOAD_COLUMNS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import write_npz

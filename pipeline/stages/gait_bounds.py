@@ -6,7 +6,7 @@ import numpy as np
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.loads import AP_FORCE, AXIAL_FORCE, ML_FORCE, PEAK_PRESSURE
+from foundation.base.loads import AP_FORCE, AXIAL_FORCE, ML_FORCE, PEAK_PRESSURE
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.errors import StageError

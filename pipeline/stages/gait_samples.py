@@ -15,8 +15,8 @@ from scipy.stats import qmc
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.protocol import OriginalModel

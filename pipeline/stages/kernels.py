@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import rotation_matrix
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.pose import rotation_matrix
 from pipeline import stages
 from pipeline.config.schema import DesignConfig, FeasibilityConfig, SurrogateConfig
 from pipeline.config.simulation_schema import SimulationConfig

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
 from pipeline.config.schema import (
     DesignConfig,

@@ -6,11 +6,11 @@ from dataclasses import asdict
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import spacing_error
-from foundation.pose import Pose
 from pipeline.store.run_documents import NodeSpacing, SpacingErrors
 
 #: Poses of the cycle at which the error is estimated.

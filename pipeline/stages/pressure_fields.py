@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.loads import SpringState
+from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.nodal_fields import nodal_places, nodal_state
-from foundation.loads import SpringState
-from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError

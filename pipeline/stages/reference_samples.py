@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline import stages
 from pipeline.originals.protocol import OriginalModel, contact_model

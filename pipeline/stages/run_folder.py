@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from foundation.wording import counted
+from foundation.base.wording import counted
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution

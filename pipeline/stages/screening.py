@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.loads import (
+from foundation.base.checks import FloatArray
+from foundation.base.loads import (
     AP_FORCE,
     AXIAL_FORCE,
     COMPARTMENTS,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.advice import command_line
 from pipeline.files import check_version
 

@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, model_validator
 
-from foundation.errors import InputError
-from foundation.wording import counted
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from pipeline.advice import command_line
 from pipeline.files import write_document
 from pipeline.store.documents import read_document

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from foundation.loads import LOAD_COLUMNS
-from foundation.quantities import QUANTITIES, Quantity
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.quantities import QUANTITIES, Quantity
 
 #: Quantities that stand in tables beside poses and loads, by the stem of their column.
 OTHERS = {

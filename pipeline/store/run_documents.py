@@ -18,8 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 

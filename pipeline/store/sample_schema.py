@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.loads import LOAD_COLUMNS
-from foundation.quantities import QUANTITIES, unit_token
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.store.quantities import OTHERS
 
 #: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
-from foundation.errors import InputError
-from foundation.wording import counted
+from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from pipeline.files import plain, replacing
 from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of

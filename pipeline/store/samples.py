@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.loads import AXIAL_FORCE, LOAD_COLUMNS
-from foundation.pose import POSE_COLUMNS as POSE_COLUMNS
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
+from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import replacing
@@ -64,9 +64,9 @@ def poses_of(table: pd.DataFrame) -> FloatArray:
 
 
 def loads_of(table: pd.DataFrame) -> FloatArray:
-    """Return the loads of a table, (N, 12) [SI], in the order of `foundation.loads.LOAD_COLUMNS`.
+    """Return the loads of a table, (N, 12) [SI].
 
-    Quantities that a table does not give are NaN in the table and are replaced here by values that
+    In the order of `foundation.base.loads.LOAD_COLUMNS`. Quantities that a table does not give are NaN in the table and are replaced here by values that
     can be learnt: area and pressures by 0, the centre of pressure by the point where the line of
     action crosses the plane y = 0.
     """

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
-from foundation.loads import LOAD_COLUMNS
+from foundation.base.errors import InputError
+from foundation.base.loads import LOAD_COLUMNS
 from pipeline.store.quantities import ERRORS, OUTPUTS, outputs_of
 from pipeline.store.run_documents import Count, Number, Optional, Part, keys, part_keys
 

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from filelock import FileLock, Timeout
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.files import writing
 
 #: File of a folder that the process which writes to the folder has locked.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.reading import ConfigError
 from pipeline.studies.catalogue import CYCLES, Catalogue
 from pipeline.studies.schema import DesignConfig, DistributionConfig

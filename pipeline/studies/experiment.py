@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.wording import counted
+from foundation.base.checks import FloatArray
+from foundation.base.wording import counted
 from pipeline.config.reading import dump_config
 from pipeline.config.schema_base import Section
 from pipeline.execution.backends import Execution

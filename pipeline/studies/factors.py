@@ -16,9 +16,9 @@ from scipy.interpolate import CubicSpline
 
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.pose import COORDINATES, Pose
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import COORDINATES, Pose
 
 #: Highest harmonic of a smooth perturbation, and its waves.
 HARMONICS = 9

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline import stages
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.stages import knee_samples

@@ -10,9 +10,9 @@ import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
+from foundation.base.errors import InputError
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
-from foundation.errors import InputError
 from pipeline.files import write_document, write_npz
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement, judgement_lines

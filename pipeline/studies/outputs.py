@@ -9,9 +9,9 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.wear_law import Wear
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
-from foundation.quantities import unit_token
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.quantities import unit_token
 from pipeline.store.quantities import quantity_of
 
 _MILLIONS = 1e6

@@ -21,8 +21,8 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain

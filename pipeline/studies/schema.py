@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema import ExecutionConfig
 from pipeline.config.schema_base import Finite, Positive, Section, describe_section, name_field
 from pipeline.studies.factors import check_factor

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
-from foundation.former_names import renamed
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import judgement
 from pipeline.store.own_folder import STUDY, check_folder
@@ -17,8 +16,6 @@ from pipeline.studies.experiment import summary_text as experiment_text
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, Task, run_rows
 from pipeline.studies.schema import StudyFile
-
-__getattr__ = renamed(__name__, {"carry_out": "simulate_study"})
 
 
 def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:

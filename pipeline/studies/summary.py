@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.files import plain
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.store.samples import OK

@@ -7,7 +7,7 @@ slowly.
 
 from pathlib import Path
 
-from foundation.compiling import drop_stale_cache
+from foundation.base.compiling import drop_stale_cache
 
 drop_stale_cache(Path(__file__).parent)
 

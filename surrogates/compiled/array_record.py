@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.checks import frozen
+from foundation.base.checks import frozen
 
 
 class ArrayRecord:

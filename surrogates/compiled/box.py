@@ -5,7 +5,7 @@ Arguments are those of `surrogates.compiled.compartments`.
 
 from __future__ import annotations
 
-from foundation.compiling import part, pasted
+from foundation.base.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.smoothing import clipped
 

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from foundation.compiling import part, pasted
+from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.energy import energy_loads
 from surrogates.compiled.evaluation import evaluate
@@ -199,8 +199,8 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     space, coordinates, constants, reference, first, second, third
         See the module.
     loads : (12,) float64
-        Filled, in the order of `foundation.loads.LOAD_COLUMNS`. Out of contact all are zero and
-        the centre of pressure is NaN.
+        Filled, in the order of `foundation.base.loads.LOAD_COLUMNS`. Out of contact all are zero
+        and the centre of pressure is NaN.
     jacobian : (6, 6) float64
         Filled with d(wrench)/d(pose).
     x : (6,) float64

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import kernel
+from foundation.base.compiling import kernel
 
 
 @kernel
 def condyle_point(coordinates, centre, point, slopes):
     """Fill the place p = t + R c of a femoral point and its derivatives by the pose.
 
-    Conventions of `foundation.pose`: R = Ry(-rotation) Rx(-adduction) Rz(flexion).
+    Conventions of `foundation.base.pose`: R = Ry(-rotation) Rx(-adduction) Rz(flexion).
 
     Parameters
     ----------

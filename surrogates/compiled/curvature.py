@@ -6,7 +6,7 @@ input j and output o, with k outputs padded to whole eights.
 
 from __future__ import annotations
 
-from foundation.compiling import inlined, kernel, part
+from foundation.base.compiling import inlined, kernel, part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.features import (
     correlate,

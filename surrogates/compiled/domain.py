@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 
@@ -19,7 +19,7 @@ def extrapolation(x, loads, gap, limits, regressor, work):
     x : (6,) float64
         Scaled variables of the box, filled by the evaluation of the loads.
     loads : (12,) float64
-        Predicted loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Predicted loads, in the order of `foundation.base.loads.LOAD_COLUMNS`.
     gap : float
         Height over the predicted first contact [m], 0 in contact and where unknown.
     limits : (4,) float64

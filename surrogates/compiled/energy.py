@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 from surrogates.compiled.box import path_bend
 from surrogates.compiled.curvature import evaluate_hessian
 from surrogates.compiled.smoothing import last_input, positive_part

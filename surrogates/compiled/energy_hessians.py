@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 from surrogates.compiled.box import piece_at
 from surrogates.compiled.energy import turned
 from surrogates.compiled.series import BEND, SERIES, add, apply, multiply

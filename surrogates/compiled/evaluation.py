@@ -6,7 +6,7 @@ content. The lengths of `value` and `jacobian` define the number of outputs k, w
 
 from __future__ import annotations
 
-from foundation.compiling import kernel, part
+from foundation.base.compiling import kernel, part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.features import (
     correlate,

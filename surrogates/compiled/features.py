@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import inlined, kernel, part
+from foundation.base.compiling import inlined, kernel, part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, peek, poke, spread, store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import inlined
+from foundation.base.compiling import inlined
 from surrogates.compiled.lanes import SHIFT, absolute, at_most, fma, power_of_two, signed
 
 _PER_LOG2 = 1.0 / math.log(2.0)

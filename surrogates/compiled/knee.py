@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, frozen
-from foundation.compiling import entry, part, pasted
+from foundation.base.checks import FloatArray, frozen
+from foundation.base.compiling import entry, part, pasted
 from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
 from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES

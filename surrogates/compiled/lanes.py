@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.compiling import COMPILED
+from foundation.base.compiling import COMPILED
 
 LANES = 8
 #: Added to a number, rounds it to an integer which then stands in its last bits.

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import fused_kernel, fused_part
+from foundation.base.compiling import fused_kernel, fused_part
 
 #: Measures of a patch: logarithms of both widths and of the volume, 4 third and 5 fourth moments,
 #: middle (2), shear.

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.compiling import inlined, kernel
+from foundation.base.checks import FloatArray
+from foundation.base.compiling import inlined, kernel
 from surrogates.compiled.lanes import LANES
 
 #: Lane of the value in the row of a feature; the lanes before are derivatives by the inputs.

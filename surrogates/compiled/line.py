@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import inlined, kernel, part
+from foundation.base.compiling import inlined, kernel, part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.functions import decay, hyperbolic_tangent

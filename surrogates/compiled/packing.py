@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, frozen
+from foundation.base.checks import FloatArray, frozen
 from surrogates.compiled import layout
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, frozen
-from foundation.compiling import kernel, part
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, frozen
+from foundation.base.compiling import kernel, part
+from foundation.base.errors import InputError
 from surrogates.compiled import layout as slot
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.lanes import LANES, fma, load, store

@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from foundation.compiling import fused_inlined, fused_kernel, fused_pasted
+from foundation.base.compiling import fused_inlined, fused_kernel, fused_pasted
 
 #: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
 POWER, LOGARITHMIC = 0, 1

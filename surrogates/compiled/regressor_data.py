@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
 
 #: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.

@@ -5,7 +5,7 @@ A *series* is a row (43,): the value, the gradient (6,), the second derivatives 
 
 from __future__ import annotations
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 
 #: Numbers of a series, and where its second derivatives begin.
 SERIES, BEND = 43, 7

@@ -7,7 +7,7 @@ max(r, 0) and the clip themselves.
 
 from __future__ import annotations
 
-from foundation.compiling import part
+from foundation.base.compiling import part
 
 
 @part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.compiling import inlined, part
+from foundation.base.compiling import inlined, part
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store, total
 
 #: Value of `places` for rows that are stored in the scratch memory.

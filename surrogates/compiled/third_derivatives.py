@@ -5,7 +5,7 @@ The sums are rows of derivatives by a third input: row `BENDS` + 8 j + i for inp
 
 from __future__ import annotations
 
-from foundation.compiling import kernel, part
+from foundation.base.compiling import kernel, part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.curvature import add_squares
 from surrogates.compiled.features import (

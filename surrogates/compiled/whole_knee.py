@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from foundation.compiling import entry, kernel, part
+from foundation.base.compiling import entry, kernel, part
 from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.compartments import (
     REACH,
@@ -58,8 +58,8 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
     space, coordinates, constants, first, second, third, domains
         See the module.
     loads : (2, 12) float64
-        Filled, in the order of `foundation.loads.LOAD_COLUMNS`; zero out of contact, the centre
-        of pressure NaN.
+        Filled, in the order of `foundation.base.loads.LOAD_COLUMNS`; zero out of contact, the
+        centre of pressure NaN.
     jacobian : (2, 6, 6) float64
         Filled with d(wrench of the compartment)/d(pose).
     x : (2, 7) float64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.compiling import part, pasted
+from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.compartments import (
     SCRATCH,

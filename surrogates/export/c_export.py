@@ -11,8 +11,8 @@ import re
 import textwrap
 from collections.abc import Collection, Sequence
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from surrogates.export.c_source import (
     REGRESSOR_PARTS,
     CFiles,

@@ -17,8 +17,8 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from surrogates.families.regressor import Regressor
 
 _TEMPLATES = Path(__file__).with_name("templates")

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.export.c_export import export_knee
 from surrogates.export.c_source import COMPILERS, CFiles, c_compiler
 from surrogates.expressions.of_casadi import casadi

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.errors import InputError
 from surrogates.export.c_export import export_knee, verdict_of
 from surrogates.export.c_source import COMPILERS, array, c_compiler, check_prefix, code
 from surrogates.export.fmu_description import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.regressor_data import RegressorData
 
 

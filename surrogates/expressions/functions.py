@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.regressor_data import RegressorData
 
 #: A number, vector or matrix of a namespace: an expression of CasADi or an array of JAX.

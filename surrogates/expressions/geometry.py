@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.expressions.data import BoxData, CondyleData, PathData
 from surrogates.expressions.functions import Expression, Functions, clip
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled import evaluate_values, new_work, pack, workspace_size
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.data import CompartmentData

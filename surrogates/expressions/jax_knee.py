@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.compiled.compartments import ENERGY, INVERTED
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import loads_and_criteria

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.packing import correlation_scales
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression

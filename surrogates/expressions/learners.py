@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.packing import correlation_scales, sheared
 from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
 from surrogates.expressions.functions import Expression, Functions

@@ -38,7 +38,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     loads : (12,)
-        In the order of `foundation.loads.LOAD_COLUMNS` [SI].
+        In the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
     x : (5,)
         Scaled variables of the box, not held [1].
     root_load : ()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression, whole_numbers
 from surrogates.expressions.learners import Learner

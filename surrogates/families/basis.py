@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Largest block of a basis matrix in memory [bytes]; larger ones leave the processor's cache.
 _BLOCK_BYTES = 6_000_000

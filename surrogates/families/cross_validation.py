@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_number
 from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor
 from surrogates.families.training import check_training, polynomial_exponents

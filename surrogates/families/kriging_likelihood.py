@@ -20,8 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import linalg
 
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from surrogates.families.optimisation import minimise
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].

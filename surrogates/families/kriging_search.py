@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.families.basis import basis_matrix
 from surrogates.families.kriging_likelihood import LENGTH_BOUNDS, Parameters
 from surrogates.families.training import polynomial_exponents

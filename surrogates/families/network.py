@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.network_training import Layers, Training, train

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.families.soap import SingleArray, Soap
 
 #: Steps in which the learning rate rises to its largest value.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def minimise(

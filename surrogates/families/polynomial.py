@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in, check_number
+from foundation.base.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.polynomial_evidence import (
     CONSTANT_VARIANCE,

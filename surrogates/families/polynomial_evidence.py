@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.optimisation import minimise
 from surrogates.families.training import polynomial_exponents

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import check_in
-from foundation.errors import InputError
+from foundation.base.checks import check_in
+from foundation.base.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted
 
 __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]

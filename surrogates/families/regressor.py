@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import (
+from foundation.base.checks import (
     FloatArray,
     check_array,
     check_fields,
@@ -21,7 +21,7 @@ from foundation.checks import (
     check_number,
     frozen,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.compiled import (
     Arguments,
     Posterior,

@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.base.errors import InputError
 from surrogates.fields.splines import ORDER, spline_values
 
 #: Robust fits after the first. A point has no weight beyond this many standard deviations, and this

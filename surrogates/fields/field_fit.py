@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray, IntArray, check_fields, check_number
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
-from foundation.pose import rotation_matrix
+from foundation.base.checks import FloatArray, IntArray, check_fields, check_number
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import rotation_matrix
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of

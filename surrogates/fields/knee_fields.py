@@ -10,9 +10,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, IntArray, check_fields, check_in, check_number, frozen
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, check_names
+from foundation.base.checks import (
+    FloatArray,
+    IntArray,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.compiled import layer_pressure as layers
 from surrogates.compiled import pressure as springs
 from surrogates.families.regressor import part_of, under
@@ -44,7 +51,7 @@ class PressureField:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """Flags as of `foundation.loads.ContactLoads`, written when they are asked for."""
+        """Flags as of `foundation.base.loads.ContactLoads`, written when they are asked for."""
         return self._reasons()
 
 
@@ -178,7 +185,7 @@ class PairFields:
     ------
     InputError
         If a triangle is not one of the mesh, or a name is not one
-        (`foundation.loads.check_names`).
+        (`foundation.base.loads.check_names`).
     """
 
     def __init__(self, faces: int, by_name: Mapping[str, CompartmentField]) -> None:

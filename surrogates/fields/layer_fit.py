@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from foundation.checks import FloatArray, IntArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from surrogates.compiled import layer_pressure as compiled
 from surrogates.compiled.layer_pressure import DEGREE, MEASURES, REACH, SHAPES, SPAN, TERMS, WIDTH
 from surrogates.compiled.regressor_data import CORRELATIONS

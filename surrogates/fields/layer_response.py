@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.errors import InputError
 from surrogates.compiled import layer_pressure as compiled
 from surrogates.compiled.layer_pressure import DEGREE, MEASURES, TERMS
 

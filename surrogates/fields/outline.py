@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.pressure import STRETCH
 from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
 

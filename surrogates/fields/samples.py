@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, IntArray, check_array, check_fields
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, IntArray, check_array, check_fields
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_fields
-from foundation.pose import rotation_matrix
+from foundation.base.checks import FloatArray, check_fields
+from foundation.base.pose import rotation_matrix
 from surrogates.compiled import pressure as compiled
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Degree of the splines plus 1: grid values that each spline spans.
 ORDER = 4

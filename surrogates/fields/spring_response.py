@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, IntArray, check_array, check_fields, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, IntArray, check_array, check_fields, check_number
+from foundation.base.errors import InputError
 from surrogates.compiled.pressure import LOGARITHMIC, POWER
 
 #: Largest RMS error of the law, over the RMS pressure, with which a bed counts as springs.

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, check_names
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
 from surrogates.files import version_1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_array, check_in
 from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, linear_in, no_outputs, part_of
 from surrogates.families.training import polynomial_exponents

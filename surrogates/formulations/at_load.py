@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 
 if TYPE_CHECKING:
     from surrogates.formulations.compartment import CompartmentSurrogate

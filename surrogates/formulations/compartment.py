@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.array_record import ArrayRecord
 from surrogates.compiled.compartments import (

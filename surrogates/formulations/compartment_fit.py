@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 from surrogates.compiled.compartments import POWER
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
@@ -64,7 +64,7 @@ class Samples:
     poses : (N, 6) float64
         Poses in contact [rad, m].
     loads : (N, 12) float64
-        Loads, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
+        Loads, in the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
     energy : (N,) float64, optional
         Stored energy [J], for the formulation "energy".
     reference : (M, 6) float64, optional

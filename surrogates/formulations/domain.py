@@ -17,8 +17,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 

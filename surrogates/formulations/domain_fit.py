@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from foundation.checks import FloatArray, check_array
+from foundation.base.checks import FloatArray, check_array
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
@@ -53,7 +53,7 @@ class SeenSamples(NamedTuple):
     Parameters
     ----------
     poses, loads : (M, 6), (M, 12) float64
-        Poses in contact [rad, m] and true loads, `foundation.loads.LOAD_COLUMNS` [SI].
+        Poses in contact [rad, m] and true loads, `foundation.base.loads.LOAD_COLUMNS` [SI].
     """
 
     poses: FloatArray
@@ -66,7 +66,7 @@ class DomainSamples(NamedTuple):
     Parameters
     ----------
     poses, loads : (N, 6), (N, 12) float64
-        Poses in contact [rad, m] and true loads, `foundation.loads.LOAD_COLUMNS` [SI].
+        Poses in contact [rad, m] and true loads, `foundation.base.loads.LOAD_COLUMNS` [SI].
     feasible : (N,) bool
         Whether the loads satisfy the bounds of feasibility, without the margin.
     fitted : bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from foundation.checks import check_number
+from foundation.base.checks import check_number
 from surrogates.expressions.casadi_knee import casadi_knee
 from surrogates.expressions.data import (
     BoxData,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_array, check_in
 from surrogates.families.cross_validation import CrossCheck
 from surrogates.families.kriging import local_error, spread_picks
 from surrogates.formulations.compartment import CompartmentSurrogate

@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.pose import Pose
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
@@ -43,8 +43,8 @@ class CompartmentwiseContact(TrainedContact):
     def standard_error(self, pose: Pose) -> FloatArray:
         """Return the predicted standard errors of all compartments' loads, (C, 12) [SI].
 
-        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
-        or the pose is outside the compartment's trained domain, zero where the compartment is
+        In the order of `foundation.base.loads.LOAD_COLUMNS`; NaN where the formulation predicts
+        none or the pose is outside the compartment's trained domain, zero where the compartment is
         expected to be out of contact.
 
         Raises

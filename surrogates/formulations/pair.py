@@ -8,8 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
 
-from foundation.checks import FloatArray, check_in
-from foundation.loads import COMPARTMENTS, check_names
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.fields.knee_fields import PairFields
@@ -40,7 +40,8 @@ class PairSurrogate(CompartmentwiseContact):
     Raises
     ------
     InputError
-        If a name is not one (`foundation.loads.check_names`), or `outside` is another treatment.
+        If a name is not one (`foundation.base.loads.check_names`), or `outside` is another
+        treatment.
     """
 
     by_name: Mapping[str, CompartmentSurrogate]
@@ -90,7 +91,7 @@ def surrogate_of(
 ) -> KneeSurrogate | PairSurrogate:
     """Return the surrogate of compartments by name: a knee if they are medial and lateral.
 
-    Raises `InputError` if a name is not one (`foundation.loads.check_names`).
+    Raises `InputError` if a name is not one (`foundation.base.loads.check_names`).
     """
     header = {} if header is None else header
     if tuple(parts) == COMPARTMENTS:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from surrogates.compiled.compartments import POWER
 from surrogates.formulations.at_load import Level, inputs_at, level_at, loads_of
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, ContactLoads
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS, ContactLoads
+from foundation.base.pose import Pose
 from surrogates.compiled.array_record import ArrayRecord
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.fields.knee_fields import PairFields, PressureField

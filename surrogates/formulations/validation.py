@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array
-from foundation.errors import InputError
-from foundation.loads import LOAD_COLUMNS
+from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
+from foundation.base.loads import LOAD_COLUMNS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.whole_knee import AnyCompartment
 
@@ -110,7 +110,7 @@ def errors_at_pose(
     surrogate : CompartmentSurrogate or CompartmentView
         Surrogate of the compartment.
     poses, loads : (N, 6), (N, 12) float64
-        Held-out samples of the compartment [rad, m], `foundation.loads.LOAD_COLUMNS` [SI].
+        Held-out samples of the compartment [rad, m], `foundation.base.loads.LOAD_COLUMNS` [SI].
     """
     return _figures(check_array("loads", loads, (None, 12)), predict_at_pose(surrogate, poses))
 
@@ -125,7 +125,7 @@ def errors_at_load(
     Returns
     -------
     dict
-        `superior_m` [m], `foundation.loads.LOAD_COLUMNS` [SI] and `AT_LOAD_COLUMNS`: AP and ML
+        `superior_m` [m], `foundation.base.loads.LOAD_COLUMNS` [SI] and `AT_LOAD_COLUMNS`: AP and ML
         force over the axial force [1], and the distance of the centre of pressure [m].
     """
     points = check_array("poses", poses, (None, 6))

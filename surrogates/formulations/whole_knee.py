@@ -16,10 +16,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from surrogates.compiled import whole_knee as compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from surrogates.families.cross_validation import CrossCheck
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import (
@@ -52,8 +52,8 @@ def fit_whole_knee(
     """Fit a formulation, one of `KNEE_FORMULATIONS`, to samples in which both condyles carry load.
 
     From poses (N, 6) [rad, m] and the loads (N, 2, 12) [SI] of both compartments, in the order of
-    `foundation.loads.LOAD_COLUMNS`; `settings` are read for p alone. Raises `InputError` if the
-    formulation is unknown, a condyle carries no load, or a fit is not possible.
+    `foundation.base.loads.LOAD_COLUMNS`; `settings` are read for p alone. Raises `InputError` if
+    the formulation is unknown, a condyle carries no load, or a fit is not possible.
     """
     check_in("formulation", formulation, KNEE_FORMULATIONS)
     points = check_array("poses", poses, (None, 6))

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
-from foundation.pose import rotation_matrices
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
+from foundation.base.pose import rotation_matrices
 from surrogates.compiled.array_record import ArrayRecord
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

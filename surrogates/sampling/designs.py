@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import qmc
 
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
 
 KINDS = ("lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial")
 PREFIX_KINDS = ("sobol", "halton")

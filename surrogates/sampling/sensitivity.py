@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 # A distribution without bounds is infinite at 0 and 1.
 _EDGE = 1e-12

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
 
 #: Variables of the sample space; the offsets count from the reference path.

@@ -12,12 +12,13 @@ from benchmarks.peers.flat_layer import layer, paraboloid
 from benchmarks.peers.layers_compared import compare
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
 from benchmarks.peers.solids import curved_facets
-from foundation import CondylarImplant, TriangleMesh
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.implant import CondylarImplant
 from foundation.implant.patches import grid_faces
+from foundation.surfaces import TriangleMesh
 
 needs_calculix = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 

@@ -10,10 +10,11 @@ from some_slow import first_of
 
 from benchmarks.exact import RULES, contact_poses, exact_loads, polyethylene, stiffness_of
 from benchmarks.exact_patch import PatchError
-from foundation import CondylarImplant, Pose
+from foundation import Pose
+from foundation.base.pose import generalised_force
+from foundation.implant import CondylarImplant
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
-from foundation.pose import generalised_force
 
 BALL, BOWL, DEPTH = 20e-3, 23e-3, 0.15e-3
 STIFFNESS = stiffness_of(polyethylene())

@@ -25,8 +25,8 @@ from benchmarks.exact_layer_axisymmetric import (
 )
 from benchmarks.exact_layer_compliance import Layer, square_compliance
 from benchmarks.exact_layer_grid import Demand, Window, patch_window, solve_on_grid
+from foundation.base.errors import InputError
 from foundation.contact_laws.ellipse import exact_factors
-from foundation.errors import InputError
 
 RADII = (78e-3, 183e-3)
 FIGURES = ("load", "approach", "peak_pressure", "area", "stiffness")

@@ -16,7 +16,7 @@ from benchmarks.axisymmetric_layer import (
 )
 from benchmarks.large_strain import exact_contact
 from benchmarks.layer_friction import press_slipping, press_with_friction
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 CARTILAGE = Case(10e6, 0.45, 6e-3, 27e-3)
 DEPTH = 1e-3

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.peers.report import time_to_error
 from benchmarks.peers.solids import layers, shell
 from benchmarks.peers.study import Measured
-from foundation import CondylarImplant
+from foundation.implant import CondylarImplant
 
 
 @pytest.mark.parametrize("body", [0, 1])

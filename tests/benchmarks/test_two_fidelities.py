@@ -20,8 +20,10 @@ from benchmarks.fidelity_learners import (
 )
 from benchmarks.fidelity_samples import Compartment
 from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
-from foundation.errors import InputError
+from foundation import Pose
+from foundation.base.errors import InputError
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.implant import CondylarImplant
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import SurrogateConfig
 from pipeline.config.surrogate_schema import NetworkConfig

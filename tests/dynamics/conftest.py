@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dynamics import GaitCycle, settle
-from foundation.loads import ContactLoads
-from foundation.pose import Pose, rotation_axes
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose, rotation_axes
 
 
 def _load(wrench: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from foundation.checks import check_array, check_fields, check_number
-from foundation.wording import counted
+from foundation.base.checks import check_array, check_fields, check_number
+from foundation.base.wording import counted
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.float64(3.0), np.array(3.0), True + 2])

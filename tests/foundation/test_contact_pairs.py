@@ -5,14 +5,14 @@ import pytest
 import shapes
 from beds import IMPLANT, POLYETHYLENE
 
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import CoupledLaw, LogarithmicLaw, ModifiedLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.fitted_surfaces.model import FittedSurfaceContact
-from foundation.pose import Pose
 
 E, NU, H = 10e6, 0.45, 3e-3
 PUNCH, PLATE = shapes.ellipsoid((30e-3,) * 3, 3), shapes.plate(40e-3, 16)

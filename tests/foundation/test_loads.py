@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.errors import InputError
-from foundation.loads import (
+from foundation.base.errors import InputError
+from foundation.base.loads import (
     AREA,
     AXIAL_FORCE,
     CENTRE,

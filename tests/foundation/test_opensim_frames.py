@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from dynamics.walking import read_motion_table
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 #: Points of the tibia [m]: ankle, tuberosity, fibula.
 POINTS = np.array([[0.0, -0.4, 0.0], [0.04, -0.03, 0.0], [0.0, -0.05, 0.04]])

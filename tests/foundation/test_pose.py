@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from shapes import turned_pose
 
-from foundation.pose import (
+from foundation.base.pose import (
     COORDINATES,
     Pose,
     generalised_force,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foundation.loads import LOAD_COLUMNS
-from foundation.pose import POSE_COLUMNS
-from foundation.quantities import QUANTITIES
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import POSE_COLUMNS
+from foundation.base.quantities import QUANTITIES
 
 #: SI unit in a column's name -> unit for people in a column's name, and the factor.
 FOR_PEOPLE = {

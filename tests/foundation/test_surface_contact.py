@@ -3,8 +3,9 @@
 from beds import model_of
 from shapes import ellipsoid, plate
 
-from foundation import Pose, SpringState, SurfaceContact
+from foundation import Pose, SpringState
 from foundation.elastic_foundation import model as elastic_foundation
+from foundation.surface_contact import SurfaceContact
 from surrogates.formulations.knee import KneeSurrogate
 
 

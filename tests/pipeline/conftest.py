@@ -20,7 +20,7 @@ from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
 
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.triangle_mesh import TriangleMesh

@@ -13,8 +13,8 @@ from shapes import ellipsoid, plate
 from studies import ROOT, export
 
 import surrogates
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError, load_config
 from pipeline.originals.contact_original import build_knee

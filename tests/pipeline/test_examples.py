@@ -13,7 +13,7 @@ from studies import ROOT
 
 import surrogates
 from dynamics import KneeSimulator, height_at_load, settle
-from foundation.pose import COORDINATES, Pose, generalised_force, twist_jacobian
+from foundation.base.pose import COORDINATES, Pose, generalised_force, twist_jacobian
 from pipeline.store.samples import read_table
 
 EXAMPLES = ROOT / "examples"

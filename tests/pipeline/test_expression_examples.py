@@ -10,7 +10,7 @@ from studies import ROOT, run_command
 
 import surrogates
 from dynamics import KneeSimulator
-from foundation.pose import Pose, generalised_force
+from foundation.base.pose import Pose, generalised_force
 from pipeline.cli.main import main
 
 pytestmark = pytest.mark.casadi

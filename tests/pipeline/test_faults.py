@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from some_slow import first_of
 from studies import TINY, run_command
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import FAULT, main
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.files import replacing_together, write_text
 

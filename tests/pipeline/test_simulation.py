@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from studies import SMOKE, TINY, WAVEFORMS
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee

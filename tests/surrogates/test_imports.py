@@ -41,8 +41,8 @@ for name in blocked:
     sys.exit(name + " was not blocked")
 import numpy as np
 import surrogates
-from foundation.pose import Pose
-from foundation.compiling import COMPILED
+from foundation.base.pose import Pose
+from foundation.base.compiling import COMPILED
 assert COMPILED == ("numba" not in blocked)
 knee = surrogates.load(sys.argv[1])
 with np.load(sys.argv[2]) as data:

@@ -13,7 +13,7 @@ from benchmarks.literature.kaplan.simulations import largest_rise, one_leg, two_
 from benchmarks.literature.statements import Statement
 from dynamics.mechanics.ground import StrikeResult, newton_impact
 from dynamics.walking.motion_tables import read_motion_table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_path
 
 #: Vertical force of the left and the right foot of a walk of OpenSim's subject01.

@@ -12,7 +12,7 @@ from benchmarks.literature.kaplan.simulations import both_legs, landing, two_leg
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.ground import PenaltyGround, StrikeResult
 from dynamics.mechanics.ground.contact import contact_arms
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: A sliding point in the ground: gap and tangential distance [m], their rates [m/s].
 GAP, DISTANCE, SINKING, SLIP = -1e-3, 5e-3, -0.2, 1.0

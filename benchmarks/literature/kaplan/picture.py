@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from benchmarks.literature.kaplan.gait import computed, measured
 from benchmarks.literature.kaplan.simulations import both_legs, two_legs
 from dynamics.mechanics.ground import Leg
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def picture() -> Figure:

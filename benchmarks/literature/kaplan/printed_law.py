@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.mechanics.ground import PenaltyGround
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Time in which a point off the ground forgets its tangential distance [s].
 _FORGOTTEN = 1e-3

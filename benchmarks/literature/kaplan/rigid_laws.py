@@ -11,7 +11,7 @@ from benchmarks.heel_strike import rigid
 from benchmarks.literature.kaplan.simulations import one_leg
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.ground import PenaltyGround
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Weight of 75 kg [N].
 WEIGHT = 75.0 * 9.81

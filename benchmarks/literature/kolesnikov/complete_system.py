@@ -10,7 +10,7 @@ from benchmarks.literature.kolesnikov.examples import muscle_forces, two_joint_m
 from benchmarks.literature.kolesnikov.structures import wrench
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.unilateral import PlanarStructure, solve_structure
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _ROUNDING = 1e-9
 

@@ -19,7 +19,7 @@ from benchmarks.literature.kolesnikov.problems import (
 )
 from benchmarks.literature.kolesnikov.problems import variants as all_variants
 from benchmarks.literature.statements import Statement, misprint
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Random problems of two links, and of six.
 _TWO, _SIX = 600, 20

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.statements import Statement, misprint, undecidable
 from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _ROUNDING = 1e-9
 #: Stiffness of the wall's element over that between the bodies: of the document, and of ours.

@@ -15,7 +15,7 @@ from benchmarks.literature.kolesnikov.problems import numbers, values
 from benchmarks.literature.kolesnikov.structures import PRINTED, square
 from benchmarks.literature.statements import Statement, misprint, undecidable
 from dynamics.mechanics.unilateral import solve_structure
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _ROUNDING = 1e-9
 #: Figures of fig. 13: forces, reactions, and displacement of both bodies; half a unit of the last.

@@ -17,7 +17,7 @@ from benchmarks.literature.kolesnikov.motion import (
     two_bodies,
 )
 from benchmarks.literature.kolesnikov.structures import LINKS, PRINTED
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def picture() -> Figure:

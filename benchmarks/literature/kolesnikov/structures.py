@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.literature.kolesnikov.problems import IN_CIRCLES, all_at_once, numbers, values
 from benchmarks.literature.statements import Statement
 from dynamics.mechanics.unilateral import solve_structure
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Corner of the unit square and direction [degrees] of each link, and the force in the middle.
 LINKS = (((1.0, 1.0), 60.0), ((0.0, 1.0), 240.0), ((0.0, 0.0), 180.0), ((1.0, 0.0), 0.0),

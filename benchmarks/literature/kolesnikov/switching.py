@@ -20,7 +20,7 @@ from benchmarks.literature.kolesnikov.problems import (
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.unilateral import solve_complementarity
 from dynamics.mechanics.unilateral.exclusion import Jordan
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _ROUNDING = 1e-9
 

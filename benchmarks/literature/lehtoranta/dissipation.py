@@ -10,7 +10,7 @@ from scipy.integrate import quad, solve_ivp
 
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.impact import coefficient_of_restitution
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import (
     FloresLaw,
     HertzLaw,

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import splu, spsolve
 from benchmarks.axisymmetric_layer import AxisymmetricLayer, contact_forces
 from benchmarks.literature.lehtoranta.layers import POLYETHYLENE
 from benchmarks.literature.statements import Statement
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 _APPROACH = 2e-4
 _MOST_ROUNDS = 50

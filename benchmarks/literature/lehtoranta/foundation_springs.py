@@ -10,10 +10,12 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.literature.lehtoranta.layers import CARTILAGE, POLYETHYLENE, loaded
 from benchmarks.literature.statements import Statement
-from foundation import CondylarImplant, ElasticFoundation, Pose
-from foundation.checks import FloatArray
+from foundation import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import SUPERIOR
+from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw, SpringLaw
-from foundation.pose import SUPERIOR
+from foundation.implant import CondylarImplant
 
 _TIBIA, _FEMUR = LinearLaw(10e6, 0.45, 2e-3), LinearLaw(5e6, 0.4, 3e-3)
 

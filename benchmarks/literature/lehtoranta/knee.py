@@ -19,7 +19,7 @@ from dynamics.mechanics.planar_knee import (
     machado_laws,
     machado_state,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: The restitution of Machado et al., table 3, and one near 1 [1].
 LOW, HIGH = 0.3, 0.9

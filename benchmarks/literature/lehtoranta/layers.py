@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from benchmarks.axisymmetric_layer import AxisymmetricLayer, Case, edge, peak, press_linear
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from benchmarks.exact_layer_compliance import Layer
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.elastic_foundation.laws import LinearLaw
 
 POLYETHYLENE = Case(463e6, 0.46, 8e-3, 30e-3)

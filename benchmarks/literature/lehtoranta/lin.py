@@ -7,9 +7,9 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.literature.lehtoranta.lin_study import LinStudy, study
 from benchmarks.literature.statements import Statement, misprint, undecidable
-from foundation import ElasticFoundation, LinearLaw, SeriesLaw
-from foundation.loads import AXIAL_FORCE, QUANTITY_COLUMNS
-from foundation.pose import ANGLES, COORDINATES, POSITION, SUPERIOR
+from foundation.base.loads import AXIAL_FORCE, QUANTITY_COLUMNS
+from foundation.base.pose import ANGLES, COORDINATES, POSITION, SUPERIOR
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw, SeriesLaw
 from pipeline import stages
 from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.store.samples import loads_of, poses_of

@@ -15,8 +15,8 @@ import pandas as pd
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from foundation.checks import FloatArray
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space

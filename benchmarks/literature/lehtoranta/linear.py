@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.literature.lehtoranta.layers import CARTILAGE, POLYETHYLENE, pressed
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.impact import coefficient_of_restitution
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import HookeLaw, LinearHysteresisLaw
 
 _DEPTHS = np.array([0.5e-4, 1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4])

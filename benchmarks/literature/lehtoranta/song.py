@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import (
     CompliantFriction,
     ConstantHuntCrossleyLaw,

@@ -21,7 +21,7 @@ from dynamics.mechanics.planar_knee import (
     machado_state,
     simulate_planar_knee,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import HysteresisLaw, sphere_stiffness
 
 #: Table 1: angle of the femur [deg]; x, y [m], angle [deg], mass [kg], inertia [kg m²] of the

@@ -15,7 +15,7 @@ from dynamics.mechanics.planar_knee import (
     machado_ligaments,
     machado_state,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.contact_laws import LankaraniNikraveshLaw, returned_restitution, sphere_stiffness
 
 #: Share of a value that rounding may change.

@@ -16,7 +16,7 @@ from dynamics.mechanics.planar_knee import (
     machado_knee,
     machado_state,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: A tibia that moves, pressed 1 mm into the femur, and a tibia 3 mm away from the femur.
 _MOVING = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.literature.statements import Statement
 from benchmarks.planar_knee import ANTERIOR, EARLY, LIGAMENTS, NAMES, PULLS, apart, free, strains
 from dynamics.mechanics.planar_knee import PlanarMotion
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Share of the motion below which two motions are practically the same [1]; the paper states none.
 SAME = 0.05

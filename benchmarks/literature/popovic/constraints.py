@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.literature.popovic import three_segments as three
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 ROD = ChainSegment("rod", 0.4, 2.0, 2.0 * 0.4**2 / 12.0, np.array([0.2, 0.0]))
 

@@ -8,7 +8,7 @@ from scipy.linalg import block_diag, expm
 from benchmarks.literature.statements import Statement, misprint
 from dynamics.mechanics.chains import GROUND, Assembly, Chain, ChainSegment, FreeBase
 from dynamics.mechanics.chains import ViscoelasticLink as Link
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Members whose frames start at the centre of mass, so that their bases are the centres.
 CENTRE = np.zeros(2)

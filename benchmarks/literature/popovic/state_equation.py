@@ -21,7 +21,7 @@ from dynamics.mechanics.chains import (
     ViscoelasticLink,
     simulate_chains,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 def statements() -> list[Statement]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.mechanics.chains import Assembly, Chain, ChainSegment
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 COUNT = 3
 BEFORE, BEHIND = np.array([0.18, 0.2, 0.09]), np.array([0.24, 0.23, 0.11])  # d and l [m]

@@ -19,7 +19,6 @@ from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
 from dynamics.mechanics.chains.result import ChainsResult, Instant
 from dynamics.mechanics.chains.simulation import rk4, simulate_chains
-from foundation.former_names import renamed
 
 __all__ = [
     "GROUND",
@@ -39,13 +38,3 @@ __all__ = [
     "rk4",
     "simulate_chains",
 ]
-
-__getattr__ = renamed(
-    __name__,
-    {
-        "Link": "ViscoelasticLink",
-        "Motion": "PrescribedMotion",
-        "Segment": "ChainSegment",
-        "simulate": "simulate_chains",
-    },
-)

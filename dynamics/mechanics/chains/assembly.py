@@ -32,8 +32,8 @@ from dynamics.mechanics.chains.solution import (
     solve_motion,
 )
 from dynamics.mechanics.planar_chain import as_vectors
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

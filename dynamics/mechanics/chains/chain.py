@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex, reach
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
 #: A sliding joint has its displacement [m] and speed [m/s] there, and takes a force [N].

@@ -22,7 +22,7 @@ from dynamics.mechanics.planar_chain import (
     as_complex,
     generalised_force,
 )
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 class Geometry(NamedTuple):

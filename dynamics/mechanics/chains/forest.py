@@ -25,8 +25,8 @@ from dynamics.mechanics.chains.chain import Attachment, Chain, FreeBase, Sliding
 from dynamics.mechanics.chains.links import GROUND, Ends
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
-from foundation.checks import FloatArray, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_in
+from foundation.base.errors import InputError
 
 
 class Points(NamedTuple):

@@ -25,8 +25,8 @@ import numpy as np
 
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Laws of a link.
 LINK_KINDS = ("line", "bushing")

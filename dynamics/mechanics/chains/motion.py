@@ -11,8 +11,8 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from dynamics.csv_table import read_csv_table
-from foundation.checks import FloatArray, check_array, check_fields
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
 DEGREE = 5

@@ -17,7 +17,7 @@ from dynamics.mechanics.chains.equations import Equations, Geometry
 from dynamics.mechanics.chains.forest import Points
 from dynamics.mechanics.chains.links import PinClosure, ViscoelasticLink
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 class EndPoints(NamedTuple):

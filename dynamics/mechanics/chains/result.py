@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 class Instant(NamedTuple):

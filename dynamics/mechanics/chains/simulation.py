@@ -18,8 +18,8 @@ from dynamics.mechanics.chains.result import ChainsResult, Instant
 from dynamics.mechanics.chains.solution import check_closed
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_array, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Fixed step, then scipy's adaptive ones: explicit of order 8, and implicit for stiff links.
 METHODS = ("RK4", "DOP853", "Radau")

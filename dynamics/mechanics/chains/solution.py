@@ -20,8 +20,8 @@ import scipy.linalg
 
 from dynamics.mechanics.chains.equations import Equations, Geometry
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 
 #: Ratio of singular values under which closures count as dependent.
 DEPENDENT = 1e-9

@@ -15,7 +15,6 @@ from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.ground.standing import standing_start
 from dynamics.mechanics.ground.strike import simulate_strike
 from dynamics.mechanics.ground.time_stepping import simulate_rigid_strike
-from foundation.former_names import renamed
 
 __all__ = [
     "ContactChange",
@@ -32,5 +31,3 @@ __all__ = [
     "striking_leg",
     "striking_legs",
 ]
-
-__getattr__ = renamed(__name__, {"Impact": "RigidImpact"})

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.ground.contact import ContactPoint
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.segments import Segment, leg_segments
-from foundation.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_array, check_in
 
 ANKLES = ("locked", "hinged")
 #: Names of the two legs of `striking_legs`.

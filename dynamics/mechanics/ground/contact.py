@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.errors import InputError
 from foundation.contact_laws import CompliantFriction
-from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

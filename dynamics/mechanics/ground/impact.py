@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_array, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 #: Modes of a point, in the order of trial.
 _STICK, _FORWARD, _BACK, _OPEN = 0, 1, -1, 2

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
 from dynamics.mechanics.ground.impact import RigidImpact
 from dynamics.mechanics.ground.leg import Leg
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
 
 LAWS = ("poisson", "stronge")
 

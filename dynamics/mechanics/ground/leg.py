@@ -25,7 +25,7 @@ from dynamics.mechanics.planar_chain import (
     mass_matrix,
 )
 from dynamics.mechanics.segments import Segment
-from foundation.checks import (
+from foundation.base.checks import (
     FloatArray,
     check_array,
     check_fields,
@@ -33,7 +33,7 @@ from foundation.checks import (
     check_number,
     frozen,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 #: Standard acceleration of free fall, rounded [m/s²].
 GRAVITY = 9.81

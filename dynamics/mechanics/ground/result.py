@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.mechanics.ground.leg import Leg
-from foundation.checks import FloatArray, check_in, check_number
+from foundation.base.checks import FloatArray, check_in, check_number
 
 
 @dataclass(frozen=True)

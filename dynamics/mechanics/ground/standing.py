@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.ground.contact import ContactPoint, PenaltyGround, contact_arms
 from dynamics.mechanics.ground.leg import Leg
-from foundation.checks import FloatArray, check_array, check_in
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
 
 
 def standing_start(

@@ -19,8 +19,8 @@ from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.mechanics.switching import integrate_switching
-from foundation.checks import FloatArray, check_array, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.errors import InputError
 
 BoolArray = NDArray[np.bool_]
 

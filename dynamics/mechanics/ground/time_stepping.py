@@ -18,7 +18,7 @@ from dynamics.mechanics.ground.impact import jump
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, check_array, check_number
 
 
 def simulate_rigid_strike(

@@ -32,7 +32,6 @@ from dynamics.mechanics.planar_knee.machado import (
 from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
-from foundation.former_names import renamed
 
 __all__ = [
     "MACHADO_LAWS",
@@ -61,12 +60,3 @@ __all__ = [
     "machado_state",
     "simulate_planar_knee",
 ]
-
-__getattr__ = renamed(
-    __name__,
-    {
-        "ContactPoint": "ContactLocation",
-        "Impact": "ContactStart",
-        "simulate": "simulate_planar_knee",
-    },
-)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.mechanics.planar_knee.contact_point import Angles, ContactLocation, Place
-from foundation.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from scipy.ndimage import minimum_filter
 
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_array
+from foundation.base.checks import FloatArray, check_array
 
 #: Tolerance of both conditions, the second relative to the size of the femur.
 TOLERANCE = 1e-12

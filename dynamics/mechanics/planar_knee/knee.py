@@ -23,9 +23,9 @@ from dynamics.mechanics.planar_knee.contact_point import (
     Place,
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.base.checks import FloatArray, check_array, check_number, frozen
+from foundation.base.errors import InputError
 from foundation.contact_laws import ContactLaw, LinearHysteresisLaw
-from foundation.errors import InputError
 
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
 #: along the shaft of the tibia at the start.

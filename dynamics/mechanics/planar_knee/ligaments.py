@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dynamics.mechanics.planar_knee.contact_point import Place
-from foundation.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number
 
 #: Laws of a ligament: the power of the elongation in the tension, and the unit of the stiffness.
 _LAWS = {"quadratic": (2, "N/m²"), "linear": (1, "N/m")}

@@ -25,7 +25,7 @@ from dynamics.mechanics.planar_knee.ligaments import PLANAR_LIGAMENT_KINDS, Plan
 from dynamics.mechanics.planar_knee.motion import PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
 from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
-from foundation.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.contact_laws import (
     ContactLaw,
     FloresLaw,

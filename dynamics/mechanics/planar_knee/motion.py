@@ -10,7 +10,7 @@ import numpy as np
 from dynamics.mechanics.planar_knee.contact_point import Angles
 from dynamics.mechanics.planar_knee.knee import ContactState, PlanarKnee
 from dynamics.mechanics.planar_knee.ligaments import LigamentExcess, limits_passed
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 
 @dataclass(frozen=True)

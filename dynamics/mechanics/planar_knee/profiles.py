@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import Akima1DInterpolator, CubicSpline, PchipInterpolator, PPoly
 
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
 
 #: Kinds of splines.
 PROFILE_KINDS = ("cubic", "akima", "pchip")

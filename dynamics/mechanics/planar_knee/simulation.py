@@ -20,7 +20,7 @@ from dynamics.mechanics.planar_knee.knee import ContactState, PlanarKnee
 from dynamics.mechanics.planar_knee.ligaments import warn_of_limits
 from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion, collect_motion
 from dynamics.mechanics.switching import integrate_switching
-from foundation.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, check_array, check_number
 
 #: Absolute tolerances of x, y, φ, v_x, v_y, ω, W and D as parts of the relative tolerance.
 _SCALES = np.array([1e-2, 1e-2, 1e-1, 1e-1, 1e-1, 1.0, 1e-1, 1e-1])

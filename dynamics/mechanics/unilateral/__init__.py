@@ -14,7 +14,6 @@ from dynamics.mechanics.unilateral.complementarity import (
 from dynamics.mechanics.unilateral.links import LinkMotion, UnilateralLink, simulate_links
 from dynamics.mechanics.unilateral.planar import Member, PinnedSegment, PlanarStructure
 from dynamics.mechanics.unilateral.structures import InfeasibleLoadError, Structure, solve_structure
-from foundation.former_names import renamed
 
 __all__ = [
     "Complementarity",
@@ -30,5 +29,3 @@ __all__ = [
     "solve_complementarity",
     "solve_structure",
 ]
-
-__getattr__ = renamed(__name__, {"Link": "UnilateralLink", "Segment": "PinnedSegment"})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dynamics.mechanics.unilateral.exclusion import Gauss, Noise, State
 from dynamics.mechanics.unilateral.subsystem import PivotError
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 #: Problems with fewer rows start from Y = B: a prediction costs as much as it saves.
 _SMALL = 150

@@ -24,8 +24,8 @@ from dynamics.mechanics.unilateral.blocks import negative_rows, switch_blocks
 from dynamics.mechanics.unilateral.exclusion import Gauss, Jordan, Noise, State
 from dynamics.mechanics.unilateral.lemke import lemke
 from dynamics.mechanics.unilateral.subsystem import PivotError
-from foundation.checks import FloatArray, check_array, check_in, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, frozen
+from foundation.base.errors import InputError
 
 #: Rules that choose the negative rows to switch.
 RULES = ("blocks", "most_negative", "least_index")

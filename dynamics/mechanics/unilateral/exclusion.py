@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.mechanics.unilateral.subsystem import PivotError, Subsystem
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 
 #: A free term counts as negative beyond this part of the sum of the magnitudes it is made of.
 NOISE = 1e-12

@@ -27,8 +27,8 @@ from dynamics.mechanics.unilateral.complementarity import (
     ComplementarityError,
     solve_complementarity,
 )
-from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.base.errors import InputError
 
 #: Newton's iterations for a growing stiffness, and the relative change of the slope that ends them.
 _ITERATIONS, _SETTLED = 50, 1e-9

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.planar_chain import as_complex, generalised_force
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
 
 #: Name of the fixed body.
 GROUND = "ground"

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics.mechanics.unilateral.complementarity import row_mask, solve_complementarity
 from dynamics.mechanics.unilateral.exclusion import Gauss, Noise
 from dynamics.mechanics.unilateral.subsystem import PivotError
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.base.errors import InputError
 
 #: Orders in which members become slack or taut.
 ORDERS = ("scaled", "force")

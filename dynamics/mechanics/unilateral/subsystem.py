@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Subsystems with fewer rows are factorised anew, which takes no longer than an update.
 _SMALL = 48

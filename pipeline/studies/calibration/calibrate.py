@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config

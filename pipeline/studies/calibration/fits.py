@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import PoseError
+from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import PoseError
-from foundation.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
-from foundation.pose import Pose
 from pipeline.studies.calibration.laws import Bounds, FreeLaw
 from pipeline.studies.calibration.samples import CalibrationSamples
 

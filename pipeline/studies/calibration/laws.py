@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
 from pipeline.config.knee_schema import OWN_KEYS
 

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dynamics.simulator.result import SimulationResult
-from foundation.checks import FloatArray
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.errors import StageError
@@ -42,7 +42,7 @@ class CalibrationSamples:
     compartments : (N,) str
         Name of the compartment of each sample.
     loads : (N, 12) float64
-        Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+        Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
     stiffness : (N,) float64
         Decrease of the axial force over the height [N/m].
     """

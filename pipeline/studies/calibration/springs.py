@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.pose import Pose
 from pipeline.config.schema import Config
 from pipeline.originals.spring_bed import build_bed, law_over
 from pipeline.studies.calibration.laws import FREE_LAWS, FreeLaw, Keys, with_keys

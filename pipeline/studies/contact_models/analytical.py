@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from foundation.base.errors import PoseError
+from foundation.base.loads import COMPARTMENTS, FORCE
+from foundation.base.pose import Pose
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
-from foundation.errors import PoseError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 from foundation.fitted_surfaces.stiffness import calibrated_law
-from foundation.loads import COMPARTMENTS, FORCE
-from foundation.pose import Pose
 from foundation.statics.height import pose_at_load
 from pipeline.originals.spring_bed import build_bed
 from pipeline.studies.calibration.samples import CalibrationSamples

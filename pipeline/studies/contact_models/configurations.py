@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.knee_schema import OF_BEDS, OF_LAWS, OWN_KEYS, LayerConfig
 from pipeline.config.reading import checked_section

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
-from foundation.pose import ANTERIOR, ROTATION, SUPERIOR
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
+from foundation.base.pose import ANTERIOR, ROTATION, SUPERIOR
 from pipeline.studies.contact_models.measurement import Measured
 from pipeline.studies.contact_models.truth import AT_POSES, OVER_CYCLE, Truth, touching_too
 

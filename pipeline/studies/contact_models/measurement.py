@@ -17,10 +17,10 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
-from foundation.checks import FloatArray
-from foundation.errors import InputError, PoseError
-from foundation.loads import AXIAL_FORCE
-from foundation.pose import Pose
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import AXIAL_FORCE
+from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.errors import StageError
 from pipeline.execution.worker_checks import ExecutionError

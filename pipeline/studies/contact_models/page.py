@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from foundation.checks import FloatArray
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.pose import ANTERIOR, ROTATION
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
+from foundation.base.pose import ANTERIOR, ROTATION
 from pipeline.reports import charts
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture

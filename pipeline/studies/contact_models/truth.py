@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.loads import AXIAL_FORCE, CENTRE
 from foundation.finite_element.resolution import extrapolated
-from foundation.loads import AXIAL_FORCE, CENTRE
 from pipeline.studies.contact_models.measurement import Measured
 
 #: Groups of columns that need a truth.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dynamics.musculoskeletal import ForwardResult
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.reports.charts import chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.pages import write_page

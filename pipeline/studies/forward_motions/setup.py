@@ -35,8 +35,8 @@ from dynamics.musculoskeletal.model_checks import model_notes
 from dynamics.musculoskeletal.motion_input import angle_unit_notes
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from dynamics.musculoskeletal.tool_checks import forward_file_notes
-from foundation.checks import FloatArray
-from foundation.errors import InputError, PoseError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.originals.contact_facing import check_facing

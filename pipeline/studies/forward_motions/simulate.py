@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import ForwardResult
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import plain, write_document, write_text
 from pipeline.store.own_folder import FORWARD, check_folder

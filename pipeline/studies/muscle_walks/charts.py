@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dynamics.musculoskeletal import CoordinateMotion
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, line
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.tool_file import ToolFile
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree

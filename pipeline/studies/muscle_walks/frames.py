@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from dynamics.musculoskeletal import OsimModel, Plant
-from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
 
 
 class Simulated(Protocol):

@@ -23,7 +23,7 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.tool_checks import marker_file_notes
 from dynamics.walking.motion_tables import write_motion_table
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile

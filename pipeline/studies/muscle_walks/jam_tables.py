@@ -8,7 +8,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import ComakResult
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.tables import kinematics_table, whole_motion
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line
 from pipeline.reports.figures import Picture, picture

@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
 from dynamics.musculoskeletal import ComakResult, JointContact
-from foundation.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray, IntArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import vertex_pressures

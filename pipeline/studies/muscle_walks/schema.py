@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema_base import (
     File,
     Finite,

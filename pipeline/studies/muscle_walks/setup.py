@@ -38,8 +38,8 @@ from dynamics.musculoskeletal.motion_input import (
 )
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.motion_tables import read_motion_table
-from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.originals.contact_facing import check_facing

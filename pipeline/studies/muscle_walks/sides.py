@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamics.musculoskeletal import JointContact, OsimModel
 from dynamics.musculoskeletal.leg_sides import leg_side
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
+from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 
 _DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
 #: Least cosine of the angle between an axis and the direction that it is said to have.

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.musculoskeletal import ComakResult, OsimModel
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import stored_judgement

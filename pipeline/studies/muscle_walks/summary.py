@@ -11,8 +11,8 @@ from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import ComakResult, MarkerMotion
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
-from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
 from pipeline.files import plain
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import joint, judgement, judgement_lines

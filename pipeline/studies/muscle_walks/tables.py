@@ -11,8 +11,8 @@ import pandas as pd
 from dynamics.musculoskeletal import ComakResult, CoordinateMotion
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
-from foundation.checks import FloatArray
-from foundation.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
+from foundation.base.checks import FloatArray
+from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.muscle_walks.frames import Frames, Simulated
 from pipeline.studies.muscle_walks.setup import WalkSetup

@@ -18,9 +18,9 @@ from dynamics.musculoskeletal import (
     RecordedPlant,
 )
 from dynamics.simulator.variation import VariedContact
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
 from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.studies.factors import Factor
 from pipeline.studies.muscle_walks.setup import WalkSetup

@@ -11,7 +11,7 @@ from typing import Any
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamics.musculoskeletal import ComakResult
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.muscle_walks.charts import for_people, sign_of
 from pipeline.studies.muscle_walks.setup import WalkSetup

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.figures import Picture, cycle_panel
 from pipeline.reports.pages import write_page
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures

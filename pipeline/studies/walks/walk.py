@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dynamics.simulator.result import SimulationResult
-from foundation.former_names import renamed
-from foundation.loads import COMPARTMENTS
-from foundation.wording import counted
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.files import write_document, write_text
@@ -32,7 +31,6 @@ from pipeline.studies.walks.summary import PATTERN, summarise
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
 #: Files of a simulated walk, besides the loads.
 _FILES = ("simulation.parquet", "walk.json", "walk.html", "config.toml")
-__getattr__ = renamed(__name__, {"carry_out": "simulate_walk"})
 
 
 def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:

@@ -24,8 +24,8 @@ from dynamics.kernels.equations import INPUTS, SCRATCH, assemble, forces_at, inp
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
-from foundation.errors import InputError
-from foundation.pose import Pose, generalised_force
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose, generalised_force
 from surrogates.sampling.space import ReferencePath
 
 SIZE = np.array([1.0, 0.1, 0.2, 0.006, 0.01, 0.004])

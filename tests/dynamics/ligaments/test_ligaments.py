@@ -21,8 +21,8 @@ from dynamics.ligaments.bundles import (
     ligament_potential,
     pack,
 )
-from foundation.compiling import COMPILED
-from foundation.pose import Pose, generalised_force, rotation_matrix
+from foundation.base.compiling import COMPILED
+from foundation.base.pose import Pose, generalised_force, rotation_matrix
 
 POSE = Pose(0.6, -0.08, 0.15, 0.004, 0.021, -0.003)
 # Of every law, one in its toe, one beyond, one slack.

@@ -13,7 +13,7 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
-from foundation.loads import COMPARTMENTS, ContactLoads
+from foundation.base.loads import COMPARTMENTS, ContactLoads
 
 FREE = ("hip", "turn", "height")
 SECONDARY = ("turn", "height")

@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from dynamics.musculoskeletal import Comak, MuscleWeight
 from dynamics.musculoskeletal.comak_solution import Solution
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 from tests.dynamics.musculoskeletal.synthetic import MUSCLES, Spring, contact, record, settings
 
 

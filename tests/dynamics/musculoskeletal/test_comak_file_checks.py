@@ -7,7 +7,7 @@ from dynamics.musculoskeletal.comak_file_checks import (
     comak_file_notes,
     prescribed_in,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 COORDINATES = ("flex", "px", "py", "ty")
 TOOL = """<OpenSimDocument><COMAKTool>

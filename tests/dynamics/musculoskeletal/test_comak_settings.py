@@ -10,7 +10,7 @@ from dynamics.musculoskeletal import (
     read_comak_settings,
     read_reserves,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
 <model_file>../m.osim</model_file><coordinates_file>ik.mot</coordinates_file>

@@ -13,7 +13,7 @@ from dynamics.musculoskeletal import (
     read_marker_settings,
     with_markers,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 AT = np.linspace(0.0, 2.0, 20)
 MODEL = """<OpenSimDocument Version="40000"><Model name="m"><JointSet><objects>

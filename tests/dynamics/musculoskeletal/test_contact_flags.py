@@ -14,7 +14,7 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
-from foundation.loads import ContactLoads
+from foundation.base.loads import ContactLoads
 
 STIFFNESS, HEIGHT = 1e5, 0.02
 LOADS = np.array([100.0, 900.0, 50.0])

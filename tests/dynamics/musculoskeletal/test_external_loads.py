@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal.external_loads import check_external_loads, check_loads_cover
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 LOADS = """<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="right">
 <applied_to_body>calcn_r</applied_to_body><force_identifier>force_v</force_identifier>

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from dynamics.musculoskeletal import MuscleDrive, PlantContacts, simulate_forward
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
-from foundation.errors import InputError, PoseError
+from foundation.base.errors import InputError, PoseError
 
 NONE = np.full((200, 1), np.nan)
 

@@ -17,7 +17,7 @@ from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.plates import Plate
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 MASS, HEIGHT = 60.0, 1.0
 WEIGHT = MASS * 9.80665

@@ -5,9 +5,9 @@ import pytest
 
 from dynamics.musculoskeletal.joint_contact import JointContact, pose_of
 from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
-from foundation.errors import InputError
-from foundation.loads import ContactLoads
-from foundation.pose import Pose, generalised_force, generalised_force_jacobian
+from foundation.base.errors import InputError
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 
 
 class Springs:

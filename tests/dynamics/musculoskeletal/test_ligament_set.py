@@ -5,8 +5,8 @@ import pytest
 
 from dynamics.ligaments.bundles import Ligament, ligament_forces
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 
 
 def ligaments(damping=0.003):

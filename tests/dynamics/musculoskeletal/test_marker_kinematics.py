@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import MarkerSettings, follow_markers
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 def markers(path, columns, zeros=(), frames=12):

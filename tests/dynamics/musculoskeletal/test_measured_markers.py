@@ -8,7 +8,7 @@ import pytest
 from dynamics.musculoskeletal.marker_fits import fit_notes, marker_fits, total_rms
 from dynamics.musculoskeletal.measured_markers import marker_notes, read_markers
 from dynamics.walking.motion_tables import MotionTable
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 NAMES, TIME = ("hip", "knee", "toe"), 0.01 * np.arange(6.0)
 PLACES = np.array([[0.0, 0.9, 0.1], [0.05, 0.5, 0.1], [0.2, 0.0, 0.1]])

@@ -5,7 +5,7 @@ import pytest
 from dynamics.musculoskeletal.model_checks import model_notes
 from dynamics.musculoskeletal.osim_model import OsimModel
 from dynamics.musculoskeletal.tool_checks import forward_file_notes, marker_file_notes
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.test_osim_model import MODEL
 
 #: The ankle is far from the contact; its second coordinate is coupled.

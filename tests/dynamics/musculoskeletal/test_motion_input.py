@@ -14,7 +14,7 @@ from dynamics.musculoskeletal.motion_input import (
 )
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 
 SYSTEM = SimpleNamespace(coordinates=("hip", "height"), rotational=(True, False))

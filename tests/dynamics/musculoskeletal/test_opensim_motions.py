@@ -20,7 +20,7 @@ from dynamics.musculoskeletal import (
     follow_markers,
     write_external_loads,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 #: A bar that hangs on two hinges; the second coordinate may follow the first.

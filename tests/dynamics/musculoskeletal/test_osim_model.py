@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal.osim_model import OsimModel
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 MODEL = """<?xml version="1.0" encoding="UTF-8" ?>
 <OpenSimDocument Version="40000"><Model name="m">

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from dynamics.musculoskeletal.osim_xml import boolean_in, boolean_of
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from dynamics.musculoskeletal import (
     write_external_loads,
 )
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 SYSTEM = SimpleNamespace(
     coordinates=("flex", "ty", "other"),

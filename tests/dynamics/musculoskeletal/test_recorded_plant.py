@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.musculoskeletal import RecordedPlant
 from dynamics.musculoskeletal.recorded_plant import RANGE
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import FRAMES, LIGAMENTS, MUSCLES, record
 
 STEP = 1e-6

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics import EquilibriumError, KneeSimulator
 from dynamics.simulator.ap_sweep import settle_from_sweep, sweep_ap
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 CENTRED = KneeSimulator(medial_offset=0.0)
 LOADS = {"flexion": 0.3, "axial_force": 1000.0}

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, KneeSimulator, settle, simulate
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
-from foundation.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATES, Pose
 from surrogates.sampling.space import ReferencePath
 
 NEUTRAL = Pose(rotation=0.02, anterior=1e-3)

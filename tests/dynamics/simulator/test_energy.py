@@ -11,8 +11,8 @@ from scipy.optimize import root
 
 from dynamics import AppliedLoads, GaitCycle, KneeSimulator, Ligament, simulate
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw
-from foundation.pose import Pose
 
 FREE_OF_DAMPING = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
 #: Two collaterals and a cruciate, taut: they press the condyles into their dishes.

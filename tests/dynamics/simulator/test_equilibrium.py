@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, EquilibriumError, KneeSimulator, height_at_load, settle
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 PLANE = {"along": np.inf, "across": np.inf}
 #: Springs for what a plane leaves free.

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from dynamics import KneeSimulator, load_gait_cycle, simulate
 from dynamics.protocol import ContactModel
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation import CondylarImplant
 from foundation.contact_laws import HertzLaw
 from foundation.fitted_surfaces.model import FittedSurfaceContact
+from foundation.implant import CondylarImplant
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ from dynamics import (
     simulate,
 )
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation.loads import LOAD_COLUMNS
-from foundation.pose import Pose
+from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.pose import Pose
 
 PLANE = {"along": np.inf, "across": np.inf}
 HELD = KneeSimulator(medial_offset=0.0, lateral_stiffness=1e4)

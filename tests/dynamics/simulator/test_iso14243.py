@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import load_iso14243
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 PERCENT = np.linspace(0.0, 100.0, 51)
 PHASE = 2.0 * np.pi * PERCENT / 100.0

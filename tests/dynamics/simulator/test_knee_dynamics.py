@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, VariedContact, simulate
 from dynamics.kernels.knee import _RATE_TIME
 from dynamics.simulator.knee_simulator import REDUCED
-from foundation.compiling import COMPILED
-from foundation.pose import Pose
+from foundation.base.compiling import COMPILED
+from foundation.base.pose import Pose
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compares compiled code with Python's")
 BUNDLE = Ligament("pcl", [0.0, 0.0, 0.0], [-10e-3, 20e-3, 0.0], 31e-3, 3e4, "linear")

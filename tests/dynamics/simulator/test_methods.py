@@ -13,7 +13,7 @@ from dynamics.kernels import rosenbrock
 from dynamics.kernels.tableaus import RODAS5P
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
-from foundation.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATES, Pose
 
 OFFSET = (4e-3, 3e-3)
 DAMPED = KneeSimulator(superior_damping=2e3, adduction_damping=2.0, lateral_damping=2e3)

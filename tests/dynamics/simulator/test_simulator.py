@@ -14,7 +14,7 @@ from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligam
 from dynamics.protocol import describe_pose
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES
-from foundation.pose import Pose, generalised_force
+from foundation.base.pose import Pose, generalised_force
 from surrogates.sampling.space import ReferencePath
 
 NOTHING = np.zeros(6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics import GaitCycle, KneeSimulator, VariedContact, settle, simulate
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 NAN = np.nan
 PERCENT = np.linspace(0.0, 100.0, 41)

@@ -8,8 +8,8 @@ from differences import pose_differences
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, KneeSimulator, VariedContact, settle, simulate
-from foundation.loads import ContactLoads
-from foundation.pose import Pose
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose
 
 OFFSET = np.array([0.05, 0.005, 0.02, 1e-3, 0.4e-3, -5e-4])
 POSE = Pose(0.3, 0.004, 0.05, 1e-3, -1e-3, 2e-4)

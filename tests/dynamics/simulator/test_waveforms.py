@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from dynamics import GaitCycle, KneeSimulator, load_gait_cycle
 from dynamics.kernels.equations import inputs_at
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, WAVEFORM_COLUMNS
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 COLUMNS = (*WAVEFORM_COLUMNS, "ap_force_N", "internal_torque_Nm")
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from short_cycle import simulated
 
 import surrogates
-from foundation.compiling import COMPILED
+from foundation.base.compiling import COMPILED
 
 ROOT = Path(__file__).parents[3]
 

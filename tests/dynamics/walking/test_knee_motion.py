@@ -19,7 +19,7 @@ from dynamics.walking.knee_motion import (
     parse_columns,
     read_knee_poses,
 )
-from foundation.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATES, Pose
 
 POSE_COLUMNS = tuple(KNOWN_COLUMNS[1].values())
 TIME = np.array([0.0, 0.1, 0.25])

@@ -7,8 +7,8 @@ from beds import IMPLANT, implant_meshes, model_of
 from dynamics.simulator.equilibrium import height_at_load
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.walking.natural_cycle import balancing_loads, cut_stride, walking_cycle
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw
-from foundation.pose import Pose
 
 START = IMPLANT.home_pose(0.0)
 

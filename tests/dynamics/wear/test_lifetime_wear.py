@@ -7,8 +7,8 @@ from plates import H, covered_plate, round_implant
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear
 from dynamics.wear.lifetime_wear import extrapolate_wear
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.worn_surface import worn_model
-from foundation.pose import Pose
 
 LAW = WearLaw()
 PRESSED = 0.1e-3

@@ -10,7 +10,7 @@ from scipy.special import gamma
 from dynamics.wear.cycle_wear import FIELDS, Wear, WearLaw, load_carried, load_ratio, surrogate_wear
 from dynamics.wear.footprint import field_arms, field_axes, field_speeds
 from dynamics.wear.sliding import femoral_twists, sliding_speed
-from foundation.pose import Pose, twist_jacobian
+from foundation.base.pose import Pose, twist_jacobian
 
 LAW = WearLaw()
 BOTH_FIELDS = pytest.mark.parametrize("field", FIELDS)

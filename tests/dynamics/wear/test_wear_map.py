@@ -10,8 +10,8 @@ from plates import round_implant
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import measured_aspect, wear_map
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.model import SpringState
-from foundation.pose import Pose, twist_jacobian
 
 LAW = WearLaw()
 AT_REST = np.zeros(6)

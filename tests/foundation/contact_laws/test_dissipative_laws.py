@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.mechanics.impact import coefficient_of_restitution
+from foundation.base.errors import InputError
 from foundation.contact_laws import (
     ConstantHuntCrossleyLaw,
     FloresLaw,
@@ -18,7 +19,6 @@ from foundation.contact_laws import (
     LinearHysteresisLaw,
     returned_restitution,
 )
-from foundation.errors import InputError
 
 K = 2e5
 FAMILY = [HuntCrossleyLaw, LankaraniNikraveshLaw, FloresLaw]

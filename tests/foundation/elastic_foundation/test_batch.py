@@ -10,8 +10,8 @@ import pytest
 import shapes
 from beds import IMPLANT, POLYETHYLENE, implant_model
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
-from foundation.pose import Pose
 
 #: In and out of contact, many more than one task of a thread.
 PRESSED = np.array([p.array for p in shapes.pressed_poses(IMPLANT, 150, seed=8)])

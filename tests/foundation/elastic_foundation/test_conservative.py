@@ -14,8 +14,8 @@ from differences import pose_differences
 from smooth_shapes import RADIUS, sphere
 from some_slow import first_of
 
+from foundation.base.pose import Pose, generalised_force
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.pose import Pose, generalised_force
 
 LAWS = {
     "linear": LinearLaw(*POLYETHYLENE),

@@ -11,8 +11,8 @@ from beds import IMPLANT, POLYETHYLENE, implant_model
 from differences import pose_differences
 from some_slow import some_slow
 
+from foundation.base.pose import generalised_force_jacobian
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.pose import generalised_force_jacobian
 
 LAWS = {
     "linear": LinearLaw(*POLYETHYLENE),

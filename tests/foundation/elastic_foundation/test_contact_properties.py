@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from some_slow import first_of
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
 SMALL = st.floats(-0.1, 0.1)

@@ -13,19 +13,19 @@ from some_slow import first_of, first_rows
 from benchmarks.coupled_springs import ball
 from benchmarks.coupled_springs import flat_contact as flat_layer
 from benchmarks.exact_layer import CASES, exact_contact, paraboloid
-from foundation import (
+from foundation import Pose
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
+from foundation.base.pose import twist_jacobian
+from foundation.elastic_foundation import (
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
     ModifiedLaw,
-    Pose,
     SeriesLaw,
 )
 from foundation.elastic_foundation.dissipation import Dissipation
-from foundation.errors import InputError, PoseError
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.pose import twist_jacobian
 
 E, NU, H = 463e6, 0.46, 8e-3
 

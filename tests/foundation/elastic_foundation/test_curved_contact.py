@@ -14,7 +14,7 @@ from smooth_shapes import RADIUS, sphere
 from some_slow import first_rows
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 
 
 def sphere_errors(level, width, cells, depth, *, count=30, surface="curved"):

@@ -12,9 +12,9 @@ import shapes
 from beds import IMPLANT, POLYETHYLENE
 from some_slow import first_rows
 
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.laws import LinearLaw
 from foundation.elastic_foundation.model import Dissipation
-from foundation.pose import Pose, twist_jacobian
 
 LAW = LinearLaw(*POLYETHYLENE)
 K = naive.confined_modulus(*POLYETHYLENE[:2]) / POLYETHYLENE[2]

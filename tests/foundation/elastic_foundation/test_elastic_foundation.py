@@ -12,9 +12,9 @@ import shapes
 from beds import LAW, NU, E, H, K
 from some_slow import first_of
 
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose, twist_jacobian
 from foundation.surfaces.mesh import TriangleMesh
 
 RADIUS, DEPTH = 30e-3, 0.5e-3

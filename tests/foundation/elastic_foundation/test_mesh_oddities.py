@@ -8,7 +8,7 @@ import shapes
 from beds import K, model_of
 from smooth_shapes import RADIUS, two_planes
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
 BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])

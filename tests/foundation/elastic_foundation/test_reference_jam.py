@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from some_slow import first_of
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 
 pytestmark = pytest.mark.data

@@ -10,9 +10,9 @@ import pytest
 import shapes
 from beds import LAW, NU, POLYETHYLENE, E, H, model_of
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import Dissipation
-from foundation.pose import Pose
 from foundation.statics.height import pose_at_load
 
 #: A tibia of 128 triangles and 81 vertices.

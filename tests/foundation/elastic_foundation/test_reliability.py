@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from beds import IMPLANT, POLYETHYLENE, implant_model
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
-from foundation.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 
 LAWS = {

@@ -7,10 +7,10 @@ import pytest
 import shapes
 from plates import NU, E, H, covered_plate, round_implant
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import vertex_depths, worn_model
-from foundation.pose import Pose
 
 PRESSED = 0.1e-3
 

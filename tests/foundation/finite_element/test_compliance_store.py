@@ -5,7 +5,7 @@ import pytest
 from layers import plate_contact
 
 from foundation import Pose
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element import compliance_store
 from foundation.finite_element.compliance_store import ComplianceStore
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hexahedral_blocks import NU, E, assembled, block
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element import condensation
 from foundation.finite_element.condensation import ElasticBody, compliance
 

@@ -14,12 +14,12 @@ from benchmarks.exact_layer import exact_contact, paraboloid
 from benchmarks.exact_layer_axisymmetric import press_ball
 from benchmarks.flat_layer import FlatLayer
 from foundation import Pose
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.pose import generalised_force, generalised_force_jacobian
 from foundation.finite_element.base import PlaneBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.nodal_fields import nodal_places, nodal_state
-from foundation.pose import generalised_force, generalised_force_jacobian
 from foundation.surfaces.mesh import TriangleMesh
 
 

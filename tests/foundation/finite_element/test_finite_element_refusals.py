@@ -6,17 +6,16 @@ import pytest
 import shapes
 import trimesh
 
-from foundation import (
+from foundation.base.errors import InputError
+from foundation.finite_element import (
     ElasticLayer,
     FiniteElementContact,
-    MeshError,
     PlaneBase,
     SolidBase,
     ThicknessBase,
-    TriangleMesh,
 )
-from foundation.errors import InputError
 from foundation.finite_element import model as model_module
+from foundation.surfaces import MeshError, TriangleMesh
 
 LAYER = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
 

@@ -6,7 +6,7 @@ import shapes
 import trimesh
 from layers import implant, two_plates
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart, tibial_chart
 from foundation.finite_element.hexahedra import scaled_jacobian

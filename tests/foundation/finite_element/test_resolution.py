@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from foundation import Pose
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.finite_element.resolution import coarser, extrapolated, spacing_error
-from foundation.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 
 INSIDE = [Pose(superior=0.0452, lateral=20.5e-3, anterior=x) for x in (0.0, 0.3e-3)]
 AT_RIM = Pose(superior=0.0452, lateral=20.5e-3, anterior=10e-3)

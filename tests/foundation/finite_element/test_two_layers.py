@@ -10,13 +10,13 @@ from scipy.special import j0
 from benchmarks.exact_layer import exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from foundation import kernels
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.charts import CylinderChart
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
-from foundation.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
 E, NU, T = 10e6, 0.45, 3e-3

@@ -9,8 +9,8 @@ from numpy.polynomial.chebyshev import chebval
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
+from foundation.base.errors import InputError
 from foundation.contact_laws import exact_factors
-from foundation.errors import InputError
 from foundation.fitted_surfaces.fits import Ellipsoid, Quadric, fit_ellipsoid, fit_quadric
 from foundation.fitted_surfaces.hertz_factors import LARGEST_RATIO, factor_series, log_shape
 

@@ -11,9 +11,10 @@ import pytest
 from beds import POLYETHYLENE
 from numpy.testing import assert_allclose
 
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
+from foundation import Pose
+from foundation.base.errors import InputError
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
-from foundation.errors import InputError
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.fitted_surfaces.compartment import fit_compartments
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 from foundation.fitted_surfaces.stiffness import (
@@ -21,6 +22,7 @@ from foundation.fitted_surfaces.stiffness import (
     calibrated_modulus,
     secant_laws,
 )
+from foundation.implant import CondylarImplant
 
 FLEXIONS = np.radians([-10.0, 0.0, 15.0, 30.0, 45.0, 60.0, 70.0])
 MODULUS = effective_modulus(np.inf, 0.3, *POLYETHYLENE[:2])

@@ -9,11 +9,11 @@ import pytest
 from naive import ray_depths
 from scipy.spatial import cKDTree
 
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.condyle import Condyle, sagittal_normal
 from foundation.implant.dish import Dish
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from foundation.surfaces.mesh_checks import check_mesh
 
 #: Both sides differ in every parameter.

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
-from foundation.pose import Pose
 
 IMPLANT = CondylarImplant()
 IN_PLACE = [[0.0, -1e-3, 0.02]], [[0.0, 1.0, 0.0]]

@@ -10,8 +10,8 @@ import pytest
 import shapes
 from beds import NU, E, H, K, model_of
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw
-from foundation.pose import Pose
 from foundation.statics.balance import pose_at_loads
 from foundation.statics.height import StaticsError, pose_at_load
 

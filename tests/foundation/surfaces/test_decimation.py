@@ -5,8 +5,10 @@ import pytest
 import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
 
-from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
-from foundation.errors import InputError
+from foundation import Pose
+from foundation.base.errors import InputError
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import _Surface, decimate
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh

@@ -10,7 +10,7 @@ import pytest
 import shapes
 from smooth_shapes import sphere
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import MeshError, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh

@@ -10,10 +10,10 @@ import trimesh
 from shapes import ellipsoid, labels, plate
 from trimesh.transformations import rotation_matrix
 
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.pose import Pose
 from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.thickness import measured_thickness, spring_normals

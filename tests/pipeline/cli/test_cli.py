@@ -20,7 +20,7 @@ from some_slow import first_of, first_rows
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
 from dynamics.walking.knee_motion import ANGLE_UNITS, LENGTH_UNITS
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline import progress

@@ -11,8 +11,8 @@ from studies import ROOT
 import surrogates
 from dynamics.walking import read_motion_table
 from dynamics.walking.knee_motion import read_knee_poses
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.pose import Pose
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads

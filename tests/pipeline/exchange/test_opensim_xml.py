@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.walking import read_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.exchange.loads_along import loads_along, write_loads
 from pipeline.exchange.opensim_xml import external_loads_xml

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 from pipeline.exchange.pressure_fields import vtp_text, write_fields
 from pipeline.reports.inputs import read_run

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.execution import compilation
 from pipeline.simulation import gait_simulator, simulate_gait

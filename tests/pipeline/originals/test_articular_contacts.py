@@ -5,7 +5,7 @@ import pytest
 import trimesh
 
 from dynamics.musculoskeletal import OsimModel
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.originals.articular_contacts import articular_contacts, contact_meshes
 from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from studies import SMOKE, TINY
 
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.model import FiniteElementContact
-from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import Knee, build_knee

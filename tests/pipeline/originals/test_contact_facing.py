@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from shapes import plate
 
 from dynamics.musculoskeletal import CoordinateMotion, JointContact, JointKinematics
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.pose import Pose
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError

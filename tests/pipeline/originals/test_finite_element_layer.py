@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from studies import SMOKE, TINY, slab_study
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.finite_element import size
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer

@@ -15,7 +15,7 @@ from some_slow import first_of
 from studies import ROOT, export
 
 from benchmarks.peers.solids import shell
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.mesh_checks import check_mesh

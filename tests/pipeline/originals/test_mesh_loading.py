@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from studies import export, mesh_study
 
-from foundation import CondylarImplant
+from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from pipeline.config.data_folder import DataError
 from pipeline.config.knee_schema import MeshConfig

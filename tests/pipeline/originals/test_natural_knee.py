@@ -15,8 +15,8 @@ from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.walking.knee_motion import read_knee_poses
 from dynamics.walking.natural_cycle import cut_stride, walking_cycle
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.contact_original import build_knee

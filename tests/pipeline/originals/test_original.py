@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
+from foundation.base.loads import LOAD_COLUMNS
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.contact_original import Knee, build_knee

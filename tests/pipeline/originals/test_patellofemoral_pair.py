@@ -8,8 +8,8 @@ from shapes import turned_pose
 from studies import ROOT
 
 from dynamics.walking.knee_motion import KneeColumns, parse_columns, read_knee_poses
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.store.sample_tables import in_people_units

@@ -11,8 +11,8 @@ from some_slow import first_of
 from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import EquilibriumError, settle
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config

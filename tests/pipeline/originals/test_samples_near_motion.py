@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.samples_near_motion import dimensions, draw

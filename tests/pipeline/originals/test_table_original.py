@@ -12,7 +12,7 @@ from studies import SMOKE
 
 import surrogates
 from benchmarks.table_original import errors_of, true_table, with_errors, write_study
-from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS
+from foundation.base.loads import COMPARTMENTS, QUANTITY_COLUMNS
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError, load_config
 from pipeline.originals.candidates import sample_space

@@ -8,7 +8,7 @@ from shapes import turned_pose
 from studies import ROOT
 
 from dynamics.walking.knee_motion import KneeColumns, parse_columns, read_knee_poses
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.reference_path import tabulated_path

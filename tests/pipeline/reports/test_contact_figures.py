@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.reports.charts import chart_data, line, rounded, shaded
 from pipeline.reports.contact_figures import contact_content, low_points, medial_share
 from pipeline.reports.inputs import RunFiles, read_run

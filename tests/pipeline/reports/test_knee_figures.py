@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.glossary import GLOSSARY, glossary_of, term
 from pipeline.reports.inputs import read_run
 from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_content, mean_over_cycle, wears

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.pressure_field import contact_fields
 from pipeline.reports.pressure_view import view_data

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.files import plain
 from pipeline.reports.accuracy_pictures import parity_panel
 from pipeline.reports.inputs import ReportError, read_run

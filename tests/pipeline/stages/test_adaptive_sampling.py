@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
 from pipeline.config.schema import (
     Config,

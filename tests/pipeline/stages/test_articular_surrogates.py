@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal import JointContact, JointKinematics, Placement
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
-from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.stages.articular_surrogates import newest_runs, runs_of, with_surrogates

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import surrogates
-from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.contact_original import build_knee

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from studies import SMOKE, run_command
 
-from foundation.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.stages import gait_bounds

@@ -11,8 +11,8 @@ import pytest
 from studies import SMOKE, TINY, run_command
 
 import surrogates
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import Pose
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.base.pose import Pose
 from foundation.statics.balance import bracket
 from foundation.statics.height import StaticsError
 from pipeline import stages

@@ -3,7 +3,7 @@
 import layers
 import numpy as np
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline.stages import node_spacing as stage
 from pipeline.stages.node_spacing import POSES, node_spacing
 from pipeline.store.run_documents import NodeSpacing

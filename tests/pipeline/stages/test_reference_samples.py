@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from studies import SMOKE, TINY, run_command
 
 from dynamics import SimulationError
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

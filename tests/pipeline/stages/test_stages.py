@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from some_slow import first_of
 
-from foundation.loads import LOAD_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS
 from pipeline import stages
 from pipeline.config.schema import (
     DesignConfig,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from foundation.loads import LOAD_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, candidate_table, write_table
 

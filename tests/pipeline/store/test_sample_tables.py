@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.io import loadmat
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.store.sample_schema import described, unit_of

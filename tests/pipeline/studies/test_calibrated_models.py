@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 from studies import SMOKE, TINY
 
-from foundation import CoupledLaw
+from foundation.base.errors import PoseError
+from foundation.base.pose import Pose
 from foundation.contact_laws import HookeLaw, effective_modulus
-from foundation.errors import PoseError
+from foundation.elastic_foundation import CoupledLaw
 from foundation.fitted_surfaces.model import FittedSurfaceContact
-from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.studies.calibration.fits import FITTED, errors_of
 from pipeline.studies.contact_models.analytical import calibrated_on

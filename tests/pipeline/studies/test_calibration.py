@@ -11,10 +11,16 @@ from numpy.testing import assert_allclose
 from some_slow import first_of
 from studies import SMOKE, TINY
 
-from foundation import CoupledLaw, ElasticFoundation, LinearLaw, ModifiedLaw, SeriesLaw
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
+from foundation.elastic_foundation import (
+    CoupledLaw,
+    ElasticFoundation,
+    LinearLaw,
+    ModifiedLaw,
+    SeriesLaw,
+)
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import COMPARTMENTS
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.errors import StageError

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.walking import read_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.muscle_walks.comak_tool import comak_file, mesh_in
 

@@ -12,11 +12,11 @@ import trimesh
 from numpy.testing import assert_allclose
 from studies import SMOKE, TINY
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
+from foundation.base.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
+from foundation.base.pose import SUPERIOR, Pose
 from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
-from foundation.pose import SUPERIOR, Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
 from pipeline.originals.contact_original import build_knee

@@ -19,7 +19,7 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.wheel import opensim as wheel
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.studies.forward_motions.schema import describe_forward

@@ -29,7 +29,7 @@ from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.simulator.equations import SimulationError
 from dynamics.walking import read_motion_table
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main
 from pipeline.config.data_folder import data_file

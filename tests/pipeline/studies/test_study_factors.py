@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATES, Pose
 from pipeline.studies.factors import (
     FACTORS,
     Inputs,

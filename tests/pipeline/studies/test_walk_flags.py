@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from foundation.loads import ContactLoads
+from foundation.base.loads import ContactLoads
 from pipeline.studies.muscle_walks.summary import contact_flags, not_trusted
 
 

@@ -10,8 +10,8 @@ import reference
 from differences import differences
 from scipy.optimize import brentq
 
-from foundation.compiling import kernel
-from foundation.pose import Pose
+from foundation.base.compiling import kernel
+from foundation.base.pose import Pose
 from surrogates import compiled
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.functions import decay, hyperbolic_tangent

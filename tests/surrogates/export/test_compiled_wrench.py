@@ -11,7 +11,7 @@ from c_library import needs_compiler
 from lazily import casadi
 from made_knees import KNEES, middle_of
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.export import c_source
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 

@@ -15,8 +15,8 @@ from c_library import COMPILER, needs_compiler
 from made_knees import FAMILY_PAIRS, KNEES, middle_of, poses_about
 from some_slow import first_rows
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.pose import (
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import (
     COORDINATES,
     Pose,
     generalised_force,

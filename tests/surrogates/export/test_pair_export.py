@@ -9,7 +9,7 @@ import pytest
 from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_of
 
-from foundation.pose import Pose, generalised_force
+from foundation.base.pose import Pose, generalised_force
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.export.fmu_description import VARIABLES, variables_of

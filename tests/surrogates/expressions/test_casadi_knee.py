@@ -12,7 +12,7 @@ from c_library import COMPILER, needs_compiler
 from lazily import casadi as ca
 from some_slow import slow_rows
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
 from surrogates.expressions.domain import CRITERIA
 from surrogates.formulations.knee import KneeSurrogate

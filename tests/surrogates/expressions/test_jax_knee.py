@@ -10,7 +10,7 @@ from lazily import casadi as ca
 from lazily import jax
 from some_slow import first_rows, slow_rows
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.expressions import of_jax
 from surrogates.expressions.jax_knee import in_batches
 from surrogates.formulations.pair import PairSurrogate

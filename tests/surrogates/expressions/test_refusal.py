@@ -2,7 +2,7 @@
 
 import pytest
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.formulations.trained_contact import TrainedContact
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 from surrogates.fields.condyle_surface import CondyleSurface, cylinder_coordinates
 from surrogates.fields.skin import Skin
 

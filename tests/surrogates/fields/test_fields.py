@@ -12,8 +12,8 @@ from surrogate_files import parts, signed
 
 import surrogates
 from dynamics.wear.field_contact import FieldContact
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from surrogates.fields.field_fit import FieldSettings, fit_fields
 from surrogates.fields.knee_fields import KneeFields
 from surrogates.fields.layer_response import LayerResponse

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from foundation.base.errors import InputError
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw
-from foundation.errors import InputError
 from surrogates.compiled.pressure import LOGARITHMIC, POWER, add_spring_pressures
 from surrogates.fields.spring_response import SpringResponse
 

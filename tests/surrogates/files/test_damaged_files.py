@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surrogate_files import POSES, answers, members_of, read, signed, written, zipped
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.whole_knee_fit import fit_whole_knee

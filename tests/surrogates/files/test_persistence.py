@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from surrogate_files import parts, signed
 
 import surrogates
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolyFourierSettings
 from surrogates.families.registry import fit_family

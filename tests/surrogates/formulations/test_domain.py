@@ -11,7 +11,7 @@ import pytest
 from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_rows
 
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from surrogates import compiled, load, save
 from surrogates.compiled import new_work
 from surrogates.export import c_export

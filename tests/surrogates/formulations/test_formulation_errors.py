@@ -12,10 +12,10 @@ import shapes
 from compartment_twin import poses_of, twin_variables
 from manufactured import truth
 
+from foundation.base.pose import Pose, generalised_force_jacobian
 from foundation.elastic_foundation.laws import LinearLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.pose import Pose, generalised_force_jacobian
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.registry import fit_family

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dynamics.protocol import ContactModel
-from foundation.compiling import COMPILED
-from foundation.pose import Pose
+from foundation.base.compiling import COMPILED
+from foundation.base.pose import Pose
 from surrogates import compiled
 from surrogates.compiled import new_work
 from surrogates.files.persistence import load, save

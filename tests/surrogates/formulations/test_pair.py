@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import surrogates
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from surrogates.files import persistence
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.knee import KneeSurrogate

@@ -11,8 +11,8 @@ from made_knees import HALF_HEIGHT, compartment, poses_about
 from numpy.testing import assert_allclose, assert_array_equal
 
 import surrogates
-from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from surrogates.compiled import smoothing
 from surrogates.compiled.knee import knee_wrench
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING

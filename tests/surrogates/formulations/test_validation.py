@@ -6,7 +6,7 @@ import manufactured
 import numpy as np
 import pytest
 
-from foundation.loads import LOAD_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS
 from surrogates.formulations.validation import (
     AT_LOAD_COLUMNS,
     distance_figures,

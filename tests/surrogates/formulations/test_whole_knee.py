@@ -11,7 +11,7 @@ import pytest
 from differences import differences
 
 from dynamics.protocol import ContactModel
-from foundation.pose import Pose
+from foundation.base.pose import Pose
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import no_outputs
 from surrogates.files.persistence import SurrogateFileError, load, save

@@ -6,7 +6,7 @@ import manufactured
 import numpy as np
 import pytest
 
-from foundation.pose import rotation_matrix
+from foundation.base.pose import rotation_matrix
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, closest_point, condyle_poses
 
 CENTRE = np.array([3e-3, -18e-3, -21e-3])

@@ -23,7 +23,7 @@ from dynamics.mechanics.chains import (
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 G = 9.80665
 TIMES = np.linspace(0.0, 1.0, 21)

@@ -20,7 +20,7 @@ from dynamics.mechanics.ground import (
 )
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.segments import Segment
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 RNG = np.random.default_rng(7)
 KNEES = {"joint_stiffness": [0.0, 500.0], "joint_damping": [0.0, 12.0]}

@@ -14,7 +14,7 @@ from benchmarks.complementarity import MATRICES, SYMMETRIC, ill_conditioned, ske
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
 from dynamics.mechanics.unilateral import blocks as blocks_module
 from dynamics.mechanics.unilateral.subsystem import PivotError, Subsystem
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 def residual(a, b, solution, equalities=()):

@@ -9,7 +9,7 @@ from scipy.integrate import quad, solve_ivp
 from some_slow import first_of
 
 from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 MASS, STIFFNESS, DEPTH = 0.5, 2e4, 1e-3
 

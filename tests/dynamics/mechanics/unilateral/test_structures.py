@@ -14,7 +14,7 @@ from dynamics.mechanics.unilateral import (
     PlanarStructure,
     solve_structure,
 )
-from foundation.errors import InputError
+from foundation.base.errors import InputError
 
 
 def kolesnikov2004_muscles() -> PlanarStructure:

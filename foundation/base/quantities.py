@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray
+from foundation.base.checks import FloatArray
 
 #: Units that a column's name writes otherwise, in ASCII.
 _TOKENS = {"N·m": "Nm", "N·mm": "Nmm", "m²": "m2", "mm²": "mm2", "µm": "um", "°": "deg"}
@@ -95,5 +95,5 @@ _ROWS = (
     ("cop_z", "c_z", "m", "mm", 1e3, "centre of pressure z", 2, f"{_CENTRE}, z axis"),
 )  # fmt: skip
 #: The quantities of poses and loads by column, such as "moment_x_Nm"; the columns have the order
-#: of `foundation.pose.POSE_COLUMNS` and `foundation.loads.LOAD_COLUMNS`.
+#: of `foundation.base.pose.POSE_COLUMNS` and `foundation.base.loads.LOAD_COLUMNS`.
 QUANTITIES = {quantity.column: quantity for quantity in (Quantity(*row) for row in _ROWS)}

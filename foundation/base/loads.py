@@ -15,8 +15,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number, frozen
-from foundation.errors import InputError
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
+from foundation.base.errors import InputError
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (

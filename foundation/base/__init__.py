@@ -1,0 +1,1 @@
+"""What every package leans on: poses, loads and their quantities, checks, errors, compiling."""
