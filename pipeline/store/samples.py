@@ -66,7 +66,8 @@ def poses_of(table: pd.DataFrame) -> FloatArray:
 def loads_of(table: pd.DataFrame) -> FloatArray:
     """Return the loads of a table, (N, 12) [SI].
 
-    In the order of `foundation.base.loads.LOAD_COLUMNS`. Quantities that a table does not give are NaN in the table and are replaced here by values that
+    In the order of `foundation.base.loads.LOAD_COLUMNS`. Quantities that a table does not give are
+    NaN in the table and are replaced here by values that
     can be learnt: area and pressures by 0, the centre of pressure by the point where the line of
     action crosses the plane y = 0.
     """

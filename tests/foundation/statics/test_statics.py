@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import naive
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from beds import NU, E, H, K, model_of
 
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw
-from foundation.statics.balance import pose_at_loads
 from foundation.statics.height import StaticsError, pose_at_load
 
 RADIUS = 30e-3
@@ -135,16 +132,6 @@ def test_flagged_loads_are_no_answer(punch, monkeypatch):
     monkeypatch.setattr(punch, "compartment_flags", flags)
     with pytest.raises(StaticsError, match=r"^lateral: contact leaves the layer$"):
         pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
-
-
-def test_former_paths_lead_to_the_same_functions():
-    with pytest.warns(DeprecationWarning, match=r"moved to foundation\.statics\.height"):
-        former = import_module("foundation.elastic_foundation.statics")
-    assert former.pose_at_load is pose_at_load
-    with pytest.warns(DeprecationWarning, match=r"moved to foundation\.statics\.balance"):
-        former = import_module("foundation.elastic_foundation.balance")
-    assert former.pose_at_loads is pose_at_loads
-    assert import_module("foundation.statics").StaticsError is StaticsError
 
 
 def test_a_layer_pressed_through_within_the_last_step_is_said():
