@@ -26,6 +26,7 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import errors_found
+from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import (
     GaitSimulation,
@@ -142,7 +143,8 @@ def main(arguments: list[str] | None = None) -> int:
             folder = out / name.replace(" ", "_").replace(",", "")
             study = write_study(folder, with_errors(table, part, 3), quantities=quantities)
             config = load_config(study)
-            run_study(config, folder / "run", quiet=True)
+            with silenced():
+                run_study(config, folder / "run")
             config = load_config(folder / "run" / "config.toml")
             found = errors_of(config, folder / "run", knee, truth)
             found["found_in_rows"] = errors_found(surrogates.load(folder / "run" / "knee.npz"))

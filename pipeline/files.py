@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from foundation.base import files as base
 from foundation.base.errors import InputError
 
 #: Version of the JSON documents; a document without a version has version 1.
@@ -64,20 +65,10 @@ def replacing(path: Path) -> Iterator[Path]:
     OSError
         If the file cannot be written; the message names the file and the remedy.
     """
-    partial = path.with_name(f"{path.name}.partial")
-    together = _TOGETHER.get()
     with writing(path):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with base.replacing(path, _TOGETHER.get()) as partial:
             yield partial
-            if together is None:
-                os.replace(partial, path)
-            else:
-                together[path] = partial
-        finally:
-            # Where nothing can be written, no temporary file is left.
-            if together is None or path not in together:
-                _remove(partial)
 
 
 @contextmanager
@@ -111,17 +102,13 @@ def replacing_together(*, others: bool) -> Iterator[None]:
     finally:
         _TOGETHER.reset(token)
         for partial in written.values():
-            _remove(partial)
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
     with writing(one):
         return one.is_file() and filecmp.cmp(one, other, shallow=False)
-
-
-def _remove(partial: Path) -> None:
-    with suppress(OSError):
-        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,8 +1,7 @@
-"""Repeated stages of a finished run: validation, comparison, simulation, timing."""
+"""Repeated stages of a finished run: validation, comparison, simulation."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,32 +10,22 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from pipeline import stages
-from pipeline.config.pairs import require_knee, require_simulator
+from pipeline.config.pairs import require_knee
 from pipeline.files import write_document
 from pipeline.originals.candidates import sample_space
 from pipeline.progress import say
 from pipeline.reports.report import write_report
 from pipeline.stages import knee_samples
 from pipeline.stages.adaptive_sampling import sample_knee
-from pipeline.stages.assessment import assess, speed
+from pipeline.stages.assessment import assess
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import OTHER_SEEDS, Run
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 from pipeline.store.validation_document import Validation
 from pipeline.store.workspace_lock import alone_in_folder
 from pipeline.studies.formulations import averaged, compare_formulations
-from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import SampleSpace
-
-
-def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
-    """Return a finished run and its surrogate; deprecated, use `TrainedRun.open`."""
-    text = "finished_run is deprecated; use pipeline.stages.trained_run.TrainedRun.open"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    trained = TrainedRun.open(folder)
-    return Run(trained.config, folder), trained.surrogate
 
 
 @alone_in_folder
@@ -128,15 +117,3 @@ def simulate_again(folder: Path) -> dict[str, Any]:
     trained = TrainedRun.open(folder)
     simulate_cycle(Run(trained.config, folder), trained.original, trained.surrogate, trained.path)
     return write_report(folder)
-
-
-def bench(folder: Path) -> dict[str, float]:
-    """Return the times of an evaluation of original model and surrogate [µs], and their ratio.
-
-    Raises as `validate_again`.
-    """
-    trained = TrainedRun.open(folder)
-    require_simulator(trained.config.simulation, "the times along a simulated cycle")
-    table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
-    poses = poses_of(table[table["model"] == "original"])
-    return speed(trained.contact, trained.surrogate, poses).content()

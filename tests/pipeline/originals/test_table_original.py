@@ -245,7 +245,7 @@ def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):
 
 
 @pytest.mark.parametrize(
-    "command", [["wear"], ["bench"], ["validate", "--formulations"]], ids=lambda c: c[-1]
+    "command", [["wear"], ["validate", "--formulations"]], ids=lambda c: c[-1]
 )
 def test_commands_that_need_the_model_say_so(run, capsys, command):
     assert main([*command, str(run), "--quiet"]) == 2

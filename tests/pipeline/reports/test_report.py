@@ -559,7 +559,7 @@ class TestFormulations:
     def test_not_asked_for(self, content: dict[str, Any], page: Page) -> None:
         assert content["validation"]["formulations"] is None
         assert "All formulations and families for this knee" not in page.words
-        assert "python -m pipeline validate RUN_FOLDER --formulations" in page.words
+        assert "knee-contact validate RUN_FOLDER --formulations" in page.words
 
     @pytest.mark.usefixtures("undrawn")
     def test_sorted_with_the_own_row_tinted(self, fresh: Path) -> None:
@@ -611,7 +611,7 @@ class TestBadInput:
     @pytest.mark.parametrize("name", RUN_FILES)
     def test_missing_file(self, fresh: Path, name: str) -> None:
         (fresh / name).unlink()
-        with pytest.raises(ReportError, match=f"{re.escape(name)}: missing.*python -m pipeline"):
+        with pytest.raises(ReportError, match=f"{re.escape(name)}: missing.*knee-contact"):
             write_report(fresh)
         assert not (fresh / "report.html").exists()
 
@@ -633,7 +633,7 @@ class TestBadInput:
         self, fresh: Path, name: str, remedy: str
     ) -> None:
         (fresh / name).unlink()
-        with pytest.raises(ReportError, match=f"python -m pipeline {remedy}"):
+        with pytest.raises(ReportError, match=f"knee-contact {remedy}"):
             write_report(fresh)
 
     @pytest.mark.parametrize(("name", "edit", "words"), EDITED)

@@ -69,7 +69,7 @@ def test_energies_of_the_compartments_add_up(knee, training):
     ("formulation", "load"), [("touch_stiffness", TOUCH_LOAD), ("load_stiffness", 40.0)]
 )
 def test_reference_heights_are_those_of_the_load(tmp_path, knee, training, formulation, load):
-    run = Run(load_config(SMOKE, TINY), tmp_path, quiet=True)
+    run = Run(load_config(SMOKE, TINY), tmp_path)
     found = samples_for(run, knee, training, formulation)
     reference = found[found["role"] == stages.REFERENCE]
     assert len(reference) == COUNT  # every second of both compartments
@@ -86,7 +86,7 @@ def test_reference_heights_are_those_of_the_load(tmp_path, knee, training, formu
 
 
 def test_only_energy_learns_energies(tmp_path, knee, training):
-    run = Run(load_config(SMOKE, TINY), tmp_path, quiet=True)
+    run = Run(load_config(SMOKE, TINY), tmp_path)
     assert "energy_J" in samples_for(run, knee, training, "energy").columns
     assert samples_for(run, knee, training, "inverted") is training
 
@@ -149,7 +149,7 @@ def test_surrogates_that_cannot_walk_are_told(tiny_run, tmp_path, monkeypatch):
         raise SimulationError("the knee dislocated")
 
     monkeypatch.setattr("pipeline.simulation.simulate_gait", fall)
-    elsewhere = Run(config, tmp_path / "run", quiet=True)
+    elsewhere = Run(config, tmp_path / "run")
     elsewhere.prepare(resume=False)
     training = pd.DataFrame({"index": [0]})
     with pytest.raises(StageError, match=r"none of 64 cycles.*dislocated.*gait_samples = 0"):

@@ -55,7 +55,7 @@ def samples_by(model, count=8):
     load = np.linspace(200.0, 1500.0, count)
     rows = np.array([pose.array for pose in poses])
     tables = [candidate_table(rows, load, name) for name in COMPARTMENTS]
-    return samples_of(model, pd.concat(tables, ignore_index=True), quiet=True)
+    return samples_of(model, pd.concat(tables, ignore_index=True))
 
 
 def fitted(bed, name, law, samples):
@@ -223,21 +223,21 @@ def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path,
     monkeypatch.setattr(ComparedKnee, "samples", TimedSamples(None, 0.0))
     config = load_config(SMOKE, ("calibration.laws=['coupled']",))
     with pytest.raises(RunError, match=r"another configuration: .*calibration\.laws.*--force"):
-        calibrate_laws(config, folder, resume=True, quiet=True)
+        calibrate_laws(config, folder)
     with pytest.raises(KeyboardInterrupt):
-        calibrate_laws(config, folder, resume=True, replace=True, quiet=True)
+        calibrate_laws(config, folder, resume=True)
     assert {file.name for file in folder.iterdir()} == {
         "calibration.toml", "condensed", "times.json",
     }  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
-        calibrate_laws(config, folder, quiet=True)
+        calibrate_laws(config, folder)
     assert {file.name for file in folder.iterdir()} == {"calibration.toml"}
 
 
 def test_the_modified_law_of_conservative_springs_is_refused(tmp_path):
     config = load_config(SMOKE, ("contact.conservative=true",))
     with pytest.raises(InputError, match=r"expected false .*laws = \[.coupled.\]"):
-        calibrate_laws(config, tmp_path / "laws", quiet=True)
+        calibrate_laws(config, tmp_path / "laws")
     assert not (tmp_path / "laws").exists()
 
 
