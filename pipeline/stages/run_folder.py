@@ -36,8 +36,6 @@ from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys
 from surrogates.sampling.space import ReferencePath
 
-#: Folder in a run directory of runs with other seeds (`pipeline.studies.repeated_stages`).
-OTHER_SEEDS = "seeds"
 #: Results of a run, and those that a run with a changed configuration continues with.
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
@@ -46,7 +44,7 @@ _FILES = (
     "samples/chunks-*", "samples/*.parquet",
 )  # fmt: skip
 _EARLIER = "samples/earlier"
-_KEPT = ("path.json", _EARLIER, OTHER_SEEDS)
+_KEPT = ("path.json", _EARLIER)
 
 
 class Run(AbstractContextManager["Run"]):

@@ -385,6 +385,7 @@ REST = {
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
+    "compare-runs": ["other"],
 }
 
 
