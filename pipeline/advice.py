@@ -7,7 +7,7 @@ from pathlib import Path
 
 #: The program that the package installs.
 PROGRAM = "knee-contact"
-#: The run directory in the commands of a report, whose place is not known when it is read.
+#: Stands for the run directory in the commands of a report, which may be moved.
 FOLDER = "RUN_FOLDER"
 
 

@@ -1,7 +1,8 @@
 """Atomic writing of files: a reader sees the old file or the whole new file.
 
-Folders that hold a configuration say whose results they are (`pipeline.store.own_folder`). Of all
-other files, a command replaces none of other contents unless it is told to (`replacing_together`).
+Commands that write to a folder of their own compare configurations before they replace results
+(`pipeline.store.job`). All other commands replace a file of other contents only on request
+(`replacing_together`).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(*, others: bool) -> Iterator[None]:
-    """Put all files that are written in the block in place at its end, or none of them.
+    """Replace all files that are written in the block at its end, or none of them.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def silenced(*, quiet: bool = True) -> Iterator[None]:
 
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
-    """Yield a list that has the warnings of the block at its end; they are given all the same."""
+    """Yield a list that has the warnings of the block at its end; they are issued anyway."""
     told: list[str] = []
     caught: list[warnings.WarningMessage] = []
     try:

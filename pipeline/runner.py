@@ -67,7 +67,7 @@ def run_study(
     folder : Path
         The run directory.
     resume : bool
-        Whether to go on with what a run left there, interrupted or finished. If the configuration
+        Whether to continue an interrupted or finished run of the directory. If the configuration
         has changed since, samples that were evaluated are not evaluated again.
     replace : bool
         Whether to replace a run of another configuration in the directory.

@@ -1,4 +1,4 @@
-"""Commands `compare-models`, `compare-runs` and `calibrate`: models or runs beside each other."""
+"""Commands `compare-models`, `compare-runs` and `calibrate`: contact models and runs."""
 
 from __future__ import annotations
 

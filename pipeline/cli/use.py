@@ -117,7 +117,7 @@ def walk(
     model
         Model in place of that of the settings.
     geometry
-        Folder of mesh files that are not beside the model.
+        Folder with the mesh files that the folder of the model lacks.
     overrides, out, force
         Replaced values, folder to write, whether to replace another walk there.
 
@@ -346,7 +346,7 @@ def loads(
     original : bool
         Use the original model of the run instead of its surrogate.
     bodies : (str, str)
-        Femoral and tibial body of your OpenSim model, for the set-up file beside .sto or .mot.
+        Femoral and tibial body of your OpenSim model, for the set-up file that .sto and .mot need.
     columns : ColumnOptions
         Columns of the motion and their units.
 

@@ -1,4 +1,4 @@
-"""Jobs: what a command writes to a folder of its own, and which earlier results it replaces."""
+"""Jobs of commands: ownership of a folder, and replacement of earlier results in the folder."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ RUN = JobKind("run directory", "run")
 STUDY = JobKind("study", "study")
 WALK = JobKind("walk", "walk")
 FORWARD = JobKind("forward simulation", "forward")
-#: The weights change the page alone; measured models do not depend on which others are compared.
+#: Weights change only the page, and a measured model does not depend on the other models.
 COMPARISON = JobKind(
     "comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")
 )
-#: What continues, condensed finite elements, does not depend on the calibrated laws.
+#: Condensed finite elements, with which a calibration continues, do not depend on the laws.
 CALIBRATION = JobKind("calibration", "run", "calibration.toml", ("calibration.",))
-#: Kinds whose configuration has the file name of that of a run.
+#: Kinds with the same name of the configuration file as a run.
 _OTHERS = (STUDY, WALK, FORWARD)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What a command writes to a folder of its own.
+    """A command that writes to a folder of its own.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Job:
     def begin(self, *differing: str) -> None:
         """Remove earlier results, except those to continue with, and write the configuration.
 
-        `differing` are further things that differ from the job to be continued, in words.
+        `differing` names, in words, other inputs that differ from the job to be continued.
 
         Raises
         ------

@@ -122,7 +122,7 @@ def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -
 
 
 def _other_files(job: Job, experiment: Experiment) -> tuple[str, ...]:
-    """Return in words that an interrupted study had other files; nothing if it had the same."""
+    """Return in which files an interrupted study differs, in words; empty if in none."""
     if not job.resumed:
         return ()
     before = read_document(job.folder / "inputs.json", StudyInputs).source
@@ -130,7 +130,7 @@ def _other_files(job: Job, experiment: Experiment) -> tuple[str, ...]:
 
 
 def _add_errors(outputs: dict[str, Any], experiment: Experiment) -> None:
-    """Add the error of the contact model to each output, beside its spread."""
+    """Add the error of the contact model to each output."""
     medians = {name: spread["q50"] for name, spread in outputs.items() if spread is not None}
     errors = model_errors(experiment.catalogue.outputs, medians, experiment.judged)
     for name, error in errors.items():

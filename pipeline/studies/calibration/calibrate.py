@@ -40,7 +40,7 @@ _FILES = (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS))
 
 
 class CalibratedRow(NamedTuple):
-    """A law beside the samples.
+    """A law compared with the samples.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def calibrate_laws(
     InputError
         If the knee cannot be used, a law cannot be calibrated, or the folder holds something else.
     StageError
-        If the finite elements have no answer at most of the samples.
+        If the finite elements fail at most of the samples.
     """
     require_knee(config.knee, "a calibration")
     settings = config.calibration or CalibrationConfig()

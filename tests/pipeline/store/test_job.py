@@ -11,7 +11,7 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.store.job import CALIBRATION, COMPARISON, RUN, STUDY, Job
-from pipeline.store.workspace_lock import LOCK_FILE, RunError
+from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
 from pipeline.studies.forward_motions.simulate import load_forward
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 from pipeline.studies.study import load_study
@@ -105,18 +105,47 @@ def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
         Job(RUN, folder, CONFIG, replace=True).check()
 
 
-def test_commands_refuse_a_finished_run(tiny_run, tmp_path, capsys):
+#: Commands with a shipped configuration, and the kind of folder that each writes.
+WRITERS = {
+    "study montecarlo": "study",
+    "walk walking": "walk",
+    "walk comak_walking": "walk",
+    "forward passive_flexion": "forward simulation",
+    "compare-models smoke": "comparison",
+    "calibrate smoke": "calibration",
+}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_commands_refuse_a_folder_of_something_else(tiny_run, tmp_path, capsys, command):
+    (tmp_path / "letter.txt").write_text("dear reader")
+    for out in (tmp_path, tiny_run):
+        before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+        assert main([*command.split(), "--out", str(out), "--force"]) == 2
+        told = f"{out}: is not empty and is not a {WRITERS[command]}"
+        assert told in capsys.readouterr().err
+        assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    assert main([*command.split(), "--out", str(tmp_path / "letter.txt")]) == 2
+    assert "is a file, expected a folder" in capsys.readouterr().err
+
+
+def test_a_finished_run_of_another_configuration_stays(tiny_run, tmp_path, capsys):
     before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*") if path.is_file()}
     (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n[knee.implant]\nedge_mm = 3.0\n")
     assert main(["run", str(tmp_path / "mine.toml"), "--out", str(tiny_run)]) == 2
     assert f"{tiny_run}: holds a run directory of another configuration" in capsys.readouterr().err
-    study = ["study", str(ROOT / "configs" / "montecarlo.toml"), "--out", str(tiny_run)]
-    walk = ["walk", str(ROOT / "configs" / "walking.toml"), "--out", str(tiny_run)]
-    comak = ["walk", str(ROOT / "configs" / "comak_walking.toml"), "--out", str(tiny_run)]
-    for words in (study, walk, comak):
-        assert main([*words, "--force"]) == 2
-        assert f"is not a {words[0]} but a run directory" in capsys.readouterr().err
     assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
+    job = Job(STUDY, tmp_path / "held", CONFIG)
+    with (
+        locked(job.folder, make=True),
+        pytest.raises(RunError, match="another command is writing to this folder"),
+        job.begun(),
+    ):
+        pass
+    assert not any(job.folder.iterdir())
 
 
 def test_a_study_of_another_configuration_stays(tmp_path):

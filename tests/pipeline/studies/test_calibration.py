@@ -206,12 +206,6 @@ def test_the_table_has_every_sample_of_every_law(calibrated):
     assert np.sqrt(np.mean(np.square(force))) == pytest.approx(rms, rel=1e-3)
 
 
-def test_a_run_is_no_calibration(tiny_run):
-    before = {file: file.read_bytes() for file in tiny_run.iterdir() if file.is_file()}
-    assert main(["calibrate", str(SMOKE), "--out", str(tiny_run), "--quiet"]) == 2
-    assert {file: file.read_bytes() for file in tiny_run.iterdir() if file.is_file()} == before
-
-
 def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path, monkeypatch):
     folder = tmp_path / "laws"
     shutil.copytree(calibrated, folder)
@@ -255,12 +249,6 @@ def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
     )
     assert springs.at(np.zeros(2)).law.nodes_across == nodes
     assert springs.bed.surface == "curved"
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    assert main(["calibrate", str(SMOKE), "--out", str(tmp_path), "--quiet"]) == 2
-    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
 @pytest.mark.parametrize(

@@ -199,11 +199,6 @@ def test_meshes_of_another_unit_leave_an_earlier_comparison_alone(compared, tmp_
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_run_is_no_comparison(tiny_run):
-    with pytest.raises(RunError, match="is not a comparison"):
-        compare_models(load_config(SMOKE, FEW), tiny_run)
-
-
 def test_other_settings_are_refused_when_resuming(compared, tmp_path):
     folder = copied(compared, tmp_path)
     config = load_config(SMOKE, (*FEW, "contact.youngs_modulus_MPa=500.0"))

@@ -13,7 +13,6 @@ from studies import ROOT, kept_figures, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.stages.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
@@ -232,12 +231,6 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
     assert main(command(tiny_run, folder, "--resume")) == 2
     assert f"the files of {tiny_run}" in capsys.readouterr().err
     assert (folder / "runs.parquet").read_bytes() == before
-
-
-def test_foreign_folder_is_refused(tiny_run, run_copy):
-    with pytest.raises(RunError, match="is not empty and is not a study"):
-        simulate_study(study(tiny_run), run_copy)
-    assert (run_copy / "knee.npz").exists()
 
 
 def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):

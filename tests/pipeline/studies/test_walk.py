@@ -15,7 +15,7 @@ from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.walking import write_motion_table
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.store.workspace_lock import RunError, locked
+from pipeline.store.workspace_lock import RunError
 from pipeline.studies.walks import walk as walks_of_subjects
 from pipeline.studies.walks.loads import loads_table, measure
 from pipeline.studies.walks.schema import describe_walk
@@ -219,24 +219,6 @@ def test_a_missing_run_leaves_the_loads(tables, tmp_path):
         simulate_walk(load_walk(config), tmp_path / "out")
     assert (tmp_path / "out" / "loads.csv").is_file()
     assert not (tmp_path / "out" / "walk.json").exists()
-
-
-def test_other_folders_are_left_alone(tables, tmp_path):
-    config = load_walk(walk_config(tmp_path, "no-run", *tables))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("kept")
-    with (
-        pytest.warns(DeprecationWarning, match="is now pipeline.studies.walks.walk.simulate_walk"),
-        pytest.raises(RunError, match="is not empty and is not a walk"),
-    ):
-        walks_of_subjects.carry_out(config, tmp_path / "mine")
-    with pytest.raises(RunError, match="is a file, expected a folder"):
-        simulate_walk(config, tmp_path / "mine" / "thesis.txt")
-    held = tmp_path / "held"
-    with locked(held, make=True), pytest.raises(RunError, match="another command is writing"):
-        simulate_walk(config, held)
-    assert not any(held.iterdir())
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "kept"
 
 
 @pytest.mark.parametrize(
