@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema_base import Section
 from pipeline.files import write_text
-from pipeline.store.made_with import MADE_WITH, changes_in_words, read_made_with
+from pipeline.store.made_with import MADE_WITH, changes_in_words, made_from
 from pipeline.store.workspace_lock import (
     LOCK_FILE,
     RunError,
@@ -198,28 +198,25 @@ class Job:
 
     def _changes(self) -> str:
         """Return in words how the configuration differs from that of the folder; "" if equal."""
-        made: dict[str, Any] | None = read_made_with(self.folder) if self.kind is RUN else None
-        if made is None:
-            made = read_stored(self.stored)
         try:
-            made = self._with_defaults(made)
+            made, wanted, changed = self._compared()
         except ConfigError as error:
             return str(error)
-        wanted = self.config.model_dump(exclude_none=True)
-        changed = differing_keys(made, wanted, self.kind.section)
         return changes_in_words(made, wanted, changed, f"the {self.kind.name}")
 
     def _changed_keys(self) -> list[str]:
         """Return the keys in which the configuration differs from that of a job to be continued."""
-        made = self._with_defaults(read_stored(self.stored))
-        wanted = self.config.model_dump(exclude_none=True)
-        changed = differing_keys(made, wanted, self.kind.section)
-        return [key for key in changed if not key.startswith(self.kind.free)]
+        return [key for key in self._compared()[2] if not key.startswith(self.kind.free)]
 
-    def _with_defaults(self, keys: dict[str, Any]) -> dict[str, Any]:
-        """Return the keys of a stored configuration; keys that it lacks have their defaults."""
-        checked = checked_section(keys, type(self.config), str(self.stored))
-        return checked.model_dump(exclude_none=True)
+    def _compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """Return the configuration of the folder, that of the job, and the keys that differ.
+
+        Keys that the configuration of the folder lacks have their defaults.
+        """
+        keys = made_from(self.folder, self.kind.stored)
+        before = checked_section(keys, type(self.config), str(self.stored))
+        made, wanted = (each.model_dump(exclude_none=True) for each in (before, self.config))
+        return made, wanted, differing_keys(made, wanted, self.kind.section)
 
 
 def _check_own_folder(folder: Path, kind: JobKind) -> None:

@@ -76,6 +76,16 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
     return tomllib.loads(read_document(file, _MadeWith).configuration)
 
 
+def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
+    """Return the configuration that the results of a folder were made with.
+
+    That is `made_with.json`, or else the configuration in the file `stored`; raises as
+    `read_made_with`, or a RunError if that file is damaged.
+    """
+    made = read_made_with(folder)
+    return read_stored(folder / stored) if made is None else made
+
+
 def check_configuration(folder: Path) -> dict[str, Any] | None:
     """Return what a run was made with, after a comparison with `config.toml`.
 
