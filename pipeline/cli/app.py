@@ -9,13 +9,16 @@ from functools import wraps
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import App, Group, Parameter
 from cyclopts.help import DefaultFormatter, PanelSpec
 from rich.box import SIMPLE
 
 from pipeline.advice import PROGRAM, in_folder
+
+if TYPE_CHECKING:
+    from pipeline.config.schema import Config as Study
 
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
@@ -130,6 +133,16 @@ def _with_force(function: Command) -> Command:
     signature = own.replace(parameters=[*own.parameters.values(), force])
     carry_out.__signature__ = signature  # type: ignore[attr-defined]
     return carry_out
+
+
+def study_and_folder(
+    config: Path, overrides: tuple[str, ...], out: Path | None, ending: str = ""
+) -> tuple[Study, Path]:
+    """Return a configuration and the folder of its results, by default `runs/<name><ending>`."""
+    from pipeline.config.reading import find_config, load_config
+
+    study = load_config(find_config(config), overrides)
+    return study, out or Path("runs") / f"{study.run.name}{ending}"
 
 
 def run_answer(report: dict[str, Any], folder: Path) -> Answer:

@@ -7,7 +7,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from pipeline.cli.app import TRAIN, Answer, Config, Force, Overrides, RunFolder, command
+from pipeline.cli.app import (
+    TRAIN,
+    Answer,
+    Config,
+    Force,
+    Overrides,
+    RunFolder,
+    command,
+    study_and_folder,
+)
 
 _OUT = "Folder to write (default: runs/<name>_comparison)."
 _RESUME = "Continue an interrupted comparison; measured models are not measured again."
@@ -32,11 +41,9 @@ def compare_models(
     $ knee-contact compare-models mine.toml --set "comparison.models=['linear']"
     $ knee-contact compare-models mine.toml --resume
     """
-    from pipeline.config.reading import find_config, load_config
     from pipeline.studies.contact_models import compare
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / f"{study.run.name}_comparison"
+    study, folder = study_and_folder(config, overrides, out, "_comparison")
     content = compare.compare_models(study, folder, resume=resume, replace=force)
     return Answer(compare.summary_text(content, folder), content)
 
@@ -84,10 +91,8 @@ def calibrate(
     $ knee-contact calibrate mine.toml --out runs/laws
     $ knee-contact calibrate mine.toml --set "calibration.laws=['coupled']"
     """
-    from pipeline.config.reading import find_config, load_config
     from pipeline.studies.calibration.calibrate import calibrate_laws, summary_text
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / f"{study.run.name}_calibration"
+    study, folder = study_and_folder(config, overrides, out, "_calibration")
     content = calibrate_laws(study, folder, resume=resume, replace=force)
     return Answer(summary_text(content, folder), content)

@@ -17,6 +17,7 @@ from pipeline.cli.app import (
     RunFolder,
     command,
     run_answer,
+    study_and_folder,
 )
 
 _RESUME = (
@@ -46,11 +47,9 @@ def run(
     $ knee-contact run mine.toml --resume --set design.budget=1500
     $ knee-contact run mine.toml --force
     """
-    from pipeline.config.reading import find_config, load_config
     from pipeline.runner import run_study
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / study.run.name
+    study, folder = study_and_folder(config, overrides, out)
     return run_answer(run_study(study, folder, resume=resume, replace=force), folder)
 
 
