@@ -82,14 +82,9 @@ def _factors(walk: Path | None) -> str:
     return describe_factors() if walk is None else describe_walk_factors(walk)
 
 
-_WALK_HELP = (
-    "TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml)."
-)
-
-
 @command(USE)
 def walk(
-    config: Annotated[Path, Parameter(help=_WALK_HELP)],
+    config: Path,
     /,
     *,
     contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
@@ -109,6 +104,8 @@ def walk(
 
     Parameters
     ----------
+    config : Path
+        TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
     contact
         original: springs on flat triangles, as OpenSim-JAM; surrogate: the newest runs in `runs`
         with the meshes of the model; or a run directory. Repeat the option for each joint.
