@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
-from benchmarks.peers.calculix_deck import SOLVERS, Contact, write_deck
+from benchmarks.peers.calculix_deck import SOLVERS, Contact, HexahedralMesh, write_deck
 from benchmarks.peers.nodal_pressures import contact_area, nodal_areas, peak_pressure
 from foundation.base.checks import FloatArray, IntArray, check_in, check_number
 from foundation.base.errors import InputError
@@ -36,29 +36,6 @@ _PENALTY = 2e6
 #: Femoral triangles farther than this from the bearing surface are left out [m].
 _REACH = 3e-3
 _JOB = "layer"
-
-
-@dataclass(frozen=True, eq=False)
-class HexahedralMesh:
-    """A layer of hexahedra in the tibial frame.
-
-    Parameters
-    ----------
-    nodes : (N, 3) float64
-        Positions [m].
-    hexahedra : (E, 8) int64
-        Nodes of each element: a face counter-clockwise seen from inside the element, then the
-        opposite face in the same order, as in VTK and Abaqus.
-    fixed : (K,) int64
-        Nodes on the rigid base.
-    bearing : (Q, 4) int64
-        Faces of elements that may touch the femur, nodes in order around each.
-    """
-
-    nodes: FloatArray
-    hexahedra: IntArray
-    fixed: IntArray
-    bearing: IntArray
 
 
 @dataclass(frozen=True, eq=False)

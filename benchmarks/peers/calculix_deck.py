@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import numpy as np
 
 from benchmarks.peers.solids import facet_normals
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-
-if TYPE_CHECKING:
-    from benchmarks.peers.calculix import HexahedralMesh
 
 SOLVERS = ("SPOOLES", "ITERATIVE CHOLESKY", "ITERATIVE SCALING")
 
@@ -65,6 +62,29 @@ RF
 CSTR
 *END STEP
 """
+
+
+@dataclass(frozen=True, eq=False)
+class HexahedralMesh:
+    """A layer of hexahedra in the tibial frame.
+
+    Parameters
+    ----------
+    nodes : (N, 3) float64
+        Positions [m].
+    hexahedra : (E, 8) int64
+        Nodes of each element: a face counter-clockwise seen from inside the element, then the
+        opposite face in the same order, as in VTK and Abaqus.
+    fixed : (K,) int64
+        Nodes on the rigid base.
+    bearing : (Q, 4) int64
+        Faces of elements that may touch the femur, nodes in order around each.
+    """
+
+    nodes: FloatArray
+    hexahedra: IntArray
+    fixed: IntArray
+    bearing: IntArray
 
 
 @dataclass(frozen=True, eq=False)

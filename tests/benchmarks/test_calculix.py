@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.exact import contact_poses
-from benchmarks.peers.calculix import HexahedralMesh, solve, unavailable
-from benchmarks.peers.calculix_deck import Contact, bearing_faces, write_deck
+from benchmarks.peers.calculix import solve, unavailable
+from benchmarks.peers.calculix_deck import Contact, HexahedralMesh, bearing_faces, write_deck
 from benchmarks.peers.flat_layer import layer, paraboloid
 from benchmarks.peers.layers_compared import compare
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure

@@ -6,8 +6,6 @@ dissertation. The formulas of the text that survive are those of the abstract; i
 
 from __future__ import annotations
 
-from functools import cache
-
 from benchmarks.literature.kolesnikov import (
     complete_system,
     conditions,
@@ -18,31 +16,24 @@ from benchmarks.literature.kolesnikov import (
 )
 from benchmarks.literature.kolesnikov.picture import picture
 from benchmarks.literature.kolesnikov.problems import TWICE, WITHOUT_END
-from benchmarks.literature.statements import Paper, Statement
+from benchmarks.literature.statements import Paper
 
-__all__ = ["PAPER", "TWICE", "WITHOUT_END", "statements"]
-
-
-@cache
-def statements() -> list[Statement]:
-    """Return what the document states beside what is found here, in the order of the document."""
-    return [
-        conditions.variants(),
-        structures.first_algorithm(),
-        *conditions.two_links(),
-        structures.five_links(),
-        switching.equal_reactions(),
-        *switching.algorithms(),
-        *complete_system.statements(),
-        *motion.statements(),
-        *muscles.statements(),
-        switching.states_passed(),
-    ]
-
+__all__ = ["PAPER", "TWICE", "WITHOUT_END"]
 
 PAPER = Paper(
     "kolesnikov",
     "Kolesnikov 2004: unilateral systems",
-    statements,
+    (
+        conditions.variants,
+        structures.first_algorithm,
+        *conditions.TWO_LINKS,
+        structures.five_links,
+        switching.equal_reactions,
+        *switching.ALGORITHMS,
+        *complete_system.STATEMENTS,
+        *motion.STATEMENTS,
+        *muscles.STATEMENTS,
+        switching.states_passed,
+    ),
     picture,
 )

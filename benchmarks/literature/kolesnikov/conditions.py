@@ -19,6 +19,7 @@ from benchmarks.literature.kolesnikov.problems import (
 )
 from benchmarks.literature.kolesnikov.problems import variants as all_variants
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from foundation.base.checks import FloatArray
 
 #: Random problems of two links, and of six.
@@ -84,20 +85,6 @@ def variants() -> Statement:
     )
 
 
-def two_links() -> list[Statement]:
-    """Return the rows on eq. 1 to 20."""
-    return [
-        _problem(),
-        _coordinates(),
-        _second_displacement(),
-        _sign_of_the_second(),
-        _coupling(),
-        _order(),
-        _least_reaction(),
-        _least_displacement(),
-    ]
-
-
 def _problem() -> Statement:
     rng = np.random.default_rng(3)
     worst, h = 0.0, 1e-4
@@ -109,8 +96,8 @@ def _problem() -> Statement:
             for unit in np.eye(5)
         ]
         solution = by_rows(a, b)
-        products = np.abs(solution.x * (a @ solution.x + b)).max()
-        worst = max(worst, np.abs(slope - (a @ x + b)).max(), products)
+        products = max_abs(solution.x * (a @ solution.x + b))
+        worst = max(worst, max_abs(slope - (a @ x + b)), products)
     return Statement(
         "eq. 1–4",
         "Y = A X + B with Y, X >= 0 and Yᵢ Xᵢ = 0; the energy Xᵀ A X / 2 + Xᵀ B is stationary at "
@@ -126,8 +113,8 @@ def _coordinates() -> Statement:
     for a, b, free, x, _ in (pair for pair in pairs() if pair.first_is_on):
         det = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
         formula = np.array([a[0, 1] * b[1] - a[1, 1] * b[0], a[1, 0] * b[0] - a[0, 0] * b[1]]) / det
-        size = 1.0 + np.abs(free).max()
-        worst = max(worst, np.abs(formula - free).max() / size, abs(x[0] + b[0] / a[0, 0]))
+        size = 1.0 + max_abs(free)
+        worst = max(worst, max_abs(formula - free) / size, abs(x[0] + b[0] / a[0, 0]))
         count += b[0] < 0.0
     total = sum(pair.first_is_on for pair in pairs())
     return Statement(
@@ -277,3 +264,15 @@ def _least_displacement() -> Statement:
             free.argmin() == 0 and np.allclose(solution.y, [1.0, 0.0], atol=1e-6) and spread < 1e-6
         ),
     )
+
+
+TWO_LINKS = (
+    _problem,
+    _coordinates,
+    _second_displacement,
+    _sign_of_the_second,
+    _coupling,
+    _order,
+    _least_reaction,
+    _least_displacement,
+)

@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.statements import Statement, misprint, undecidable
+from benchmarks.measures import max_abs
 from dynamics.mechanics.unilateral import LinkMotion, UnilateralLink, simulate_links
 from foundation.base.checks import FloatArray
 
@@ -16,18 +17,6 @@ _ROUNDING = 1e-9
 PRINTED_RATIO, OTHER_RATIO = 2.0, 5.0
 #: Damping of the landing without rebound [N s/m]; ours.
 STRONG_DAMPING = 400.0
-
-
-def statements() -> list[Statement]:
-    """Return the rows on chapter 3."""
-    return [
-        _differences(),
-        _forces(),
-        _two_bodies(),
-        _coefficient(),
-        _repeated_impacts(),
-        _no_repeated_impacts(),
-    ]
 
 
 def central_step(
@@ -81,7 +70,7 @@ def _differences() -> Statement:
         rate = (after - before) / (2.0 * h)
         forces = -s * (c.T @ now) - w * (c.T @ rate)
         rest = mass @ (after - 2.0 * now + before) / h**2 - c @ forces - load
-        worst = max(worst, float(np.abs(rest).max()))
+        worst = max(worst, max_abs(rest))
     order = float(np.log2(_oscillator_error(0.01) / _oscillator_error(0.005)))
     return Statement(
         "eq. 38–42",
@@ -106,8 +95,8 @@ def _forces() -> Statement:
         elastic = -s * (c.T @ shift)
         with_damping = c @ (elastic - damping @ c.T @ rate) + load
         with_w = c @ (elastic - w * (c.T @ rate)) + load
-        shortest = min(shortest, float(np.abs(with_damping - inertia).max()))
-        right = max(right, float(np.abs(with_w - inertia).max()))
+        shortest = min(shortest, max_abs(with_damping - inertia))
+        right = max(right, max_abs(with_w - inertia))
     return misprint(
         "eq. 43",
         "N = S D₀ + w D₀' - S Cᵀ U - Λ Cᵀ U'",
@@ -256,3 +245,13 @@ def _no_repeated_impacts() -> Statement:
         "contacts with eq. 41 and τ = 0.001 s: "
         + "; ".join(f"{count} for Λ = {each:g} N s/m" for each, count in counts.items()),
     )
+
+
+STATEMENTS = (
+    _differences,
+    _forces,
+    _two_bodies,
+    _coefficient,
+    _repeated_impacts,
+    _no_repeated_impacts,
+)

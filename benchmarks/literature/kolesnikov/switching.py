@@ -18,6 +18,7 @@ from benchmarks.literature.kolesnikov.problems import (
     values,
 )
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from dynamics.mechanics.unilateral import solve_complementarity
 from dynamics.mechanics.unilateral.exclusion import Jordan
 from foundation.base.checks import FloatArray
@@ -49,11 +50,6 @@ def equal_reactions() -> Statement:
     )
 
 
-def algorithms() -> list[Statement]:
-    """Return the rows on eq. 21 to 29 and the algorithms."""
-    return [_exclusions(), _growth(), _no_row_twice(), _second_algorithm(), _equalities()]
-
-
 def _exclusions() -> Statement:
     rng = np.random.default_rng(7)
     worst = 0.0
@@ -77,7 +73,7 @@ def _exclusions() -> Statement:
         )
         terms = b + a[:, i] * (-b[i] / a[i, i])
         terms[i] = -b[i] / a[i, i]
-        worst = max(worst, np.abs(printed - left).max(), np.abs(state.free - terms).max())
+        worst = max(worst, max_abs(printed - left), max_abs(state.free - terms))
     return Statement(
         "eq. 21–28",
         "an exclusion with the pivot Aᵢᵢ interchanges Xᵢ and Yᵢ: Xᵢ has the factors 1/Aᵢᵢ, "
@@ -190,7 +186,7 @@ def _equalities() -> Statement:
         factor = np.linalg.solve(a[:3, :3], a[:3]).T
         rest = by_rows(a[3:, 3:] - factor[3:] @ a[:3, 3:], b[3:] - factor[3:] @ b[:3]).x
         first = -np.linalg.solve(a[:3, :3], b[:3] + a[:3, 3:] @ rest)
-        worst = max(worst, np.abs(np.concatenate([first, rest]) - ours).max())
+        worst = max(worst, max_abs(np.concatenate([first, rest]) - ours))
     return Statement(
         "chapter 2, after algorithm 2",
         "Xᵢ of equalities Yᵢ = 0 are eliminated first and in any order; the inequalities that "
@@ -222,3 +218,12 @@ def states_passed() -> Statement:
         "the loads of a state are a convex cone; single links can switch back, unlike the rows of "
         "statement 2",
     )
+
+
+ALGORITHMS = (
+    _exclusions,
+    _growth,
+    _no_row_twice,
+    _second_algorithm,
+    _equalities,
+)

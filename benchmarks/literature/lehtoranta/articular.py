@@ -39,11 +39,6 @@ _DEPTHS = (0.5e-4, 1e-4, 2e-4, 3e-4)
 _ORDERED = {"polyethylene, 8 mm": POLYETHYLENE, "cartilage, 2 mm": CARTILAGE}
 
 
-def statements() -> list[Statement]:
-    """Return the statements on Li et al. and Pérez-González et al."""
-    return [_alike(), _ratio(), _reference(), _figure_10(), _estimates(), _modified()]
-
-
 def simplified(case: Case, load: float) -> Pressed:
     """Return the contact of simplified elasticity, a thin layer that cannot spread.
 
@@ -261,3 +256,13 @@ def _springs_and_hertz(case: Case) -> tuple[float, float, float, float]:
     peaks = [each.peak / truth.peak - 1.0 for each in at_load]
     a, b, c, d = (100.0 * abs(error) for error in (*by_depth, *peaks))
     return a, b, c, d
+
+
+STATEMENTS = (
+    _alike,
+    _ratio,
+    _reference,
+    _figure_10,
+    _estimates,
+    _modified,
+)

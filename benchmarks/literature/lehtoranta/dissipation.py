@@ -29,18 +29,6 @@ _GIVEN = np.linspace(0.05, 0.95, 19)
 _STIFFNESS, _MASS, _SPEED = 1e6, 0.3, 0.5
 
 
-def statements() -> list[Statement]:
-    """Return the last statement of section 3.2 and those of sections 3.3 to 3.5."""
-    return [
-        _ends(),
-        _hunt_crossley(),
-        _energies(),
-        _lankarani_nikravesh(),
-        _eq_23(),
-        _flores(),
-    ]
-
-
 def _ends() -> Statement:
     law, hertz = KelvinVoigtLaw(1e5, 0.5, _MASS), HertzLaw(_STIFFNESS)
     hunt = HuntCrossleyLaw(_STIFFNESS, 0.5)
@@ -217,3 +205,13 @@ def _flores() -> Statement:
         bool(same and off.max() < _CLOSE),
         f"the document states no accuracy; {_CLOSE:g} counts here as for eq. 16",
     )
+
+
+STATEMENTS = (
+    _ends,
+    _hunt_crossley,
+    _energies,
+    _lankarani_nikravesh,
+    _eq_23,
+    _flores,
+)

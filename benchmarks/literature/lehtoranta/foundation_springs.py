@@ -20,11 +20,6 @@ from foundation.implant import CondylarImplant
 _TIBIA, _FEMUR = LinearLaw(10e6, 0.45, 2e-3), LinearLaw(5e6, 0.4, 3e-3)
 
 
-def statements() -> list[Statement]:
-    """Return the statements of section 3.6."""
-    return [_confined(), _sums(), _division()]
-
-
 def _confined() -> Statement:
     ratios = {}
     for width in (2.0, 5.0, 20.0):
@@ -105,3 +100,10 @@ def _division() -> Statement:
         max(division.values()) > max(abs(e) for e in model) / 100.0,
         "the coupling of the springs, which the model leaves out, weighs more",
     )
+
+
+STATEMENTS = (
+    _confined,
+    _sums,
+    _division,
+)

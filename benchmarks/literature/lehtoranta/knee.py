@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import LIGAMENTS, free
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
@@ -26,11 +27,6 @@ LOW, HIGH = 0.3, 0.9
 _PULL = 50.0
 #: Part of the largest indentation at which approach and retreat are compared [1].
 _LEVEL = 0.9
-
-
-def statements() -> list[Statement]:
-    """Return the statements on the planar knee."""
-    return [_figure_6(), _eq_45(), _energies(), _overestimates()]
 
 
 @cache
@@ -60,7 +56,7 @@ def shape_difference(motion: PlanarMotion) -> float:
     """
     at = deepest_contact(motion)
     force, depth = motion.contact_force[at], motion.indentation[at]
-    return float(np.abs((force / force.max()) ** (2.0 / 3.0) - depth / depth.max()).max())
+    return max_abs((force / force.max()) ** (2.0 / 3.0) - depth / depth.max())
 
 
 def _figure_6() -> Statement:
@@ -159,7 +155,7 @@ def _overestimates() -> Statement:
         c: all((each[name] > each["flores"]).all() for name in (hunt, lankarani))
         for c, each in found.items()
     }
-    apart = {c: np.abs(each[hunt] / each[lankarani] - 1.0).max() for c, each in found.items()}
+    apart = {c: max_abs(each[hunt] / each[lankarani] - 1.0) for c, each in found.items()}
     listed = "; ".join(
         f"c = {c:g}: "
         + ", ".join(f"{each[n][0]:.2f} mm and {each[n][1]:.0f} N" for n in MACHADO_LAWS[1:])
@@ -197,3 +193,11 @@ def picture() -> Figure:
         each.set(xlabel="time [ms]")
     axes[0, 0].legend(fontsize="small")
     return figure
+
+
+STATEMENTS = (
+    _figure_6,
+    _eq_45,
+    _energies,
+    _overestimates,
+)

@@ -90,11 +90,6 @@ CONTACT = SongContact(SongLaw(1e6, 0.2, 1.5), SongLaw(2e5, 60.0, 1.0), 0.3)
 LINEAR = CompliantFriction(2e5, 1.5 * 60.0 * 0.3 * GRAVITY, 0.3)
 
 
-def statements() -> list[Statement]:
-    """Return the statements of the second section 3.8."""
-    return [_law(), _hunt_crossley(), eq_43()]
-
-
 def slide(contact: SongContact, slope: float, speed: float, duration: float) -> FloatArray:
     """Return the motion of a block of 1 kg on a slope.
 
@@ -220,3 +215,10 @@ def eq_43() -> Statement:
         bool(np.allclose(inverse, rates, rtol=1e-9) and np.allclose(reciprocal, 1.0, rtol=1e-9)),
         "g has no damping at δ_T = 0, so that h is not defined there",
     )
+
+
+STATEMENTS = (
+    _law,
+    _hunt_crossley,
+    eq_43,
+)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import NAMES, PULLS, apart, free
 from dynamics.mechanics.planar_knee import (
     PlanarLigament,
@@ -40,11 +41,6 @@ CARTILAGE = (5e6, 0.46, 0.30)
 FRICTION, STEP, TOLERANCE = 0.0, 1e-5, 1e-6
 #: Half a unit of the last printed digit of the rest lengths [m], and of 0° of extension [deg].
 _LENGTH_DIGIT, _ANGLE_DIGIT = 0.05e-3, 0.5
-
-
-def statements() -> list[Statement]:
-    """Return the statements on the tables and the external force."""
-    return [_tibia(), _femur(), _table_2(), _table_3(), _pulse(), _extension()]
 
 
 def _tibia() -> Statement:
@@ -112,7 +108,7 @@ def _printed(ligament: PlanarLigament) -> tuple[float | None, ...]:
 
 def _table_2() -> Statement:
     ligaments = {each.name: each for each in machado_ligaments()}
-    away = 1e3 * np.abs(_misfits(0.0)).max()
+    away = 1e3 * max_abs(_misfits(0.0))
     limits = "; ".join(
         f"{name} {100 * each.strain_limit:.0f} % and {each.force_limit:g} N"
         if math.isfinite(each.force_limit)
@@ -185,8 +181,8 @@ def _pulse() -> Statement:
     times = np.linspace(0.0, 0.2, 4001)
     ours = np.array([pull.magnitude(each) for each in times])
     printed = PULLS[0] * np.exp(-4.73 * (times / 0.05) ** 2) * np.sin(np.pi * times / 0.05)
-    away = np.abs(ours - printed).max() / PULLS[0]
-    late = np.abs(ours[times >= 0.05]).max() / PULLS[0]
+    away = max_abs(ours - printed) / PULLS[0]
+    late = max_abs(ours[times >= 0.05]) / PULLS[0]
     peak = int(ours.argmax())
     return Statement(
         "section 6, eq. 30",
@@ -215,3 +211,13 @@ def _extension() -> Statement:
         bool(min(least[pull] for pull in PULLS) < _ANGLE_DIGIT),
         f"the weight alone extends the knee as far; the ligaments hold it back ({largest})",
     )
+
+
+STATEMENTS = (
+    _tibia,
+    _femur,
+    _table_2,
+    _table_3,
+    _pulse,
+    _extension,
+)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import free
 from dynamics.mechanics.planar_knee import (
     PROFILE_KINDS,
@@ -23,20 +24,6 @@ _MOVING = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 _APART = machado_state() + np.array([-0.0015, -0.0012, 0.05, 0.0, 0.0, 0.0])
 #: Largest difference of values that agree up to rounding or a difference quotient [m, m/s, 1].
 _ROUNDING = 1e-8
-
-
-def statements() -> list[Statement]:
-    """Return the statements of section 3."""
-    return [
-        _local_control(),
-        _cubics(),
-        _shape(),
-        _velocities(),
-        _tangent(),
-        _minimum(),
-        _conditions(),
-        _penetration(),
-    ]
 
 
 def _profiles() -> ProfileContact:
@@ -69,7 +56,7 @@ def _local_control() -> Statement:
         moved = np.full(41, 0.04)
         moved[20] += 1e-3
         points, _, _ = PolarProfile(angle, moved, kind).frames(far[far < 1.0])
-        changed[kind] = np.abs(np.hypot(*points.T) - 0.04).max() / 1e-3
+        changed[kind] = max_abs(np.hypot(*points.T) - 0.04) / 1e-3
     listed = ", ".join(f"{kind} {100.0 * value:.2f} %" for kind, value in changed.items())
     return Statement(
         "section 3",
@@ -112,7 +99,7 @@ def _polynomial_error(profile: PolarProfile, low: float, high: float) -> float:
     errors = []
     for angle in np.linspace(low, high, 5)[1:-1]:
         printed = cubic(angle), cubic.deriv()(angle), cubic.deriv(2)(angle)
-        errors.append(np.abs(np.subtract(derivatives(profile, angle), printed)).max())
+        errors.append(max_abs(np.subtract(derivatives(profile, angle), printed)))
     return max(errors)
 
 
@@ -286,7 +273,7 @@ def newton(contact: ProfileContact, place: FloatArray, start: FloatArray) -> tup
     angles = np.array(start)
     for steps in range(50):
         now = _residual(contact, place, angles)
-        if np.abs(now).max() < 1e-11:
+        if max_abs(now) < 1e-11:
             return angles, steps
         columns = [(_residual(contact, place, angles + 1e-7 * e) - now) / 1e-7 for e in np.eye(2)]
         angles = angles - np.linalg.solve(np.transpose(columns), now)
@@ -304,7 +291,7 @@ def _followed() -> tuple[float, FloatArray, FloatArray]:
         last, few = newton(contact, place, last)
         _, many = newton(contact, place, first)
         steps.append((few, many))
-        away = max(away, float(np.abs(last - wanted).max()))
+        away = max(away, max_abs(last - wanted))
     few, many = np.array(steps).T
     return away, few, many
 
@@ -330,7 +317,7 @@ def _penetration() -> Statement:
     tibia = motion.state[:, :2] + np.column_stack((turned.real, turned.imag))
     apart = tibia - motion.femoral_contact
     normal = motion.femoral_contact / np.hypot(*motion.femoral_contact.T)[:, None]
-    away = np.abs(np.hypot(*apart.T) - np.abs(motion.indentation)).max()
+    away = max_abs(np.hypot(*apart.T) - np.abs(motion.indentation))
     touching = (apart * normal).sum(axis=1) <= 0.0
     same = int((touching == (motion.contact_force > 0.0)).sum())
     return Statement(
@@ -342,3 +329,15 @@ def _penetration() -> Statement:
         bool(away < _ROUNDING and same == len(angle)),
         "n_j points out of the femur; the length alone has no sign",
     )
+
+
+STATEMENTS = (
+    _local_control,
+    _cubics,
+    _shape,
+    _velocities,
+    _tangent,
+    _minimum,
+    _conditions,
+    _penetration,
+)

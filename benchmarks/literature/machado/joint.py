@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.literature.machado.motions import SAME, differences, turned
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import CLEARANCES, NAMES, PULLS, free, jointed
 from dynamics.mechanics.planar_knee import (
     ContactLocation,
@@ -26,11 +27,6 @@ from dynamics.mechanics.planar_knee.machado import PLANE_DISTANCE
 
 #: Clearance at which the socket is a plane for the knee [m].
 _PLANE = 10.0
-
-
-def statements() -> list[Statement]:
-    """Return the statements on the joint with clearance, and the conclusions."""
-    return [_at_the_end(), _restricts(), _other_loads(), _detection(), _slow()]
 
 
 def _at_the_end() -> Statement:
@@ -75,8 +71,8 @@ def _other_loads() -> Statement:
     listed = ", ".join(
         f"{name} {a:.0f} → {b:.0f} N" for name, a, b in zip(NAMES, *forces, strict=True)
     )
-    rate = np.abs(joint.indentation_rate - motion.indentation_rate).max()
-    rate_share = rate / np.abs(motion.indentation_rate).max()
+    rate = max_abs(joint.indentation_rate - motion.indentation_rate)
+    rate_share = rate / max_abs(motion.indentation_rate)
     return Statement(
         "section 6, figures 17b-19",
         "tibial contact points, ligaments, deformation and normal velocity of deformation of the "
@@ -124,7 +120,7 @@ def _detection() -> Statement:
     others = {"the eccentricity in a socket of 10 m": jointed(_PLANE)} | {
         f"the deepest of {n} points of the femur": sampled(n) for n in (72, 36)
     }
-    away = {n: np.degrees(np.abs(m.flexion - motion.flexion).max()) for n, m in others.items()}
+    away = {n: np.degrees(max_abs(m.flexion - motion.flexion)) for n, m in others.items()}
     listed = ", ".join(f"{angle:.2f}° with {name}" for name, angle in away.items())
     return Statement(
         "section 7",
@@ -145,7 +141,7 @@ def _slow() -> Statement:
                 100.0 * float(open_.mean()),
                 len(motion.impacts),
                 1e3 * float(motion.time[open_][-1]),
-                1e3 * float(np.abs(motion.indentation_rate[~open_]).max()),
+                1e3 * max_abs(motion.indentation_rate[~open_]),
                 1e3 * max(each.rate for each in motion.impacts),
             )
         )
@@ -164,3 +160,12 @@ def _slow() -> Statement:
         "the velocities are low, but the contact opens and closes in the first part of the motion, "
         "and is lasting only after it",
     )
+
+
+STATEMENTS = (
+    _at_the_end,
+    _restricts,
+    _other_loads,
+    _detection,
+    _slow,
+)

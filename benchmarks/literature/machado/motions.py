@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import ANTERIOR, EARLY, LIGAMENTS, NAMES, PULLS, apart, free, strains
 from dynamics.mechanics.planar_knee import PlanarMotion
 from foundation.base.checks import FloatArray
@@ -18,21 +19,6 @@ SAME = 0.05
 DAMPED = "lankarani-nikravesh"
 #: Limits of strain [1] and force [N] of MCL, LCL, ACL and PCL.
 LIMITS = [(each.strain_limit, each.force_limit) for each in LIGAMENTS]
-
-
-def statements() -> list[Statement]:
-    """Return the statements on the motions in free contact."""
-    return [
-        _splines(),
-        _hertz(),
-        _hysteresis(),
-        _alike(),
-        _same_motion(),
-        _growth(),
-        _cruciates(),
-        _order_at_150(),
-        _damage(),
-    ]
 
 
 def turned(motion: PlanarMotion) -> float:
@@ -46,10 +32,10 @@ def differences(one: PlanarMotion, other: PlanarMotion) -> tuple[float, float, f
     Contact point [mm, 1 of its range], indentation [mm, 1 of the largest].
     """
     places = one.tibial_contact[:, 1], other.tibial_contact[:, 1]
-    place = np.abs(places[1] - places[0]).max()
+    place = max_abs(places[1] - places[0])
     # Indentation of bodies that are apart is none.
     depths = [np.maximum(each.indentation, 0.0) for each in (one, other)]
-    depth = np.abs(depths[1] - depths[0]).max()
+    depth = max_abs(depths[1] - depths[0])
     return (
         1e3 * float(place),
         float(place / np.ptp(places[0])),
@@ -97,7 +83,7 @@ def _hertz() -> Statement:
     stored = motion.contact_energy[-1] - motion.contact_energy[0]
     deep, strong = (_peaks(each) for each in (motion.indentation, motion.contact_force))
     lost = abs(whole - stored) / approach
-    error = np.abs(motion.energy_error).max() / motion.kinetic.max()
+    error = max_abs(motion.energy_error) / motion.kinetic.max()
     return Statement(
         "section 6, figures 10, 11a",
         "with Hertz's law deformation and force have similar courses, and what loading stores "
@@ -135,7 +121,7 @@ def _hysteresis() -> Statement:
 def _alike() -> Statement:
     elastic, damped = free(50.0), free(50.0, DAMPED)
     place, place_share, depth, depth_share = differences(elastic, damped)
-    early = 1e3 * np.abs((elastic.tibial_contact - damped.tibial_contact)[EARLY]).max()
+    early = 1e3 * max_abs((elastic.tibial_contact - damped.tibial_contact)[EARLY])
     alike = np.corrcoef(elastic.indentation, damped.indentation)[0, 1]
     return Statement(
         "section 6, figures 10a, 11b",
@@ -253,3 +239,16 @@ def _damage() -> Statement:
         bool(strong.limits_passed),
         "the paper prints no bounds of the contact points; judged by its limits of the ligaments",
     )
+
+
+STATEMENTS = (
+    _splines,
+    _hertz,
+    _hysteresis,
+    _alike,
+    _same_motion,
+    _growth,
+    _cruciates,
+    _order_at_150,
+    _damage,
+)
