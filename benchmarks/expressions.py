@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.frame import Rows, measured, run
 from benchmarks.timed_c import call_seconds, shared_library
 from benchmarks.timing import seconds
+from foundation.base.loads import COMPARTMENTS
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 from surrogates.expressions.jax_knee import BATCH, with_jacobian
 from surrogates.families.kriging import KrigingSettings
@@ -26,7 +27,7 @@ from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -59,10 +60,14 @@ _EXPORTED = {
 }
 
 
-def made_knee(family: str, settings: object, points: int = 200) -> KneeSurrogate:
+def made_knee(family: str, settings: object, points: int = 200) -> ContactSurrogate:
     """Return a knee of formulation "inverted" of a family; `points` are those of Kriging."""
-    parts = (_compartment(family, settings, seed, points) for seed in (0, 1))
-    return KneeSurrogate(*parts)
+    return ContactSurrogate(
+        {
+            name: _compartment(family, settings, seed, points)
+            for seed, name in enumerate(COMPARTMENTS)
+        }
+    )
 
 
 def _compartment(family: str, settings: object, seed: int, points: int) -> CompartmentSurrogate:

@@ -21,7 +21,7 @@ from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig
 from pipeline.originals.knee_surfaces import build_implant
-from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
+from surrogates import CompartmentSurrogate, ContactSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.registry import FAMILIES, fit_family
@@ -82,8 +82,9 @@ def evaluation() -> Rows:
     poses = _samples("medial", _POSES, 2).poses
     times: dict[str, float] = {}
     for name, (family, settings) in _SETTINGS.items():
-        both = (_compartment(side, family, tuple(settings.items())) for side in COMPARTMENTS)
-        knee, pose = KneeSurrogate(*both), Pose.from_array(poses[0])
+        chosen = family, tuple(settings.items())
+        knee = ContactSurrogate({side: _compartment(side, *chosen) for side in COMPARTMENTS})
+        pose = Pose.from_array(poses[0])
         loop = seconds(lambda k=knee: _loop(k, poses)) / len(poses)
         times[f"{name}: value and jacobian of all loads, compiled loop"] = loop
         one = seconds(lambda k=knee, p=pose: k.loads_and_jacobian(p))
@@ -93,7 +94,7 @@ def evaluation() -> Rows:
         yield name, spent, max(times.values()) / spent
 
 
-def _loop(knee: KneeSurrogate, poses: np.ndarray) -> None:
+def _loop(knee: ContactSurrogate, poses: np.ndarray) -> None:
     n = len(poses)
     loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 6))
     compiled.knee_loads_of_all(poses, *knee.arguments, loads, jacobian, x, new_work(knee.workspace))
