@@ -48,7 +48,7 @@ _VARIATIONS: tuple[dict[str, float], ...] = (
 
 
 def walk(*overrides: str) -> WalkSetup:
-    """Return the shipped example with plane triangles, as OpenSim-JAM has them."""
+    """Return the shipped example with plane triangles, as in OpenSim-JAM."""
     file = load_muscle_walk(shipped_config("comak_walking"), ("walk.surface=flat", *overrides))
     return prepare_walk(file)
 

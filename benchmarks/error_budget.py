@@ -35,7 +35,7 @@ from surrogates.formulations.compartment import CompartmentSurrogate
 
 #: Ratios of the coarser to the own spacing; the first one that drives a cycle counts.
 _RATIOS = (2.0, 1.5)
-#: Columns of the cycle, and how the budget calls them.
+#: Columns of the cycle, and their names in the budget.
 _CYCLE = {
     "medial_force_y_N": "medial axial force",
     "lateral_force_y_N": "lateral axial force",
@@ -88,7 +88,7 @@ def _coarser(run: TrainedRun, model: FiniteElementContact) -> Coarser | None:
 def _at_poses(
     run: TrainedRun, model: FiniteElementContact, cycle: SimulationResult
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the errors at given poses and loads; those of the spacing at poses of the cycle."""
+    """Yield the errors at given poses and loads; the spacing is judged at poses of the cycle."""
     spacing = node_spacing(model, cycle.poses).errors
     assert spacing is not None
     worst = _held_out(run)
@@ -114,7 +114,7 @@ def _held_out(run: TrainedRun) -> dict[str, float]:
 def _at_gait_poses(
     run: TrainedRun, cycle: SimulationResult, chosen: np.ndarray
 ) -> tuple[str, str, str, str]:
-    """Return the surrogate's errors at poses of a cycle, as `SpacingError` has those of nodes."""
+    """Return the surrogate's errors at poses of a cycle, in the order of `SpacingError`."""
     errors, truth = [], []
     for side, name in enumerate(COMPARTMENTS):
         surrogate = run.surrogate.compartment(name)

@@ -89,18 +89,6 @@ def paraboloid(first: float, second: float, turn: float = 0.0) -> Gap:
     return gap
 
 
-def sphere(radius: float) -> Gap:
-    """Return the gap R - √(R² - r²) of a sphere; beyond its equator the gap stays R.
-
-    Raises
-    ------
-    InputError
-        If the radius [m] is not positive.
-    """
-    check_number("radius", radius, above=0.0, unit="m")
-    return lambda x, y: radius - np.sqrt(np.maximum(radius**2 - x**2 - y**2, 0.0))
-
-
 def exact_contact(
     layer: Layer,
     gap: Gap,
@@ -202,10 +190,7 @@ def springs() -> Rows:
 
 def _on_springs(case: Case) -> dict[str, float]:
     """Return figures of a linear foundation under a paraboloid, in closed form [SI]."""
-    layer, mean = case.layer, float(np.sqrt(np.prod(case.radii)))
-    ratio = layer.poissons_ratio
-    modulus = layer.youngs_modulus * (1.0 - ratio) / ((1.0 + ratio) * (1.0 - 2.0 * ratio))
-    spring = modulus / layer.thickness
+    spring, mean = 1.0 / case.layer.confined_compliance, float(np.sqrt(np.prod(case.radii)))
     # The pressure k (δ - z) over the paraboloid z sums up to F = π k sqrt(R1 R2) δ².
     approach = float(np.sqrt(case.load / (np.pi * spring * mean)))
     return {

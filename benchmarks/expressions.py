@@ -61,7 +61,7 @@ _EXPORTED = {
 
 
 def made_knee(family: str, settings: object, points: int = 200) -> ContactSurrogate:
-    """Return a knee of formulation "inverted" of a family; `points` are those of Kriging."""
+    """Return a knee of formulation "inverted" of a family; Kriging has some `points`."""
     return ContactSurrogate(
         {
             name: _compartment(family, settings, seed, points)

@@ -22,7 +22,7 @@ POISSONS_RATIOS = (None, 0.49)  # None: that of the case
 FIGURES = ("approach", "peak_pressure", "area", "stiffness")
 #: Half extent of the nodes over the long half axis of the patch, for turned paraboloids.
 _MARGIN = 1.15
-#: Turn about the vertical [rad] and place [spacings]: the patch lies anyhow in the cells.
+#: Turn about the vertical [rad] and place [spacings] of the patch with respect to the cells.
 PLACES = (
     (0.0, 0.0, 0.0),
     (0.52, 0.25, 0.4),

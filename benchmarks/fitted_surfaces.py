@@ -139,7 +139,7 @@ def errors(
 
 
 def _evaluated(model: SurfaceContact, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return loads (N, 2, 12) [N, N m, m², Pa, m] and where there is no answer (N,)."""
+    """Return loads (N, 2, 12) [N, N m, m², Pa, m] and the poses without an answer (N,)."""
     loads, missing = np.zeros((len(rows), 2, 12)), np.zeros(len(rows), dtype=np.bool_)
     for k, row in enumerate(rows):
         try:

@@ -26,7 +26,7 @@ import numpy as np
 
 #: Folder of the documentation, whose pictures are under version control.
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-#: Folder of what is written where nothing else is asked for; below the current one.
+#: Default folder of the files that benchmarks write, below the current folder.
 DEFAULT = Path("runs") / "benchmarks"
 
 #: Factor from the SI value to each unit of a column.
@@ -36,7 +36,7 @@ UNITS: Mapping[str, float] = {
     "s": 1.0, "µm": 1e6, "µs": 1e6,
 }  # fmt: skip
 
-#: A number [SI], numbers of one cell, text as it is, or None where there is no value.
+#: A number [SI], several numbers, text, or None for an empty cell.
 Cell = float | str | Sequence[float] | None
 Rows = Iterable[Sequence[Any]]
 Parameters = ParamSpec("Parameters")
@@ -141,7 +141,7 @@ def add_target(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def write(file: Path, draw: Callable[[Path], None]) -> None:
-    """Write a file, with its folder, and tell where."""
+    """Write a file, make its folder, and print the path."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draw(file)
     print(f"written: {file}")

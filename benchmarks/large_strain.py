@@ -24,7 +24,6 @@ from benchmarks.axisymmetric_layer import (
     press_linear,
 )
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
-from benchmarks.exact_layer_compliance import Layer
 from benchmarks.frame import Rows, alike, measured, run
 from benchmarks.layer_friction import press_slipping, press_with_friction
 from foundation.base.checks import FloatArray
@@ -38,7 +37,7 @@ APPROACHES = {
     "cartilage": (0.25e-3, 0.5e-3, 0.75e-3, 1.0e-3, 1.3e-3, 1.8e-3),
     "polyethylene": (0.15e-3, 0.25e-3, 0.5e-3, 1.0e-3, 1.3e-3, 1.8e-3),
 }
-#: Size of the elements at the surface [m]; the tables also tell the answer of twice the size.
+#: Size of the elements at the surface [m]; the tables also have elements of twice the size.
 SPACINGS = {"cartilage": 0.1e-3, "polyethylene": 0.2e-3}
 ENERGIES = ("coupled", "split")
 FRICTION = 0.04  # of the order of polyethylene on metal in a simulator
@@ -97,8 +96,7 @@ def departures(name: str, energy: str, coarser: int = 1) -> FloatArray:
 
 def exact_contact(case: Case, approach: float, shape: str = "sphere") -> AxisymmetricContact:
     """Return the exact contact of the linear layer of a case at an approach [m]."""
-    layer = Layer(case.youngs_modulus, case.poissons_ratio, case.thickness)
-    return press_ball(layer, case.radius, approach=approach, shape=shape)
+    return press_ball(case.layer, case.radius, approach=approach, shape=shape)
 
 
 @measured(

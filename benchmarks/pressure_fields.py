@@ -1,4 +1,4 @@
-"""Pressure fields of surrogates beside those of the original model.
+"""Pressure fields of surrogates compared with the fields of the original model.
 
 `python -m benchmarks.pressure_fields RUN...` takes finished runs, fits pressure fields to their
 samples and prints the errors on held-out samples, the time of a call and the errors of the wear:

@@ -1,8 +1,8 @@
 """Unit costs of a run, and what many patients take: `python -m benchmarks.scale [RUN_FOLDER]`.
 
-All are processor times, so that other programs disturb them little. Those of tasks are of this
-process alone, in which command and scheduler are: they limit how many workers it keeps busy. A run
-folder that is named tells what one leaves.
+All times are processor times, which other programs disturb little. Times of tasks count only this
+process, in which command and scheduler run: they limit the number of busy workers. Run folders on
+the command line show what a run leaves on the disk.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Costs:
     task : dict of str to float
         Of command and scheduler, for a task with 50 rows and the model, by backend.
     bare : float
-        Likewise, for a task of Dask that is told nothing.
+        The same for a task of Dask without rows.
     fit : dict
         Time of a knee's fit by family and samples.
     cycle : float
@@ -193,7 +193,7 @@ def estimate(costs: Costs) -> Rows:
 
 
 def duration(hours: float) -> str:
-    """Return a time for people."""
+    """Return a time in minutes, hours or days."""
     if hours < 2.0:
         return f"{60 * hours:.0f} min"
     return f"{hours / 24:.1f} days" if hours > 48.0 else f"{hours:.1f} h"

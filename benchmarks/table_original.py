@@ -39,7 +39,7 @@ from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
-#: What is told of the cycle, of `pipeline.simulation.COMPARED`.
+#: Columns of the cycle that the table shows, of `pipeline.simulation.COMPARED`.
 SHOWN = ("anterior_m", "rotation_rad", "medial_force_y_N", "lateral_force_y_N", "total_force_x_N")
 
 
@@ -57,7 +57,7 @@ def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.Data
 
 
 def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
-    """Return a table with errors, `part` times those of a table of this study."""
+    """Return a table with `part` times the errors of this benchmark."""
     rng = np.random.default_rng(seed)
     sizes = np.array([ANGLE_ERROR] * 3 + [POSITION_ERROR] * 3)
     changed = table.copy()
@@ -85,7 +85,7 @@ def errors_in(table: pd.DataFrame, knee: Knee, count: int = 100) -> dict[str, fl
 
 
 def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
-    """Write a table as CSV in units for people, and the study of it; return the study's file."""
+    """Write a table as CSV in mm and degrees, and its study; return the study's file."""
     columns = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
     if not quantities:
         columns = [name for name in columns if name not in QUANTITY_COLUMNS]

@@ -24,8 +24,8 @@ class Statement(NamedTuple):
     ours : str
         What this project computes, with units; of an error in print, how the error shows.
     agrees : bool or None
-        Whether both agree by the measure that is printed; computed from `ours`, never written by
-        hand. None if the document does not say enough to decide.
+        Whether both agree by the measure that is printed, also as a NumPy bool; computed from
+        `ours`, never written by hand. None if the document does not say enough to decide.
     remark : str
         Why they do not agree, why nothing can be decided, or what the document leaves open.
     right : str

@@ -80,7 +80,7 @@ def unavailable() -> str | None:
 
 
 def program_version() -> str:
-    """Return the version that the program tells, such as "2.20"."""
+    """Return the version that the program prints, such as "2.20"."""
     shown = subprocess.run([PROGRAM, "-v"], capture_output=True, text=True, check=False).stdout
     return shown.split()[-1]
 
@@ -128,7 +128,7 @@ def solve(
     Raises
     ------
     InputError
-        If a bearing face is no face of an element, or no femoral triangle is near the layer.
+        If a bearing face is not a face of an element, or no femoral triangle is near the layer.
     RuntimeError
         If the program is absent, fails, does not converge or takes too long.
     """
@@ -165,7 +165,7 @@ def _near(
 
 
 def _run(folder: Path, timeout: float) -> tuple[str, float]:
-    """Run the program in a folder; return what it said, and its wall time [s]."""
+    """Run the program in a folder; return its output and its wall time [s]."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", CCX_NPROC_STIFFNESS="1")
     start = time.perf_counter()
     try:
@@ -183,8 +183,8 @@ def _run(folder: Path, timeout: float) -> tuple[str, float]:
     seconds = time.perf_counter() - start
     errors = [line.strip() for line in done.stdout.splitlines() if "*ERROR" in line]
     if done.returncode != 0 or errors:
-        told = errors[0] if errors else f"ended with status {done.returncode}"
-        raise RuntimeError(f"CalculiX: {told}")
+        reason = errors[0] if errors else f"ended with status {done.returncode}"
+        raise RuntimeError(f"CalculiX: {reason}")
     return done.stdout, seconds
 
 

@@ -128,7 +128,7 @@ def write_deck(
     Raises
     ------
     InputError
-        If a bearing face is no face of an element.
+        If a bearing face is not a face of an element.
     """
     count, elements = len(mesh.nodes), len(mesh.hexahedra)
     sheets, wedges = _wedges(contact)
@@ -170,7 +170,7 @@ def bearing_faces(mesh: HexahedralMesh) -> IntArray:
     Raises
     ------
     InputError
-        If a bearing face is no face of an element.
+        If a bearing face is not a face of an element.
     """
     sides = np.concatenate([np.sort(mesh.hexahedra[:, list(face)], axis=1) for face in _FACES])
     at = {tuple(side): k for k, side in enumerate(sides.tolist())}
@@ -178,7 +178,7 @@ def bearing_faces(mesh: HexahedralMesh) -> IntArray:
     if min(found) < 0:
         missing = mesh.bearing[found.index(-1)].tolist()
         raise InputError(
-            f"bearing: {missing} is no face of a hexahedron; "
+            f"bearing: {missing} is not a face of a hexahedron; "
             "give the four nodes of one face of one element"
         )
     number, element = np.divmod(np.array(found), len(mesh.hexahedra))
@@ -201,7 +201,7 @@ def _wedges(contact: Contact) -> tuple[FloatArray, IntArray]:
 
 
 def _at_middles(normals: FloatArray, triangles: IntArray) -> FloatArray:
-    """Return the normals with those of the middles of edges, the means of the edge's ends."""
+    """Return the normals of all nodes; at the middle of an edge, the mean of the edge's ends."""
     whole = normals.copy()
     for k in range(3):
         ends = normals[triangles[:, k]] + normals[triangles[:, (k + 1) % 3]]

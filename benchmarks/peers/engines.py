@@ -72,7 +72,7 @@ class Ours:
 
 
 def without_normals(contact: Contact) -> Contact:
-    """Return the same triangles with no more known about the surface, as a scan has them."""
+    """Return the same triangles without normals, as of a scan."""
     bare = (replace(mesh, vertex_normals=None) for mesh in (contact.femur, contact.insert))
     return Contact(*bare, contact.labels, contact.law)
 

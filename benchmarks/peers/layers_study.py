@@ -79,7 +79,7 @@ def flat_study() -> list[FlatRow]:
 
 
 def real_study(spacing: float = 1e-3) -> list[Compared] | str:
-    """Compare both models on the Grand Challenge implant at two poses of gait, or tell why not."""
+    """Compare both models on the Grand Challenge implant at two poses of gait, or say why not."""
     knee = load_knee("grand challenge")
     solid = data_folder() / _SOLID
     if knee is None or not solid.is_file():

@@ -147,7 +147,7 @@ def _by_engine(found: Sequence[Measured]) -> dict[str, list[Measured]]:
     return grouped
 
 
-#: Time, ratio to a unit of time, and error, or why there is none.
+#: Time and ratio to a unit of time.
 _COLUMNS = {"time [ms]": ".3g", f"over {_FIRST}": ".3g"}
 
 

@@ -133,7 +133,7 @@ def real_study(entries: Sequence[Entry]) -> list[Measured] | str:
     poses = _gait_poses(ours)
     reference = np.array([ours.force(pose)[1] for pose in poses])
     bodies = Contact(*_surfaces(folder, "decimated"), None, contact.law)
-    # There are no normals but estimated ones here; Simbody needs closed bodies, which come with
+    # All normals are estimated here; Simbody needs closed bodies, which come with
     # the implant.
     cases = [(e.name, e, contact) for e in entries if "estimated" not in e.name]
     cases += [(f"{e.name}, closed bodies", e, bodies) for e in entries if e.rule == "nearest"]

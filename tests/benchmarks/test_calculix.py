@@ -92,7 +92,7 @@ def test_deck_has_the_layer_the_femur_and_the_bearing_faces(tmp_path):
     faces = next(card for card in cards if card.startswith("SURFACE,NAME=BEARING"))
     assert len(faces.splitlines()) == 1 + len(mesh.bearing)
     assert set(bearing_faces(mesh)[:, 1]) == {1}  # S2, the second face
-    with pytest.raises(InputError, match=r"\[0, 1, 2, 3\] is no face of a hexahedron"):
+    with pytest.raises(InputError, match=r"\[0, 1, 2, 3\] is not a face of a hexahedron"):
         bearing_faces(
             HexahedralMesh(mesh.nodes, mesh.hexahedra, mesh.fixed, np.array([[0, 1, 2, 3]]))
         )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import pkgutil
 import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
+import benchmarks
 from benchmarks.frame import DOCS, Rows, Table, add_target, alike, measured, shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +106,14 @@ def test_restitution_draws_into_the_given_file_alone(tmp_path, monkeypatch, caps
     drawn = tmp_path / "runs" / "benchmarks" / "restitution.png"
     assert drawn.read_bytes().startswith(b"\x89PNG")
     assert "written: runs/benchmarks/restitution.png" in capsys.readouterr().out
+
+
+def test_every_benchmark_can_be_imported():
+    """Types of benchmarks are not checked; programs and other engines are left out."""
+    left_out = ("__main__", "entries", "hydroelastic", "simbody")
+    for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
+        if not module.name.endswith(left_out):
+            importlib.import_module(module.name)
 
 
 def test_no_benchmark_names_the_folder_of_the_documentation():

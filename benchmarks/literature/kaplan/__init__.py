@@ -1,7 +1,7 @@
 """Kaplan, Hovey & Heegaard: heel strike by penalty contact with stick-slip friction.
 
 The figures are missing from the scan, and the document gives no lengths, masses, postures or
-parameters of the ground: those of the rows are ours.
+parameters of the ground: the rows use our own values.
 """
 
 from __future__ import annotations

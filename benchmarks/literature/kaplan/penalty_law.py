@@ -98,7 +98,7 @@ def rates_matter() -> Statement:
         f"one configuration, d_n = -1 mm, sliding, ḋ_n = -0.2, 0 and 0.2 m/s: F_n = "
         f"{normal[0]:.0f}, {normal[1]:.0f} and {normal[2]:.0f} N by eq. 3; without β "
         f"{kept[0]:.0f} N each",
-        bool(np.ptp(normal) > 1.0 and np.ptp(kept) == 0.0),
+        np.ptp(normal) > 1.0 and np.ptp(kept) == 0.0,
         "eq. 3 and 4 of the same page have -β ḋ",
     )
 

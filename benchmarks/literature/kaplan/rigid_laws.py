@@ -40,7 +40,7 @@ def jumps() -> Statement:
         f"{', '.join(f'{each / 1e3:.0f}' for each in peaks)} kN, the jump of a rate stays at "
         f"{', '.join(f'{each:.2f}' for each in changes)} rad/s; penalty contact has a force of "
         f"{soft / 1e3:.1f} kN",
-        bool(max_abs(growth - 2.0) < 0.2) and bool(held < 0.1) and soft < peaks[0],
+        max_abs(growth - 2.0) < 0.2 and held < 0.1 and soft < peaks[0],
     )
 
 

@@ -1,7 +1,7 @@
 """Kolesnikov 2004: unilateral systems, two-joint muscles, impact.
 
 The document is the abstract of a dissertation, followed by the contents and the introduction of the
-dissertation. The formulas of the text that survive are those of the abstract; its figures do not.
+dissertation. Only the formulas of the abstract survive in the text; the figures are lost.
 """
 
 from __future__ import annotations

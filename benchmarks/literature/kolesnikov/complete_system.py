@@ -124,7 +124,7 @@ def _mixed_method() -> Statement:
         "[D₀; P], with the stiffness matrix R = C S Cᵀ",
         "20 structures of 6 members and 3 degrees of freedom: N and U of the mixed method, of R "
         f"and of our solver with D₀ as pretension agree to {worst:.0e}",
-        bool(worst < 1e-8),
+        worst < 1e-8,
     )
 
 
@@ -148,13 +148,11 @@ def _two_subsystems() -> Statement:
         f"fig. 13: {len(matrix)} equations of rank {rank}, while {statics} equations of statics "
         f"stand against {len(structure.members)} forces; with muscle 5 off the forces are those of "
         f"our solver to {error:.0e}; with two more contacts, C(bp) is 6 × 6 and U(b) {motion:.0e}",
-        bool(
-            rank == len(matrix)
-            and statics < len(structure.members)
-            and error < _ROUNDING
-            and np.linalg.matrix_rank(square) == len(square) == square.shape[1]
-            and motion < _ROUNDING
-        ),
+        rank == len(matrix)
+        and statics < len(structure.members)
+        and error < _ROUNDING
+        and np.linalg.matrix_rank(square) == len(square) == square.shape[1]
+        and motion < _ROUNDING,
     )
 
 

@@ -104,7 +104,7 @@ def _problem() -> Statement:
         "Y = 0, which is its minimum",
         f"20 problems with n = 5: the slope of the energy is Y and the products Yᵢ Xᵢ vanish to "
         f"{worst:.0e}",
-        bool(worst < 1e-8),
+        worst < 1e-8,
     )
 
 
@@ -123,7 +123,7 @@ def _coordinates() -> Statement:
         "(A₁₂B₂ - A₂₂B₁, A₂₁B₁ - A₁₁B₂)/D with D = det A",
         f"{total} of {_TWO} problems have this state: B₁ < 0 in {count}; X₁ and the free minimum "
         f"agree to {worst:.0e}",
-        bool(count == total > 0 and worst < _ROUNDING),
+        count == total > 0 and worst < _ROUNDING,
     )
 
 
@@ -142,7 +142,7 @@ def _second_displacement() -> Statement:
         f"X₂ = {second:.0f} instead of 0; of {len(eligible)} problems with B₁ < 0, {not_enough} "
         f"have B₂ > 0 without eq. 11 and {not_needed} have eq. 11 with B₂ < 0; eq. 11 tells the "
         f"state in {'all' if kept else 'not all'}",
-        bool(second > 0.5 and not_enough > 0 and not_needed > 0 and kept),
+        second > 0.5 and not_enough > 0 and not_needed > 0 and kept,
     )
 
 
@@ -191,13 +191,11 @@ def _order() -> Statement:
         f"A = [[1, -5], [-5, 29]], B = [-1, 8]: free minimum ({values(free, 2)}), D (X₂ - X₁) = "
         f"{difference:.0f}, solution X = ({values(solution.x, 0)}), Y = ({values(solution.y, 0)}); "
         f"X₂ > X₁ in {against} of {len(both)} random problems",
-        bool(
-            is_positive_definite(a)
-            and free.max() < 0.0 < free[1] - free[0]
-            and is_17
-            and np.allclose(solution.x, [1.0, 0.0], atol=_ROUNDING)
-            and 0 < against < len(both)
-        ),
+        is_positive_definite(a)
+        and free.max() < 0.0 < free[1] - free[0]
+        and is_17
+        and np.allclose(solution.x, [1.0, 0.0], atol=_ROUNDING)
+        and 0 < against < len(both),
         "the erring sign of eq. 15 is the reason",
     )
 
@@ -215,13 +213,11 @@ def _least_reaction() -> Statement:
         f"A = [[1, -1, -1], [-1, 3, 0], [-1, 0, 2]], B = [-1, 2, 2]: free minimum "
         f"({values(free, 0)}), solution ({values(solution.x, 0)}); false in {failed} of {count} "
         f"random problems with n = 10, while {off} have a negative link that is off",
-        bool(
-            is_positive_definite(a)
-            and free.argmin() == 0
-            and np.allclose(solution.x, [1.0, 0.0, 0.0], atol=_ROUNDING)
-            and failed > 0
-            and off == count
-        ),
+        is_positive_definite(a)
+        and free.argmin() == 0
+        and np.allclose(solution.x, [1.0, 0.0, 0.0], atol=_ROUNDING)
+        and failed > 0
+        and off == count,
     )
 
 
@@ -260,9 +256,7 @@ def _least_displacement() -> Statement:
         f"H = [[1, -5], [-5, 29]], F = [-1, 8]: least displacement {free.min():.2f} of link "
         f"{free.argmin() + 1}, which in the solution has Y = ({values(solution.y, 0)}), "
         f"X = ({values(solution.x, 0)}); the two energies are Xᵀ Y and a constant, to {spread:.0e}",
-        bool(
-            free.argmin() == 0 and np.allclose(solution.y, [1.0, 0.0], atol=1e-6) and spread < 1e-6
-        ),
+        free.argmin() == 0 and np.allclose(solution.y, [1.0, 0.0], atol=1e-6) and spread < 1e-6,
     )
 
 

@@ -56,7 +56,7 @@ def _other_forces() -> Statement:
         f"forces of muscles 2 to 5: {values(FORCES[1:])}, found at step 2",
         f"{values(found.forces[1:])}; muscle {numbers(found.exclusions)} becomes slack, and step "
         f"{len(found.exclusions) + 1} is the solution",
-        bool(max_abs(found.forces[1:] - FORCES[1:]) < _LAST_DIGIT)
+        max_abs(found.forces[1:] - FORCES[1:]) < _LAST_DIGIT
         and len(found.exclusions) == 1
         and found.order == "force",
         "the figure is missing; the moment of 10 turns the shank clockwise, as the forces require; "
@@ -143,7 +143,7 @@ def _activation() -> Statement:
         f"ΔN = (I - Z) α (I + Z α)⁻¹ N against solutions with the stiffness S (1 + α) and D₀ "
         f"unchanged: {exact:.0e} N, with D₀ scaled as well off by up to {other:.2f} N; α₅ = -1 "
         f"leads from step 1 of figs. 3 and 4 to step 2: {values(off)}",
-        bool(exact < _ROUNDING and other > 0.01 and max_abs(off - PRINTED[1]) < 6e-4),
+        exact < _ROUNDING and other > 0.01 and max_abs(off - PRINTED[1]) < 6e-4,
         "the right side of eq. 44 is lost; ours follows from eq. 30 to 32 with Z of eq. 45",
     )
 

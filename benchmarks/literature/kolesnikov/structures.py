@@ -94,7 +94,7 @@ def first_algorithm() -> Statement:
         f"the other {kept.size} cannot balance the load, {missing:.1f} of 10 N remain; "
         "A = [[8, 8, -2], [8, 9, -4], [-2, -4, 5]], B = [-1, -3, 4], links also put back: the "
         f"state of iteration {passed.index(passed[back])} comes back at iteration {back}",
-        bool(rank < 3 and missing > 0.1 and back > 0),
+        rank < 3 and missing > 0.1 and back > 0,
     )
 
 

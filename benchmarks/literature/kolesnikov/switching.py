@@ -38,14 +38,12 @@ def equal_reactions() -> Statement:
         f"A = [[1, -2], [-2, 5]], B = [-1, 3]: reactions ({values(free, 0)}) with both on, "
         f"solution X = ({values(reactions.x, 0)}); A = [[1, 2], [2, 5]] with equal free terms "
         f"({values(d, 0)}): X = ({values(terms.x, 0)})",
-        bool(
-            is_positive_definite(a)
-            and is_positive_definite(c)
-            and abs(free[0] - free[1]) < _ROUNDING
-            and free[0] < 0.0
-            and reactions.active.tolist() == [True, False]
-            and terms.active.tolist() == [True, False]
-        ),
+        is_positive_definite(a)
+        and is_positive_definite(c)
+        and abs(free[0] - free[1]) < _ROUNDING
+        and free[0] < 0.0
+        and reactions.active.tolist() == [True, False]
+        and terms.active.tolist() == [True, False],
         "true for links that are symmetric to each other",
     )
 
@@ -81,7 +79,7 @@ def _exclusions() -> Statement:
         "Bᵢ' = -Bᵢ/Aᵢᵢ and Bⱼ' = Bⱼ + AⱼᵢBᵢ'",
         f"20 problems with n = 5: transformed and original equations, and the free terms of the "
         f"solver, agree to {worst:.0e}",
-        bool(worst < _ROUNDING),
+        worst < _ROUNDING,
         "several elements of the printed matrices are garbled",
     )
 
@@ -109,7 +107,7 @@ def _growth() -> Statement:
         "A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]], B = [-3, -3, -4]: the free term of row "
         f"{row + 1} after each exclusion is {values(terms, 2)}; of 50 K-matrices with n = 8, "
         f"{fell} have a term that falls",
-        bool(is_positive_definite(TWICE[0]) and terms[-1] < 0.0 < terms[0] and fell == 0),
+        is_positive_definite(TWICE[0]) and terms[-1] < 0.0 < terms[0] and fell == 0,
     )
 
 
@@ -139,15 +137,13 @@ def _no_row_twice() -> Statement:
         "A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]], B = [-3, -3, -4]: rows "
         f"{numbers(twice.exclusions)}; with a matrix of four rows {numbers(cycle)} and so on, "
         f"until the least index takes over; 100 K-matrices with n = 20: at most {most}",
-        bool(
-            twice.repeated
-            and len(twice.exclusions) > TWICE[1].size
-            and cycle[:3] == cycle[3:]
-            and endless.safeguarded
-            and is_positive_definite(TWICE[0])
-            and is_positive_definite(WITHOUT_END[0])
-            and most <= 20
-        ),
+        twice.repeated
+        and len(twice.exclusions) > TWICE[1].size
+        and cycle[:3] == cycle[3:]
+        and endless.safeguarded
+        and is_positive_definite(TWICE[0])
+        and is_positive_definite(WITHOUT_END[0])
+        and most <= 20,
     )
 
 
@@ -168,11 +164,9 @@ def _second_algorithm() -> Statement:
         f"{numbers(led)} lead, X = ({values(x, 0)}), right is ({values(right.x, 0)}); X has "
         f"negative elements in {failed['Wishart']} of 100 Wishart and {failed['K']} of 100 "
         "K-matrices with n = 10",
-        bool(
-            x.min() < -1.0
-            and np.allclose(right.x, [9.0, 6.0, 0.0], atol=_ROUNDING)
-            and failed["Wishart"] > 0 == failed["K"]
-        ),
+        x.min() < -1.0
+        and np.allclose(right.x, [9.0, 6.0, 0.0], atol=_ROUNDING)
+        and failed["Wishart"] > 0 == failed["K"],
     )
 
 
@@ -192,7 +186,7 @@ def _equalities() -> Statement:
         "Xᵢ of equalities Yᵢ = 0 are eliminated first and in any order; the inequalities that "
         "remain are a problem of the same kind",
         f"50 problems with n = 9 and 3 equalities: X of both ways agree to {worst:.0e}",
-        bool(worst < _ROUNDING),
+        worst < _ROUNDING,
     )
 
 

@@ -135,13 +135,11 @@ def _penalty_and_lagrange() -> Statement:
         f"{', '.join(f'{1e6 * d:.2g}' for d in deep)} µm, proportional to α^-{order:.2f}, the "
         f"force {', '.join(f'{100.0 * s:.2g}' for s in short)} % short; 100 MN/m with the forces "
         f"carried settle after {count} iterations with {1e6 * left:.1g} µm",
-        bool(
-            exact < 1e-12
-            and 0.9 < order < 1.1
-            and (np.diff(deep) < 0.0).all()
-            and np.allclose(multipliers, nnls, rtol=0.0, atol=1e-8 * nnls.max())
-            and np.allclose(carried, multipliers, rtol=0.0, atol=1e-5 * multipliers.max())
-        ),
+        exact < 1e-12
+        and 0.9 < order < 1.1
+        and (np.diff(deep) < 0.0).all()
+        and np.allclose(multipliers, nnls, rtol=0.0, atol=1e-8 * nnls.max())
+        and np.allclose(carried, multipliers, rtol=0.0, atol=1e-5 * multipliers.max()),
         "the text calls the contacts adhesive; ours does not pull",
     )
 

@@ -38,7 +38,7 @@ def _half_space() -> Statement:
         "Hertz: half-spaces, the contact small against bodies and radii of curvature, small "
         "deformations",
         f"force of a rigid sphere on a half-space at the same approach, off by a/R: {listed}",
-        bool((np.diff(errors) > 0.0).all() and errors[0] < 0.1 and errors[-1] > 5.0),
+        (np.diff(errors) > 0.0).all() and errors[0] < 0.1 and errors[-1] > 5.0,
         "the error vanishes with the square of a/R",
     )
 

@@ -40,7 +40,7 @@ def _telemetry() -> Statement:
         f"walk of OpenSim's subject01, left and right leg: axial {axial[0]:.2f} and {axial[1]:.2f} "
         f"body weights, shear {shear[0]:.2f} and {shear[1]:.2f}, axial moment {torque[0]:.1f} and "
         f"{torque[1]:.1f} N m",
-        bool(inside.all()),
+        inside.all(),
         "another person without a prosthesis: fourteen muscles balance the sagittal moments of a "
         "pin; shear and moment are those that contact and ligaments bear; no recorded stairs",
     )
@@ -95,7 +95,7 @@ def _adhesion() -> Statement:
         f"pull-off over Hertz's force at δ = R/100: {small:.2g} for R = 3 µm, E = 0.1 MPa, "
         f"{large:.2g} for 3 mm, 10 MPa; cartilage of 5 MPa on R = 40 mm: {1e3 * pull:.1f} mN and "
         f"{1e9 * work:.0f} nJ",
-        bool(falls and work > 0.0),
+        falls and work > 0.0,
         f"the document gives no work of adhesion, ours is {_ADHESION:g} J/m²; against the loads of "
         "a knee adhesion does not count",
     )

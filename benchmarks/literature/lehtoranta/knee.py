@@ -77,7 +77,7 @@ def _figure_6() -> Statement:
         f"and Nikravesh {lags[other]:.1f} ms before the indentation; the root F^(2/3) is up to "
         f"{100.0 * shapes[hertz]:.0f} and {100.0 * shapes[other]:.0f} % of its peak from the shape "
         "of the indentation",
-        bool(lags[hertz] == 0.0 and lags[other] > 0.0 and shapes[hertz] < 1e-6 < shapes[other]),
+        lags[hertz] == 0.0 and lags[other] > 0.0 and shapes[hertz] < 1e-6 < shapes[other],
         "figures 6 and 7 are missing",
     )
 
@@ -117,12 +117,10 @@ def _energies() -> Statement:
         f"{other.contact_loss[-1]:.2f} J by Lankarani and Nikravesh, c = 0.3, whose force at "
         f"{100.0 * _LEVEL:.0f} % of the largest indentation is {both[0]:.0f} N in approach, "
         f"{both[1]:.0f} N in retreat",
-        bool(
-            balance < 1e-6
-            and hertz.contact_loss[-1] == 0.0
-            and other.contact_loss[-1] > 0.1
-            and both[0] > 1.1 * both[1] > 0.0
-        ),
+        balance < 1e-6
+        and hertz.contact_loss[-1] == 0.0
+        and other.contact_loss[-1] > 0.1
+        and both[0] > 1.1 * both[1] > 0.0,
         "the first part is of Hertz's law; the curves of the figure are missing",
     )
 
@@ -166,7 +164,7 @@ def _overestimates() -> Statement:
         "with a high restitution Hunt-Crossley and Lankarani-Nikravesh behave alike and "
         "overestimate indentation and force against Flores",
         f"largest of Hunt-Crossley, Lankarani-Nikravesh, Flores, {listed}",
-        bool(over[HIGH] and apart[HIGH] < 0.01 < apart[LOW]),
+        over[HIGH] and apart[HIGH] < 0.01 < apart[LOW],
         "the document gives no c; judged at 0.9, high as it says; with the 0.3 of Machado et al. "
         "Flores has the largest force"
         if not over[LOW]

@@ -85,7 +85,7 @@ def _six_loads(of: LinStudy) -> Statement:
         "six loads, three forces and three moments, belong to each combination of the six",
         f"a wrench of {len(loads.wrench)} components for each compartment, whose sum is that of "
         f"the knee within {away:.0e} N",
-        loads.wrench.shape == (6,) and bool(np.isfinite(loads.wrench).all()) and away < 1e-9,
+        loads.wrench.shape == (6,) and np.isfinite(loads.wrench).all() and away < 1e-9,
     )
 
 
@@ -264,7 +264,7 @@ def _stage_e(of: LinStudy) -> Statement:
         "samples with predictions outside of the feasible bounds are removed",
         f"{dropped.sum()} of {len(screened)} removed, none within the bounds; {tolerated} outside "
         "stay",
-        tolerated == 0 and bool(outside[dropped].all()),
+        tolerated == 0 and outside[dropped].all(),
         "departure: a prediction must exceed a bound by 10 % and by two standard errors",
     )
 

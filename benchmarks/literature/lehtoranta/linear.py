@@ -57,7 +57,7 @@ def _nonlinear() -> Statement:
         "ball on an elastic layer, 0.05 to 0.3 mm, RMS error of the best K: polyethylene "
         f"{poly_hooke:.0f} % by Kδ, {poly_hertz:.0f} % by Kδ^1.5; cartilage {soft_hooke:.0f} % and "
         f"{soft_hertz:.0f} %",
-        bool(poly_hertz < poly_hooke and soft_hertz < soft_hooke),
+        poly_hertz < poly_hooke and soft_hertz < soft_hooke,
         "the document gives no layer; ours are stated in the module `layers`",
     )
 

@@ -50,7 +50,7 @@ def _evenly() -> Statement:
         f"sum {sum(WEIGHTS):.2f}, {'none' if ordered else 'one'} above the one before; accuracy "
         f"{accuracy:.2f}, computational speed {speed:.2f}, with the speed of forming "
         f"{speed + forming:.2f}",
-        bool(ordered and abs(sum(WEIGHTS) - 1.0) < 1e-9 and abs(accuracy - speed) < 1e-9),
+        ordered and abs(sum(WEIGHTS) - 1.0) < 1e-9 and abs(accuracy - speed) < 1e-9,
         "even with both speeds together alone",
     )
 

@@ -50,7 +50,7 @@ def _stiffness() -> Statement:
         f"K of three pairs of spheres, alike and unlike, within {away:.0e}; in the motion at 50 N "
         f"n = {exponent:.6f} and K = {np.exp(constant):.4g} N/m^1.5, that of a sphere of 40 mm on "
         f"a plane within {abs(known):.0e}",
-        bool(away < _ROUNDING and abs(exponent - 1.5) < 1e-6 and abs(known) < 1e-5),
+        away < _ROUNDING and abs(exponent - 1.5) < 1e-6 and abs(known) < 1e-5,
     )
 
 
@@ -134,7 +134,7 @@ def _ligaments() -> Statement:
         f"the tension of the four ligaments within {away:.0e}, {ratio:.3f} times as large at twice "
         f"the elongation, zero when slack; load on the tibia off the line by {slope:.0e} of the "
         "tension",
-        bool(away < _ROUNDING and slope < _ROUNDING and abs(ratio - 4.0) < 1e-6),
+        away < _ROUNDING and slope < _ROUNDING and abs(ratio - 4.0) < 1e-6,
         "no linear term: the law that Lehtoranta (2011, eq. 45) prints for these ligaments lacks "
         "the square, though k of table 2 is in N/m²",
     )

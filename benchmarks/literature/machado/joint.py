@@ -40,7 +40,7 @@ def _at_the_end() -> Statement:
         "at 0.5 s the flexion of the free contact is larger than that of the joint with clearance",
         f"flexion at 0.5 s {unhindered:.1f}° in free contact; of clearances {listed}; range of the "
         f"motion {turned(free(PULLS[0])):.1f}° in free contact, with the clearances {ranges}",
-        bool(unhindered > max(ended.values())),
+        unhindered > max(ended.values()),
         "the free knee moves farther, and extends; the paper gives no clearance but that it is "
         "relatively large, with a nearly plane tibia: a wide socket comes close to the free "
         "contact, from above",
@@ -57,7 +57,7 @@ def _restricts() -> Statement:
         "a joint with a relatively large clearance, journal of 40 mm and nearly plane tibia, with "
         "the ligaments limits the motion of the knee",
         f"range of the flexion within 0.5 s {listed}; {unhindered:.1f}° in free contact",
-        bool(max(moved.values()) < unhindered),
+        max(moved.values()) < unhindered,
         f"without ligaments the joint with {1e3 * CLEARANCES[0]:g} mm hyperextends to "
         f"{without:.1f}°",
     )
@@ -81,7 +81,7 @@ def _other_loads() -> Statement:
         f"({100 * place_share:.0f} % of its path), indentation up to {depth:.2f} mm "
         f"({100 * depth_share:.0f} %), normal velocity up to {1e3 * rate:.0f} mm/s "
         f"({100 * rate_share:.0f} %), ligaments {listed}",
-        bool(min(place_share, depth_share, rate_share, ligaments.max()) > SAME),
+        min(place_share, depth_share, rate_share, ligaments.max()) > SAME,
         f"differ: by more than {100 * SAME:.0f} %; the clearance is ours",
     )
 
@@ -126,7 +126,7 @@ def _detection() -> Statement:
         "section 7",
         "the model is quite sensitive to the procedure that detects the contact",
         f"flexion at 50 N, of {turned(motion):.1f}°, against that with common normals: {listed}",
-        bool(max(away.values()) > SAME * turned(motion)),
+        max(away.values()) > SAME * turned(motion),
         f"sensitive: more than {100 * SAME:.0f} %; the paper compares no procedures on one knee",
     )
 

@@ -33,7 +33,7 @@ def differences(one: PlanarMotion, other: PlanarMotion) -> tuple[float, float, f
     """
     places = one.tibial_contact[:, 1], other.tibial_contact[:, 1]
     place = max_abs(places[1] - places[0])
-    # Indentation of bodies that are apart is none.
+    # The indentation of separate bodies is zero.
     depths = [np.maximum(each.indentation, 0.0) for each in (one, other)]
     depth = max_abs(depths[1] - depths[0])
     return (
@@ -91,7 +91,7 @@ def _hertz() -> Statement:
         f"{len(deep)} maxima of the indentation and {len(strong)} of the force, at the same "
         f"instants; {lost:.0e} of the {approach:.2f} J of loading are not restored; error of the "
         f"energy {error:.0e} of the kinetic energy",
-        bool(np.array_equal(deep, strong) and lost < 1e-4 and error < 1e-6),
+        np.array_equal(deep, strong) and lost < 1e-4 and error < 1e-6,
     )
 
 
@@ -109,12 +109,10 @@ def _hysteresis() -> Statement:
         f"{damped.contact_loss[-1]:.2f} J lost; force {ratio.min():.2f} to {ratio.max():.2f} times "
         f"that of Hertz's law at the same deformation; {again} of the loadings begin before the "
         f"bodies part, {starts} after flight",
-        bool(
-            np.diff(damped.contact_loss).min() >= 0.0
-            and ratio.min() < 1.0 < ratio.max()
-            and damped.contact_loss[-1] > 0.0
-            and again > 0
-        ),
+        np.diff(damped.contact_loss).min() >= 0.0
+        and ratio.min() < 1.0 < ratio.max()
+        and damped.contact_loss[-1] > 0.0
+        and again > 0,
     )
 
 
@@ -149,7 +147,7 @@ def _same_motion() -> Statement:
         "centre of mass and flexion are practically the same for 50 and 150 N",
         f"differences {angle:.2f}° of {turned(weak):.1f}° and {moved:.1f} mm of a path of "
         f"{path:.0f} mm within 0.5 s, {early[0]:.2f}° and {early[1]:.1f} mm within 0.3 s",
-        bool(angle < SAME * turned(weak) and moved < SAME * path),
+        angle < SAME * turned(weak) and moved < SAME * path,
         f"practically the same: less than {100 * SAME:.0f} %; an anterior pull would differ by "
         f"{anterior[0]:.2f}° and {anterior[1]:.1f} mm within 0.3 s",
     )
@@ -168,7 +166,7 @@ def _growth() -> Statement:
         "section 6, figures 13-15a",
         "strains and forces of the ligaments and the deformation grow from 50 to 150 N",
         f"{grown}; indentation {deep[0]:.2f} → {deep[1]:.2f} mm",
-        bool(deep[1] > deep[0] and (strain[1] > strain[0]).all() and (force[1] > force[0]).all()),
+        deep[1] > deep[0] and (strain[1] > strain[0]).all() and (force[1] > force[0]).all(),
     )
 
 
@@ -213,7 +211,7 @@ def _order_at_150() -> Statement:
         "forces are higher",
         f"largest values {_listed(strong)}: the collateral ligaments stay below the cruciate "
         f"ligaments as at 50 N; contact force {force[0]:.0f} → {force[1]:.0f} N",
-        any(kept) and bool(force[1] > force[0]),
+        any(kept) and force[1] > force[0],
         f"the contact forces are higher, but the order of the largest values is the same; from "
         f"instant to instant the LCL is strained more than the ACL in {100 * _above(strong):.0f} % "
         f"of the extension, {100 * _above(weak):.0f} % at 50 N",
@@ -236,7 +234,7 @@ def _damage() -> Statement:
         f"by the limits of table 2 every ligament bears it: {limits} of a limit; the contact "
         f"points reach from η = {ends[1].min():.1f} to {ends[1].max():.1f} mm, at 50 N from "
         f"{ends[0].min():.1f} to {ends[0].max():.1f} mm",
-        bool(strong.limits_passed),
+        strong.limits_passed,
         "the paper prints no bounds of the contact points; judged by its limits of the ligaments",
     )
 

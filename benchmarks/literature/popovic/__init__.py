@@ -1,7 +1,7 @@
 """Popović: chains of rigid bodies joined by pins and visco-elastic links, from members to orthosis.
 
 The figures are missing from the scan, and the document gives no lengths, masses or stiffnesses:
-those of the rows are ours.
+the rows use our own values.
 """
 
 from __future__ import annotations

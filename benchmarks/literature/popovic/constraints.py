@@ -81,7 +81,7 @@ def matrices() -> Statement:
         f"{printed[2]:+.1f} for the angle, which they want to be zero; the right rows leave "
         f"{1e3 * max_abs(right):.0e} mm",
         abs(gap - 2.0 * three.BEFORE[1]) < 1e-12 and abs(printed[2]) > 1.0
-        and bool(max_abs(right) < 1e-12),
+        and max_abs(right) < 1e-12,
         "with C_j negative eq. 4 contradicts eq. 3 in x and y",
     )  # fmt: skip
 

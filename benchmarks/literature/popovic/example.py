@@ -129,8 +129,8 @@ def orthoses() -> Statement:
         f"orthoses {max_abs(load[:, 3:]):.0e} N; halving the step: order {order:.1f}",
         (len(groups), segments, names["TABLE"].shape[1]) == (3, 16, 8)
         and len(pairs) == 8 and all(a == b for a, b in pairs)
-        and bool(np.allclose(steps, steps[0], rtol=1e-9)) and bool(load[:, 0].min() > 0.0)
-        and bool(max_abs(load[:, 3:]) < 1e-8) and abs(order - 4.0) < 0.6,
+        and np.allclose(steps, steps[0], rtol=1e-9) and load[:, 0].min() > 0.0
+        and max_abs(load[:, 3:]) < 1e-8 and abs(order - 4.0) < 0.6,
         "the document gives no lengths, masses, links or angles, and fig. 4 is missing: ours are "
         "shares of Winter (2009) and a step by hand, feet, shanks, thighs, pelvis and trunk",
     )  # fmt: skip
