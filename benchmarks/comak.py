@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.comak_reference import (
     acceleration_differences,
     agreement,
+    forces_of,
     input_difference,
     jam_solution,
 )
@@ -84,11 +85,6 @@ def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
         same += not flag and bool((np.abs(found.values - whole.values) / unit).max() < _SAME)
         iterations.append(found.iterations)
     return f"{same} of {_STARTS} displaced starts, {np.mean(iterations):.1f} iterations"
-
-
-def forces_of(result: ComakResult) -> FloatArray:
-    """Return the forces (N, C, 3) [N] of the contacts."""
-    return np.array([[loads.force for loads in frame] for frame in result.loads])
 
 
 @measured(

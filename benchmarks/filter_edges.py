@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.comak_reference import forces_of
 from benchmarks.frame import Table, show
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray
@@ -54,8 +55,7 @@ def errors_of(whole: Path, folder: Path, end: float) -> tuple[FloatArray, FloatA
     accelerations = [setup.plant.motion.accelerations[:, primary] for setup in (one, other)]
     start = one.first_values()
     forces = [
-        np.array([np.linalg.norm(frame[0].force) for frame in setup.comak.run(start).loads])
-        for setup in (one, other)
+        np.linalg.norm(forces_of(setup.comak.run(start))[:, 0], axis=-1) for setup in (one, other)
     ]
     size = np.sqrt((accelerations[0] ** 2).mean(axis=0))
     away = np.abs(accelerations[1] - accelerations[0]) / size

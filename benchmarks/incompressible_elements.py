@@ -11,8 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
-from benchmarks.exact_layer_compliance import Layer
+from benchmarks.coupled_springs import ball
 from benchmarks.flat_layer import FlatLayer
 from benchmarks.frame import Rows, measured, run
 
@@ -46,9 +45,8 @@ def contact(
     ratio: float, thickness: float, size: float, radius: float, spacing: float
 ) -> tuple[float, float, tuple[str, ...]]:
     """Return relative errors of force and area, and the flags, of a case of `BALLS`."""
-    half = size * thickness
-    exact = AxisymmetricContact(Layer(463e6, ratio, thickness), radius, half)
-    reach = 1.25 * half + 2.0 * spacing
+    _, exact = ball(ratio, thickness, size, radius)
+    reach = 1.25 * exact.contact_radius + 2.0 * spacing
     flat = FlatLayer(exact.layer, (radius, radius), spacing=spacing, half=(reach, reach))
     loads = flat.contact.loads(flat.pose(exact.approach, x=0.3 * spacing, z=0.2 * spacing))
     found = np.array([loads.medial.force[1] / exact.load, loads.medial.area / exact.area]) - 1.0

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.comak_reference import forces_of
 from benchmarks.frame import Rows, alike, measured, show
 from benchmarks.measures import rms
 from benchmarks.timing import clocked
@@ -60,10 +61,7 @@ def solve(
 )  # fmt: skip
 def forces(found: ComakResult, wanted: ComakResult, weight: float) -> Rows:
     """Differences of the sizes of the contact forces, also in percent of a weight [N]."""
-    sizes = [
-        np.array([[np.linalg.norm(loads.force) for loads in frame] for frame in result.loads])
-        for result in (found, wanted)
-    ]
+    sizes = [np.linalg.norm(forces_of(result), axis=-1) for result in (found, wanted)]
     apart, peak = sizes[0] - sizes[1], sizes[1].max(axis=0)
     rms, largest = np.sqrt((apart**2).mean(axis=0)), np.abs(apart).max(axis=0)
     return zip(found.contacts, peak, rms, rms / weight, largest / weight, strict=True)
