@@ -88,8 +88,7 @@ def _compartment(family: str, settings: object, seed: int, points: int) -> Compa
     )  # fmt: skip
     coordinates = CondyleCoordinates(np.zeros(3), path, [0.5, 0, 0, 0, 0], [0.5, *space.offsets])
     return CompartmentSurrogate(
-        "inverted", space, coordinates, 1500.0, 2.0, 0.0, [0.0, 3e-4],
-        (no_outputs(5), *parts), smoothing=_WIDTH,
+        "inverted", space, coordinates, 1500.0, 2.0, [0.0, 1.0], tuple(parts), smoothing=_WIDTH,
     )  # fmt: skip
 
 
