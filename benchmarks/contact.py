@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.frame import Rows, alike, measured, run
-from foundation import ContactLoads
+from foundation.base.loads import ContactLoads
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.implant import CondylarImplant
 from foundation.surfaces import TriangleMesh

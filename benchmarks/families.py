@@ -15,8 +15,8 @@ from smt.surrogate_models import KRG
 
 from benchmarks.frame import Rows, measured, run
 from benchmarks.timing import seconds
-from foundation import Pose
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from benchmarks.measures import height_at
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from foundation import Pose
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.surfaces import TriangleMesh, load_mesh
 from pipeline.config.data_folder import data_path

@@ -19,8 +19,8 @@ from benchmarks.exact_layer import ExactContact, exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import sheet
 from benchmarks.frame import Rows, alike, measured, run
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
