@@ -18,7 +18,7 @@ from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from pipeline import stages
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
 from pipeline.progress import silenced
 from pipeline.runner import run_study
@@ -30,7 +30,6 @@ from pipeline.store.samples import read_table
 from pipeline.store.validation_document import Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
-CONFIG = Path(__file__).resolve().parents[3] / "configs" / "implant.toml"
 #: Every so many instants of the cycle.
 _STEP = 5
 
@@ -119,5 +118,5 @@ def study() -> LinStudy:
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     folder = Path(temporary) / "implant"
     with silenced():
-        run_study(load_config(CONFIG), folder)
+        run_study(load_config(shipped_config("implant")), folder)
     return LinStudy(folder)

@@ -143,15 +143,17 @@ def test_samples_without_answer_are_an_error(bed):
         samples_by(Nowhere(), 2)
 
 
+CALIBRATED = (
+    *TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=1.5",
+    "calibration.samples=10", "calibration.folds=2",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory):
     """Folder of a calibration of a coarse implant; not to be written to."""
     folder = tmp_path_factory.mktemp("calibrated") / "laws"
-    changes = (
-        *TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=1.5",
-        "calibration.samples=10", "calibration.folds=2",
-    )  # fmt: skip
-    pairs = [part for text in changes for part in ("--set", text)]
+    pairs = [part for text in CALIBRATED for part in ("--set", text)]
     assert main(["calibrate", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
 
@@ -215,7 +217,7 @@ def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path,
 
     monkeypatch.setattr("pipeline.studies.calibration.calibrate.calibrated_rows", stopped)
     monkeypatch.setattr(ComparedKnee, "samples", TimedSamples(None, 0.0))
-    config = load_config(SMOKE, ("calibration.laws=['coupled']",))
+    config = load_config(SMOKE, (*CALIBRATED, "calibration.laws=['coupled']"))
     with pytest.raises(RunError, match=r"another configuration: .*calibration\.laws.*--force"):
         calibrate_laws(config, folder)
     with pytest.raises(KeyboardInterrupt):
