@@ -1,11 +1,8 @@
 """Errors, time and size of every formulation of the surrogate, on three knees.
 
 `python -m benchmarks.formulations` prints a table for each knee; `--knee` chooses one knee. Kriging
-learns every formulation from the same number of feasible samples of the box, `COUNT` for each
-compartment. Formulations that need heights at a reference load learn from half of the samples and
-as many reference samples; formulations of the whole knee learn from samples in which both condyles
-carry load. All samples are kept in runs/benchmarks/formulations, so that a second call evaluates no
-sample twice.
+learns every formulation from the same feasible samples of the box, `COUNT` of each compartment. All
+samples are kept in runs/benchmarks/formulations, so that a second call evaluates no sample twice.
 """
 
 from __future__ import annotations
@@ -35,27 +32,23 @@ from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.progress import say
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
-from pipeline.stages import knee_samples
 from pipeline.stages.adaptive_sampling import Sampled, sample_knee
 from pipeline.stages.domains import learn_domains
-from pipeline.stages.reference_samples import reference_kind, reference_samples, with_energies
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates import save
-from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain_fit import is_far_off, is_wrong
 from surrogates.formulations.outside import beyond
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.validation import errors_at_load
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = DEFAULT / "formulations"
 #: Configurations of the knees.
 KNEES = ("implant", "grand_challenge", "lenhart")
-NAMES = (*FORMULATIONS, *KNEE_FORMULATIONS)
-#: Feasible samples of a compartment, or of the whole knee.
+#: Feasible samples of a compartment.
 COUNT = 1000
 #: All samples are spread over the box: none lies along gait, and none where a formulation is poor.
 KEYS = (
@@ -104,23 +97,14 @@ class Study:
         cycle = gait(contact_model(original))
         return cls(run, original, space, sampled, held_out, gait, cycle)
 
-    def samples(self, formulation: str) -> pd.DataFrame:
-        """Return the samples that a formulation learns from."""
-        if formulation in KNEE_FORMULATIONS:
-            return knee_samples.training_samples(self.run, self.original, self.space, COUNT)
+    @property
+    def samples(self) -> pd.DataFrame:
+        """Samples that every formulation learns from."""
         kept = self.sampled.training
-        kept = kept[kept["weight"] == 1.0].groupby("compartment", sort=False).head(COUNT)
-        kept = kept.reset_index(drop=True).assign(role="sample")
-        if FORMULATIONS[formulation].energies:
-            kept = with_energies(contact_model(self.original), kept)
-        kind = reference_kind(formulation, touch_points=False)
-        if kind is None:
-            return kept
-        half = pd.DataFrame(kept.groupby("compartment", sort=False).nth(slice(0, None, 2)))
-        reference = reference_samples(self.run, self.original, kept, kind)
-        return pd.concat([half, reference[list(half.columns)]], ignore_index=True)
+        kept = kept[kept["weight"] == 1.0]
+        return kept.groupby("compartment", sort=False).head(COUNT).reset_index(drop=True)
 
-    def row(self, formulation: str) -> tuple[AnyKnee, dict[str, float]]:
+    def row(self, formulation: str) -> tuple[ContactSurrogate, dict[str, float]]:
         """Return a fitted formulation with its trained domain, and its figures but for the time.
 
         Raises
@@ -128,11 +112,11 @@ class Study:
         StageError
             If the fit is not possible.
         """
-        samples = self.samples(formulation)
-        fit = knee_samples.fit_knees if formulation in KNEE_FORMULATIONS else stages.fit_surrogates
-        config, pairs = self.run.config, [(formulation, "kriging")]
+        samples, config, pairs = self.samples, self.run.config, [(formulation, "kriging")]
         begun = time.process_time()
-        trained = fit(samples, self.space, config.surrogate, pairs, config.run.seed)
+        trained = stages.fit_surrogates(
+            samples, self.space, config.surrogate, pairs, config.run.seed
+        )
         known = {
             "samples": max(len(usable(samples, name)) for name in COMPARTMENTS),
             "fit": time.process_time() - begun,
@@ -143,7 +127,7 @@ class Study:
             known["size"] = 1e-3 * (Path(folder) / "knee.npz").stat().st_size
         return judged.knee, known | self.at_poses(judged.knee) | self.over_gait(judged.knee)
 
-    def at_poses(self, knee: AnyKnee) -> dict[str, float]:
+    def at_poses(self, knee: ContactSurrogate) -> dict[str, float]:
         """Return the errors at given poses: the worse compartment's, or the sum of numbers."""
         parts = [self._errors(knee, place) for place in range(len(COMPARTMENTS))]
         return {
@@ -151,7 +135,7 @@ class Study:
             for key in parts[0]
         }
 
-    def _errors(self, knee: AnyKnee, place: int) -> dict[str, float]:
+    def _errors(self, knee: ContactSurrogate, place: int) -> dict[str, float]:
         """Return the errors of one compartment at held-out poses of the box, and along gait.
 
         RMS of the worst of the six loads over its peak [%], at poses without a flag, at feasible
@@ -177,12 +161,12 @@ class Study:
             "far": int((is_far_off(residuals, largest) & ~flagged).sum()),
             "along": worst_rms(along[:, :_WRENCH] / peak),
         }
-        if isinstance(part, CompartmentSurrogate) and part.formulation == "inverted":
+        if part.formulation == "inverted":
             at_load = errors_at_load(part, poses[feasible], truth[feasible])
             found["height"] = 1e6 * at_load["superior_m"].rmse
         return found
 
-    def over_gait(self, knee: AnyKnee) -> dict[str, float]:
+    def over_gait(self, knee: ContactSurrogate) -> dict[str, float]:
         """Return the errors over the gait cycle that a surrogate drives; none if it drives none."""
         try:
             own = self.gait(knee)
@@ -204,7 +188,7 @@ def worst_rms(shares: FloatArray) -> float:
     return 100.0 * float(np.sqrt((shares**2).mean(axis=0)).max())
 
 
-def times(knees: Mapping[str, AnyKnee], poses: FloatArray) -> dict[str, float]:
+def times(knees: Mapping[str, ContactSurrogate], poses: FloatArray) -> dict[str, float]:
     """Return the time of each knee's evaluation, of both compartments with Jacobian [s].
 
     The knees take turns, so that other programs disturb all of them alike.
@@ -234,11 +218,11 @@ def figures_of(name: str) -> dict[str, dict[str, float]]:
     """Return the figures of all formulations of a knee, none of one that cannot be fitted."""
     config = load_config(ROOT / "configs" / f"{name}.toml", KEYS)
     found: dict[str, dict[str, float]] = {}
-    knees: dict[str, AnyKnee] = {}
+    knees: dict[str, ContactSurrogate] = {}
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with threadpool_limits(1), Run(config, FOLDER / name, quiet=True) as run:
         study = Study.of(run)
-        for formulation in NAMES:
+        for formulation in FORMULATIONS:
             found[formulation] = {}
             try:
                 knees[formulation], found[formulation] = study.row(formulation)
