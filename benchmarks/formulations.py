@@ -189,16 +189,16 @@ def worst_rms(shares: FloatArray) -> float:
 
 
 def times(knees: Mapping[str, ContactSurrogate], poses: FloatArray) -> dict[str, float]:
-    """Return the time of each knee's evaluation, of both compartments with Jacobian [s].
+    """Return the processor time of each knee's evaluation, both compartments with Jacobian [s].
 
     The knees take turns, so that other programs disturb all of them alike.
     """
     shortest = dict.fromkeys(knees, np.inf)
     for repeat in range(1 + _TIMED):
         for name, knee in knees.items():
-            begun = time.perf_counter()
+            begun = time.process_time()
             knee.evaluate_batch(poses)
-            spent = (time.perf_counter() - begun) / len(poses)
+            spent = (time.process_time() - begun) / len(poses)
             if repeat:  # the first evaluation compiles
                 shortest[name] = min(shortest[name], spent)
     return shortest
