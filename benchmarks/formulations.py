@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pictures import DEFAULT
-from benchmarks.timing import table
+from benchmarks.frame import DEFAULT, Table, show
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
@@ -56,14 +55,22 @@ KEYS = (
     "design.budget=1600", 'design.infill="sequence"', 'design.family="polynomial"',
     "design.gait_samples=0", "validation.points=750", "validation.load_spread=1.0",
 )  # fmt: skip
+#: Figures of a formulation: column and format.
 COLUMNS = {
-    "unflagged": "at pose, unflagged [% of peak]", "feasible": "at pose, feasible [% of peak]",
-    "along": "at poses of gait [% of peak]", "flagged": "flagged of feasible [%]",
-    "silent": "silent", "far": "far", "height": "height at load [µm]",
-    "force": "gait: axial force [% of peak]", "anterior": "gait: AP position [µm]",
-    "time": "time over that of inverted", "size": "size [kB]", "samples": "samples",
-    "fit": "fit [s]",
-}  # fmt: skip
+    "unflagged": ("at pose, unflagged [% of peak]", ".2f"),
+    "feasible": ("at pose, feasible [% of peak]", ".2f"),
+    "along": ("at poses of gait [% of peak]", ".2f"),
+    "flagged": ("flagged of feasible [%]", ".1f"),
+    "silent": ("silent", ".0f"),
+    "far": ("far", ".0f"),
+    "height": ("height at load [µm]", ".2f"),
+    "force": ("gait: axial force [% of peak]", ".3f"),
+    "anterior": ("gait: AP position [µm]", ".1f"),
+    "time": ("time over that of inverted", ".2f"),
+    "size": ("size of the file in kB", ".0f"),
+    "samples": ("samples", ".0f"),
+    "fit": ("fit [s]", ".1f"),
+}
 #: Figures that count poses.
 _NUMBERS = ("silent", "far")
 #: Timed repetitions of the evaluation; the shortest time counts.
@@ -138,10 +145,10 @@ class Study:
     def _errors(self, knee: ContactSurrogate, place: int) -> dict[str, float]:
         """Return the errors of one compartment at held-out poses of the box, and along gait.
 
-        RMS of the worst of the six loads over its peak [%], at poses without a flag, at feasible
-        poses and along gait; feasible poses with a flag [%]; numbers of poses without a flag that
+        RMS of the worst of the six loads over its peak [1], at poses without a flag, at feasible
+        poses and along gait; feasible poses with a flag [1]; numbers of poses without a flag that
         are off by more than 2 % of the largest load and three standard errors (`silent`), or by
-        more than 10 % (`far`); the RMS of the height at a given load [µm] if "inverted".
+        more than 10 % (`far`); the RMS of the height at a given load [m] if "inverted".
         """
         name = COMPARTMENTS[place]
         part, rows = knee.compartment(name), usable(self.held_out, name)
@@ -156,14 +163,14 @@ class Study:
         found = {
             "unflagged": worst_rms(residuals[~flagged, :_WRENCH] / peak),
             "feasible": worst_rms(residuals[feasible, :_WRENCH] / peak),
-            "flagged": 100.0 * float(flagged[feasible].mean()),
+            "flagged": float(flagged[feasible].mean()),
             "silent": int((wrong & ~flagged).sum()),
             "far": int((is_far_off(residuals, largest) & ~flagged).sum()),
             "along": worst_rms(along[:, :_WRENCH] / peak),
         }
-        if part.formulation == "inverted":
+        if part.learns_heights:
             at_load = errors_at_load(part, poses[feasible], truth[feasible])
-            found["height"] = 1e6 * at_load["superior_m"].rmse
+            found["height"] = at_load["superior_m"].rmse
         return found
 
     def over_gait(self, knee: ContactSurrogate) -> dict[str, float]:
@@ -176,16 +183,16 @@ class Study:
         found = {row.column: row for row in compare_cycles(rows)}
         axial = [found[f"{name}_force_y_N"] for name in COMPARTMENTS]
         return {
-            "force": 100.0 * max(row.rms_difference / row.peak for row in axial),
-            "anterior": 1e3 * found["anterior_m"].rms_difference,
+            "force": max(row.rms_difference / row.peak for row in axial),
+            "anterior": 1e-3 * found["anterior_m"].rms_difference,
         }
 
 
 def worst_rms(shares: FloatArray) -> float:
-    """Return the largest root mean square [%] of the columns of errors (N, k) [1]; NaN of none."""
+    """Return the largest root mean square [1] of the columns of errors (N, k) [1]; NaN of none."""
     if not len(shares):
         return float("nan")
-    return 100.0 * float(np.sqrt((shares**2).mean(axis=0)).max())
+    return float(np.sqrt((shares**2).mean(axis=0)).max())
 
 
 def times(knees: Mapping[str, ContactSurrogate], poses: FloatArray) -> dict[str, float]:
@@ -202,16 +209,6 @@ def times(knees: Mapping[str, ContactSurrogate], poses: FloatArray) -> dict[str,
             if repeat:  # the first evaluation compiles
                 shortest[name] = min(shortest[name], spent)
     return shortest
-
-
-def front(errors: Mapping[str, float], costs: Mapping[str, float]) -> set[str]:
-    """Return the names that no other name beats in error and cost; a NaN is beaten."""
-    found, least = set(), np.inf
-    for name in sorted(errors, key=lambda name: (costs[name], errors[name])):
-        if errors[name] < least:
-            found.add(name)
-            least = errors[name]
-    return found
 
 
 def figures_of(name: str) -> dict[str, dict[str, float]]:
@@ -234,19 +231,11 @@ def figures_of(name: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def told(name: str, found: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the table of a knee in order of the error at feasible poses, the front in bold."""
-    fitted = {formulation: row for formulation, row in found.items() if row}
-    errors, costs = (
-        {formulation: row[key] for formulation, row in fitted.items()}
-        for key in ("feasible", "time")
-    )
-    best, rows = front(errors, costs), []
-    for formulation in sorted(found, key=lambda each: errors.get(each, np.inf)):
-        row = found[formulation]
-        shown = f"**{formulation}**" if formulation in best else formulation
-        rows.append([shown, *(f"{row[key]:.3g}" if key in row else "" for key in COLUMNS)])
-    return table(name, ("formulation", *COLUMNS.values()), rows)
+def told(name: str, found: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return the table of a knee in order of the error at feasible poses."""
+    order = sorted(found, key=lambda formulation: found[formulation].get("feasible", np.inf))
+    rows = [(each, *(found[each].get(key) for key in COLUMNS)) for each in order]
+    return Table(name, {"formulation": "", **dict(COLUMNS.values())}, rows)
 
 
 def main() -> None:
@@ -255,8 +244,7 @@ def main() -> None:
     parser.add_argument("--knee", choices=KNEES, help="one knee alone")
     chosen = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in KNEES if chosen.knee is None else (chosen.knee,):
-        print(told(name, figures_of(name)), end="\n\n", flush=True)
+    show(told(name, figures_of(name)) for name in (KNEES if chosen.knee is None else [chosen.knee]))
 
 
 if __name__ == "__main__":
