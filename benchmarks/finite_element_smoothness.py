@@ -149,7 +149,7 @@ def touching(model: FiniteElementContact, pose: Pose) -> tuple[bytes, ...]:
     """Return the nodes in contact in each compartment."""
     femur = model.femoral_handle()
     return tuple(
-        side.loads(pose, femur, jacobian=False)[2].active.tobytes() for side in model.contacts
+        side.state(pose, femur, jacobian=False).active.tobytes() for side in model.contacts
     )
 
 

@@ -49,7 +49,7 @@ def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tupl
     if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
         found.append(f"{name}: contact reaches the rim of the femoral layer")
     found.extend(f"{name}: {text}" for text in _flow(contact, state))
-    strain = float(contact.depth(state)[1])
+    strain = float(state.depth[1])
     if strain > STRAIN_LIMIT:
         found.append(
             f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, where the peak pressure of "

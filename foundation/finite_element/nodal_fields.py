@@ -42,5 +42,5 @@ def nodal_state(model: FiniteElementContact, pose: Pose, compartment: str) -> Sp
     are apart. Raises as `FiniteElementContact.compartment_loads`.
     """
     contact = model.contacts[compartment_index(compartment, model.compartment_names)]
-    overlap, pressure = contact.nodal_values(pose, model.femoral_handle())
-    return SpringState(frozen(overlap), frozen(pressure))
+    state = contact.state(pose, model.femoral_handle(), jacobian=False)
+    return SpringState(frozen(state.overlaps), frozen(state.pressures))

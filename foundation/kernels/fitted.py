@@ -21,8 +21,9 @@ from foundation.kernels.common_normal import (
 
 #: Outcomes of `fitted_contact`.
 OUT_OF_CONTACT, TOUCHING, NOT_FOUND, CONFORMING = range(4)
-#: Numbers of a result: loads in the order of `foundation.base.loads.LOAD_COLUMNS`, depth [m],
-#: energy [J], determinant [1/m²] and trace [1/m] of the relative curvature.
+#: Places in a result after the loads, which have the order of `foundation.base.loads.LOAD_COLUMNS`:
+#: depth [m], energy [J], determinant [1/m²] and trace [1/m] of the relative curvature.
+DEPTH, ENERGY, DETERMINANT, TRACE = range(12, 16)
 FITTED_RESULTS = 16
 _IMAGINARY = 1e-30
 
