@@ -121,7 +121,6 @@ def agreement(spacing: float = 2e-3) -> str:
         cached.prepare()
         again = fresh_model(spacing, folder=Path(name))
         others = {
-            "SuperLU": fresh_model(spacing, solver="superlu").evaluate_batch(rows),
             "compliance in float32": fresh_model(spacing, precision="float32").evaluate_batch(rows),
             "two threads": base.evaluate_batch(rows, threads=2),
             "compliance from a file": again.evaluate_batch(rows),

@@ -20,9 +20,8 @@ from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_number
-from foundation.base.loads import ContactLoads, SpringState, compartment_index
+from foundation.base.loads import STRAIN_LIMIT, ContactLoads, SpringState, compartment_index
 from foundation.base.pose import Pose
-from foundation.kernels import STRAIN_LIMIT
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Most rows of a task of a batch, and least tasks of a thread.

@@ -8,10 +8,8 @@ import numpy as np
 
 from foundation import kernels
 from foundation.base.checks import FloatArray
-from foundation.base.loads import AREA, CENTRE, LOAD_COLUMNS, MEAN_PRESSURE
-
-#: Columns of the sums after those of the loads.
-DEPTH, STRAIN, ENERGY, OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)
+from foundation.base.loads import AREA, CENTRE, MEAN_PRESSURE
+from foundation.kernels.sums import DEPTH, ENERGY
 
 
 def no_sums(compartments: int) -> tuple[FloatArray, FloatArray]:

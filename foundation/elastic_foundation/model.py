@@ -20,21 +20,20 @@ from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
 from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.kernel_sums import OFFSET, STRAIN, SpringSums, no_sums
+from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
-from foundation.kernels.scratch import Scratch
+from foundation.kernels.arrays import Scratch
+from foundation.kernels.sums import OFFSET, STRAIN
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 #: Shapes of both surfaces between their vertices.
 SURFACES = ("curved", "flat")
 
-#: Radius within which the femur's bounding planes are valid, in radii of the bed's smallest groups.
-_PLANE_REACH = 3.5
 _AT_REST = np.zeros(6)
 
 
@@ -111,7 +110,7 @@ class ElasticFoundation(SurfaceContact):
             femur,
             smooth_surface(femur) if curved else flat_surface(femur),
             curved=curved,
-            reach=_PLANE_REACH * float(self._bed.arrays.radius.max()),
+            reach=PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
         self._set_law(law)
         self._scratch = Scratch(self._bed.arrays)

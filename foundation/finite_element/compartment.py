@@ -22,7 +22,7 @@ from foundation.base.loads import (
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
-from foundation.kernels.scratch import Scratch
+from foundation.kernels.arrays import Scratch
 from foundation.layer_theory.complementarity import NodalContact, solve_contact
 from foundation.layer_theory.single_thread import one_thread
 
@@ -307,17 +307,17 @@ class CompartmentContact:
     def _measure(self, state: PatchState) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""
         layer, active, forces, loads = self.layer, state.active, state.forces, state.loads
-        count, found = len(layer.candidates), np.zeros(4)
+        count = len(layer.candidates)
         squares = (forces / layer.areas[active]) ** 2
-        kernels.measure_patch(
+        inside, edge, peak, sharpness = kernels.measure_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares, 0.5,
-            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
+            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64),
         )  # fmt: skip
         total = float(forces.sum())
-        area = found[0] - EDGE_OFFSET * layer.spacing * found[1]
+        area = inside - EDGE_OFFSET * layer.spacing * edge
         if total <= 0.0 or area <= 0.0:
             return 0.0
-        loads[AREA], loads[PEAK_PRESSURE] = area, found[2]
+        loads[AREA], loads[PEAK_PRESSURE] = area, peak
         loads[MEAN_PRESSURE] = total / area
         loads[CENTRE] = forces @ layer.points[active] / total
-        return float(found[3])
+        return float(sharpness)

@@ -23,18 +23,16 @@ from foundation.finite_element.arguments import (
 )
 from foundation.finite_element.charts import tibial_chart
 from foundation.finite_element.compartment import CompartmentContact, PatchState
-from foundation.finite_element.compliance_store import ComplianceStore
-from foundation.finite_element.condensation import SOLVERS
+from foundation.finite_element.compliance_store import ComplianceStore, Kept, condense
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import smooth_surface
 
@@ -43,8 +41,6 @@ PRECISIONS = ("float64", "float32")
 #: Width of the layer beyond a compartment that is meshed with it [m]: what is farther away is moved
 #: by less than 1e-4 of the indentation.
 _BEYOND = 6e-3
-#: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
-_PLANE_REACH = 3.5
 
 
 class FiniteElementContact(SurfaceContact):
@@ -83,8 +79,6 @@ class FiniteElementContact(SurfaceContact):
         meshed as well, with cells that grow with the distance.
     precision : {"float64", "float32"}
         Numbers in which the compliance is kept.
-    solver : {"substructures", "superlu"}
-        Solver of the condensation, see `foundation.finite_element.condensation`.
     folder : str or Path, optional
         Folder in which the compliances are kept, a file each, for later runs and other processes;
         by default they are kept in memory.
@@ -113,7 +107,6 @@ class FiniteElementContact(SurfaceContact):
         compartment_names: Sequence[str] = COMPARTMENTS,
         candidates: ArrayLike | None = None,
         precision: str = "float64",
-        solver: str = "substructures",
         folder: str | Path | None = None,
         search_depth: float = 20e-3,
     ) -> None:
@@ -130,11 +123,7 @@ class FiniteElementContact(SurfaceContact):
         names = self.compartment_names
         self.candidates = frozen(checked_candidates(labels, candidates, names))
         check_compartments(tibia, labels, self.candidates, spacing, names)
-        self.store = ComplianceStore(
-            folder,
-            check_in("solver", solver, SOLVERS),
-            check_in("precision", precision, PRECISIONS),
-        )
+        self.store = ComplianceStore(folder, check_in("precision", precision, PRECISIONS))
         self.layers = tuple(self._meshed(side) for side in range(len(names)))
         self.femur_spacing = max(spacing, LEAST_SPACING) if femur_spacing is None else femur_spacing
         self.femur_layers = femoral_layers(
@@ -149,7 +138,7 @@ class FiniteElementContact(SurfaceContact):
         check_memory(self.size.memory, f"a layer has {max(self.size.candidates):,} nodes")
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
         self._femur = femur_patches(
-            femur, smooth_surface(femur), curved=True, reach=_PLANE_REACH * radius
+            femur, smooth_surface(femur), curved=True, reach=PLANE_REACH * radius
         )
         self._handle: Any = None
 
@@ -183,7 +172,6 @@ class FiniteElementContact(SurfaceContact):
             compartment_names=self.compartment_names,
             candidates=self.candidates,
             precision=self.store.precision,
-            solver=self.store.solver,
             folder=self.store.folder,
             search_depth=self._reach,
         )

@@ -12,9 +12,8 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import PoseError
-from foundation.base.loads import AXIAL_FORCE
+from foundation.base.loads import AXIAL_FORCE, STRAIN_LIMIT
 from foundation.base.pose import Pose
-from foundation.kernels import STRAIN_LIMIT
 from foundation.surface_contact import SurfaceContact
 
 #: A step of Newton's method that is at most this part of the depth below first contact [1] ends the

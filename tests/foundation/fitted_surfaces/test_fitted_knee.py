@@ -12,7 +12,6 @@ from beds import POLYETHYLENE
 from numpy.testing import assert_allclose
 
 from foundation import Pose
-from foundation.base.errors import InputError
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.fitted_surfaces.compartment import fit_compartments
@@ -147,21 +146,3 @@ def test_calibration_is_closest_to_an_elastic_foundation():
         other = (HertzLaw(part * stiff[0].stiffness), stiff[1])
         assert error(stiff) < error(other)
     assert error(None, modulus) < error(None, MODULUS)
-
-
-def test_refusals():
-    femur, insert, sides = meshes()
-    with pytest.raises(InputError, match="at least one pose"):
-        fit_compartments(femur, insert, [], compartments=sides)
-    with pytest.raises(InputError, match="no tibial triangle below the femur"):
-        fit_compartments(femur, insert, [Pose(anterior=0.5)], compartments=sides)
-    with pytest.raises(InputError, match="nearness"):
-        fit_compartments(femur, insert, poses(), compartments=sides, nearness=0.0)
-    apart = [Pose(superior=0.2)]
-    knee = fitted_implant()
-    with pytest.raises(InputError, match="medial contact, found none"):
-        secant_laws(knee, apart, 100.0)
-    with pytest.raises(InputError, match="contact of both models"):
-        calibrated_laws(knee, knee, apart)
-    with pytest.raises(InputError, match="contact of both models"):
-        calibrated_modulus(knee, knee, apart)
