@@ -42,7 +42,7 @@ class Overlap(NamedTuple):
     overlaps : (n,) float64
         Their overlaps, raised for the straight sides of the elements [m].
     gradients : (n, 6) float64
-        Derivatives of the overlaps by the femoral twist [1, m].
+        Derivatives of the overlaps with respect to the femoral twist [1, m].
     across : (n, 3) float64
         Derivatives of the overlaps, not raised, by a translation of the femur: the femoral normals
         m over -m . n [1].
@@ -247,7 +247,7 @@ class CompartmentContact:
         femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
-            # In double precision whatever is stored: the factor needs the digits.
+            # In double precision, whichever is stored: the factor needs the digits.
             part = np.zeros((len(rows), len(columns)))
             kernels.add_block(compliance, near.nodes[rows], near.nodes[columns], part)
             if femoral is not None:
@@ -291,7 +291,7 @@ class CompartmentContact:
         return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
 
     def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
-        """Return the derivatives (A, 3, 6) of points of contact by the femoral twist.
+        """Return the derivatives (A, 3, 6) of points of contact with respect to the femoral twist.
 
         In the femoral frame [1, m]: a point stays on the line of its tibial node.
         """

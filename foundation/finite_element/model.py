@@ -29,7 +29,7 @@ from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layer
 from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import LayerSize, check_memory, size_of
-from foundation.finite_element.triangle_values import TriangleValues
+from foundation.finite_element.triangle_values import NodalPlaces, TriangleValues
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
@@ -254,6 +254,28 @@ class FiniteElementContact(SurfaceContact):
             found[0, values.triangles] = values.interpolated(state.overlaps_in_contact)
             found[1, values.triangles] = values.interpolated(state.pressures)
         return SpringState(frozen(found[0]), frozen(found[1]))
+
+    def nodal_places(self, compartment: str) -> NodalPlaces:
+        """Return the candidate nodes of a compartment; InputError if the name is unknown."""
+        side = self._index(compartment)
+        layer, values = self.layers[side], self.triangle_values[side]
+        return NodalPlaces(
+            layer.points,
+            layer.normals,
+            layer.areas,
+            values.triangles,
+            values.corners,
+            values.shares,
+        )
+
+    def nodal_state(self, pose: Pose, compartment: str) -> SpringState:
+        """Return overlap (C,) [m] and pressure (C,) [Pa] at the candidate nodes of a compartment.
+
+        The overlap is that of the undeformed surfaces, in contact or not; it is 0 where the
+        surfaces are apart. Exceptions as of `compartment_loads`.
+        """
+        (state,) = self._states(pose, [self._index(compartment)])
+        return SpringState(frozen(state.overlaps), frozen(state.pressures))
 
     @cached_property
     def triangle_values(self) -> tuple[TriangleValues, ...]:

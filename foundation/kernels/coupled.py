@@ -56,7 +56,6 @@ _WIDE_FROM, _WIDE_TO = 0.35, 0.5
 #: Part of the largest overlap above which a node counts as in contact at the start of the
 #: complementarity problem (`foundation.layer_theory.complementarity`). In Hertz's contact the edge
 #: is where half of the approach is left.
-#: where half of the approach is left.
 START = 0.4
 #: A gap or force is wrong if it is negative by more than this part of the largest.
 TOLERANCE = 1e-12

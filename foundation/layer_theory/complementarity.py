@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 from foundation.base.checks import FloatArray, IntArray
 from foundation.kernels.coupled import PATIENCE, START, TOLERANCE
 
-#: Nodes that are farther from the femur than this part of the largest overlap are looked at last.
+#: Nodes that are farther from the femur than this part of the largest overlap are checked last.
 _NEAR = 0.3
 
 #: Returns the block of given rows and columns of a compliance.

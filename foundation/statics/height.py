@@ -1,6 +1,6 @@
 """Static analysis of one compartment: the height at which the compartment carries an axial load.
 
-Lin et al. (2010, Med Eng Phys 32:584-594) prescribe the load in a stiff direction likewise.
+Lin et al. (2010, Med Eng Phys 32:584-594) also prescribe the load in a stiff direction.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _length_of_line(words: list[str], properties: list[tuple[str, ...]]) -> int:
 
 
 def _check_values(words: list[str], kind: str) -> None:
-    """Raise an InputError if a value of a list of integers, as the corners of a face, is none.
+    """Raise an InputError if a value in a list of integers, such as a corner, is not an integer.
 
     trimesh cuts the fraction of such a value off.
     """

@@ -258,7 +258,7 @@ def _check_vtp_counts(path: Path, content: bytes) -> None:
 
 
 def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read a STEP file, triangulated; trimesh returns metres, whatever the unit of the file."""
+    """Read a STEP file, triangulated; trimesh returns metres for any unit of the file."""
     try:
         import cascadio  # noqa: F401
     except ImportError as error:

@@ -21,7 +21,6 @@ from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.finite_element.nodal_fields import nodal_places, nodal_state
 from foundation.surfaces.mesh import TriangleMesh
 
 
@@ -216,7 +215,7 @@ def test_pressures_of_the_triangles_carry_the_load():
 def test_triangles_interpolate_from_the_nodes():
     model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
-    places, nodes = nodal_places(model, "lateral"), nodal_state(model, pose, "lateral")
+    places, nodes = model.nodal_places("lateral"), model.nodal_state(pose, "lateral")
     assert nodes.pressure @ places.areas == pytest.approx(model.evaluate(pose).force[1], rel=0.02)
     assert nodes.indentation.max() == pytest.approx(model.indentation(pose, "lateral"))
     found = (places.shares * nodes.pressure[places.corners]).sum(axis=1)

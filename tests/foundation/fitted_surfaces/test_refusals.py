@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 import fitted
 import numpy as np
 import pytest
+from beds import implant_meshes
 
 from foundation import Pose
 from foundation.base.errors import InputError
@@ -18,19 +19,13 @@ from foundation.fitted_surfaces.stiffness import (
     calibrated_modulus,
     secant_laws,
 )
-from foundation.implant import CondylarImplant
 
 KNEE = fitted.balls(30e-3, -45e-3)
 APART = [Pose(superior=0.2)]
 
 
-@cache
-def meshes():
-    return CondylarImplant().tessellate(2e-3)
-
-
 def fit(poses, **options):
-    femur, insert, sides = meshes()
+    femur, insert, sides = implant_meshes(2e-3)
     return fit_compartments(femur, insert, poses, compartments=sides, **options)
 
 
