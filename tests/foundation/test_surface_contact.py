@@ -3,10 +3,11 @@
 from beds import model_of
 from shapes import ellipsoid, plate
 
-from foundation import Pose, SpringState
+from foundation.base.loads import SpringState
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import model as elastic_foundation
 from foundation.surface_contact import SurfaceContact
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
 def test_elastic_foundation_is_a_contact_of_surfaces():
@@ -18,4 +19,4 @@ def test_elastic_foundation_is_a_contact_of_surfaces():
 
 
 def test_surrogates_have_no_surfaces():
-    assert not isinstance(object.__new__(KneeSurrogate), SurfaceContact)
+    assert not isinstance(object.__new__(ContactSurrogate), SurfaceContact)

@@ -7,7 +7,8 @@ import pytest
 import shapes
 from differences import differences
 
-from foundation import Pose, kernels
+from foundation import kernels
+from foundation.base.pose import Pose
 from foundation.finite_element.condensed_layer import MARGIN, neighbourhood_order, node_bed
 from foundation.kernels.arrays import Scratch
 from foundation.surfaces.femur_patches import femur_patches

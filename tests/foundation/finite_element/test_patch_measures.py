@@ -35,7 +35,7 @@ def measured(a, b, turn, middle, spacing=1.0, half=14):
     )  # fmt: skip
     assert not level.any()
     assert not weight.any()
-    return found
+    return np.array(found)
 
 
 @pytest.mark.parametrize(("a", "b"), [(6.3, 6.3), (5.2, 9.1), (4.1, 12.0)])

@@ -11,7 +11,7 @@ import pytest
 from beds import IMPLANT, POLYETHYLENE, implant_meshes
 from numpy.testing import assert_allclose
 
-from foundation import Pose
+from foundation.base.pose import Pose
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.fitted_surfaces.compartment import fit_compartments

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from beds import implant_meshes
 
-from foundation import Pose
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.fitted_surfaces.compartment import fit_compartments
 from foundation.fitted_surfaces.fits import Ellipsoid, Quadric, fit_quadric
 from foundation.fitted_surfaces.model import FittedSurfaceContact
