@@ -257,9 +257,6 @@ class FiniteElementConfig(Section):
     precision: Literal["float64", "float32"] = Field(
         "float64", description="numbers of the stored compliances: float32 takes half the memory"
     )
-    solver: Literal["substructures", "superlu"] = Field(
-        "substructures", description="condensation: of parts one after the other, or all at once"
-    )
 
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.

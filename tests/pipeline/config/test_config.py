@@ -252,7 +252,6 @@ ELEMENTS = "contact.model='finite_element'"
         (["contact.finite_element.node_spacing_mm=20.0"], ["node_spacing_mm: expected less than"]),
         (["contact.poissons_ratio=0.49995"], ["contact: poissons_ratio: expected at most 0.4999"]),
         (["contact.finite_element.growth=0.9"], ["growth: expected greater than or equal to 1"]),
-        (["contact.finite_element.solver='pardiso'"], ["solver: ", "'substructures' or 'superlu'"]),
         (["contact.finite_element.spacing=1.0"], ["finite_element.spacing: unknown key"]),
     ],
 )
