@@ -112,20 +112,36 @@ class Constants(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Parts of the scratch memory of one compartment."""
+    """Parts of the scratch memory of one compartment.
 
-    held: FloatArray  # (6,) nearest pose of the box
-    turn: FloatArray  # (6, 6) d(held)/d(pose)
-    inputs: FloatArray  # (6,) of the regressors
-    slopes: FloatArray  # (6, 6) of the first five inputs and of the height, by the held pose
-    point: FloatArray  # (3,) of the condyle in the tibial frame
-    point_slopes: FloatArray  # (3, 6)
-    out: FloatArray  # (12,) outputs of the regressors
-    gradient: FloatArray  # (12, 6) of the outputs
-    last: FloatArray  # (6,) slope of the last input by the pose
-    axial_slope: FloatArray  # (6,) of the axial load by the pose
-    row: FloatArray  # (6,)
-    rest: FloatArray  # of the regressors
+    Attributes
+    ----------
+    held, turn : (6,), (6, 6) float64
+        Nearest pose of the box [rad, m], and its derivative with respect to the pose.
+    inputs, slopes : (6,), (6, 6) float64
+        Inputs of the regressors [1]; slopes of the first five and of the height.
+    point, point_slopes : (3,), (3, 6) float64
+        Point of the condyle in the tibial frame [m], and its slopes.
+    out, gradient : (12,), (12, 6) float64
+        Outputs of the regressors [SI] and their gradients.
+    last, axial_slope : (6,) float64
+        Slopes of the last input [1] and of the axial load [N] with respect to the pose.
+    row, rest : (6,), (W,) float64
+        Scratch of this module [any unit], and of the regressors.
+    """
+
+    held: FloatArray
+    turn: FloatArray
+    inputs: FloatArray
+    slopes: FloatArray
+    point: FloatArray
+    point_slopes: FloatArray
+    out: FloatArray
+    gradient: FloatArray
+    last: FloatArray
+    axial_slope: FloatArray
+    row: FloatArray
+    rest: FloatArray
 
 
 #: Numbers of scratch before those of the regressors.

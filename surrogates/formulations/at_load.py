@@ -118,7 +118,7 @@ class LoadLevels:
         return loads
 
     def poses_and_loads(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the poses (N, 6) at given axial loads and all loads (N, 12); see `at`."""
+        """Return the poses (N, 6) [rad, m] at axial loads (N,) [N], and all loads (N, 12) [SI]."""
         level = self.at(poses, load)
         return self.poses(level, poses), self.loads(level)
 
@@ -139,7 +139,7 @@ class LoadLevels:
         return error[:, 0], loads
 
     def by_lever(self, loads: FloatArray) -> FloatArray:
-        """Return how loads (N, 12) change as the condyle's point rises with them, (N, 12)."""
+        """Return how loads (N, 12) [SI] change as the condyle's point rises, (N, 12) [SI/m]."""
         change = np.zeros(loads.shape)
         if self.coordinates.about_point:
             change[:, 3], change[:, 5], change[:, 10] = loads[:, 2], -loads[:, 0], 1.0
