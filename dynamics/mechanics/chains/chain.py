@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.motion import PrescribedMotion
-from dynamics.mechanics.planar_chain import ComplexArray, as_complex, reach
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from dynamics.mechanics.planar_chain import as_complex
+from foundation.base.checks import FloatArray, check_fields, check_number
 from foundation.base.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
@@ -260,28 +260,6 @@ class Chain:
     def lengths(self) -> FloatArray:
         """Lengths of the segments, (n,) [m]."""
         return np.array([each.length for each in self.segments])
-
-    def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
-        """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
-
-        Without the displacements of sliding joints.
-
-        Parameters
-        ----------
-        segment : str
-            Name of the segment.
-        point : (2,) float64
-            Point in the frame of the segment [m].
-
-        Raises
-        ------
-        InputError
-            If the chain does not have the segment.
-        """
-        of = f"chain {self.name}:"
-        index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))
-        at = complex(as_complex(check_array(f"{of} point", point, (2,))))
-        return reach(self.lengths.astype(np.complex128), index, at)
 
     def base_at(self, time: float) -> tuple[complex, complex, complex]:
         """Return position, velocity and acceleration of the base [m, m/s, m/s²].

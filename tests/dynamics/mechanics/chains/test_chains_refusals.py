@@ -69,7 +69,6 @@ def swinging(base):
         (chain, {"base": table(3)}, r"base: expected 2 columns, found 3"),
         (chain, {"base": [0.0] * 3}, r"chain leg: base: expected shape \(2\)"),
         (chain, {"angles": table(2), "drive": len}, r"drive: expected none with prescribed angles"),
-        (partial(LEG.reach, point=[0.0, 0.0]), {"segment": "foot"}, r"leg: segment: .* 'foot'"),
         (link, {"stiffness": -1.0}, r"link cuff: stiffness: expected >= 0 N/m, found -1.0"),
         (link, {"damping": NAN}, r"link cuff: damping: expected >= 0 N s/m, found nan"),
         (link, {"rest_length": -0.1}, r"link cuff: rest_length: expected >= 0 m"),
