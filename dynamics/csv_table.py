@@ -13,6 +13,11 @@ import numpy as np
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
 
+#: Factor to SI units of the units with which names of columns end.
+SI_FACTORS = {
+    "deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "percent": 1.0
+}  # fmt: skip
+
 
 class TextTable(NamedTuple):
     """Cells of a table as text.
