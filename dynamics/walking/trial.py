@@ -20,7 +20,14 @@ from dynamics.walking.columns import (
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_count,
+    check_fields,
+    check_in,
+    check_number,
+)
 from foundation.base.errors import InputError
 
 #: Mirroring of vectors at the sagittal plane.
@@ -125,7 +132,7 @@ def gait_trial(
     names = OPENSIM_COLUMNS[check_in("side", side, OPENSIM_COLUMNS)] | dict(columns or {})
     for quantity in names:
         check_in("columns", quantity, (*OPENSIM_COLUMNS[side], "pelvis_z"))
-    count = int(check_number("samples", samples, at_least=5))
+    count = check_count("samples", samples, at_least=5)
     force, point, torque = (
         np.column_stack([ground.signed(names[quantity] + axis) for axis in "xyz"])
         for quantity in GROUND_QUANTITIES

@@ -24,7 +24,7 @@ from dynamics.wear.cycle_wear import (
 from dynamics.wear.footprint import field_axes, field_exponent, semi_axes
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import WearLaw
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_count
 from foundation.base.pose import Pose
 
 
@@ -101,7 +101,7 @@ def measured_aspect(
     Medial and lateral, from load-weighted second moments of the pressure at equally spaced instants
     of the cycle; 1 without contact.
     """
-    count = int(check_number("instants", instants, at_least=1))
+    count = check_count("instants", instants)
     tibia, sides = model.tibia, np.asarray(model.compartments)
     moments = np.zeros((2, 2))
     for i in np.unique(np.linspace(0, len(result.poses) - 1, count).round().astype(int)):

@@ -32,7 +32,14 @@ from dynamics.mechanics.chains.solution import (
     solve_motion,
 )
 from dynamics.mechanics.planar_chain import as_vectors
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_unique,
+)
 from foundation.base.errors import InputError
 
 
@@ -81,8 +88,7 @@ class Assembly:
             "chain.segment": self.columns,
         }
         for kind, names in groups.items():
-            if len(set(names)) != len(names):
-                raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
+            check_unique(kind, names)
         check_fields(self, gravity=(2,))
         for link in self.links:
             self._check_ends(f"link {link.name}:", link)

@@ -25,7 +25,7 @@ import numpy as np
 
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number, check_numbers
 from foundation.base.errors import InputError
 
 #: Laws of a link.
@@ -91,16 +91,17 @@ class ViscoelasticLink:
         check_ends(self, of)
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
-        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
-        check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
+        check_numbers(
+            self,
+            f"{of} ",
+            at_least=0.0,
+            stiffness="N/m",
+            damping="N s/m",
+            rotational_stiffness="N m/rad",
+            rotational_damping="N m s/rad",
+        )
+        check_numbers(self, f"{of} ", rest_angle="rad")
         check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
-        check_number(
-            f"{of} rotational_stiffness", self.rotational_stiffness, at_least=0.0, unit="N m/rad"
-        )
-        check_number(
-            f"{of} rotational_damping", self.rotational_damping, at_least=0.0, unit="N m s/rad"
-        )
-        check_number(f"{of} rest_angle", self.rest_angle, unit="rad")
         if self.pull_only and self.kind != "line":
             raise InputError(f"{of} pull_only: expected the kind 'line', found {self.kind!r}")
 

@@ -62,7 +62,7 @@ def swinging(base):
         (Joint, {"stiffness": -1.0}, r"joint: stiffness: expected >= 0"),
         (Joint, {"damping": -1.0}, r"joint: damping: expected >= 0"),
         (Joint, {"neutral": NAN}, r"joint: neutral: expected a finite number"),
-        (chain, {"segments": ()}, r"chain leg: segments: expected at least one .* found none"),
+        (chain, {"segments": ()}, r"chain leg: segments: expected at least one, .* found none"),
         (chain, {"segments": (THIGH, THIGH)}, r"unique names, found thigh, thigh"),
         (chain, {"joints": (Joint(),)}, r"chain leg: joints: expected 2, found 1"),
         (chain, {"angles": table(3)}, r"angles: expected 2 columns, found 3"),
