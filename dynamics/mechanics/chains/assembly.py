@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.chain import Chain, FreeBase, check_members
 from dynamics.mechanics.chains.equations import Equations
-from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.links import GROUND, Connection, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.reactions import (
     EndPoints,
     external_loads,
@@ -90,19 +90,17 @@ class Assembly:
         for kind, names in groups.items():
             check_unique(kind, names)
         check_fields(self, gravity=(2,))
-        for link in self.links:
-            self._check_ends(f"link {link.name}:", link)
-        for closure in self.closures:
-            self._check_ends(f"closure {closure.name}:", closure)
+        for member in (*self.links, *self.closures):
+            self._check_ends(member)
         _ = self._equations  # raises if attachments are wrong
 
-    def _check_ends(self, of: str, member: ViscoelasticLink | PinClosure) -> None:
+    def _check_ends(self, member: Connection) -> None:
         """Raise an InputError unless the ends are segments of the chains or the ground."""
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for _, where, _ in member.ends:
             if where != GROUND:
-                check_in(f"{of} chain", where[0], segments)
-                check_in(f"{of} segment of {where[0]}", where[1], segments[where[0]])
+                check_in(f"{member.label}: chain", where[0], segments)
+                check_in(f"{member.label}: segment of {where[0]}", where[1], segments[where[0]])
 
     @property
     def columns(self) -> tuple[str, ...]:

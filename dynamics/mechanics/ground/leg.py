@@ -128,6 +128,17 @@ class Leg:
         check_in("segment", name, self.segments)
         return list(self.segments).index(name)
 
+    def state(self, position: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return copies of coordinates and rates, (dof,) each [m, rad; s].
+
+        Raises
+        ------
+        InputError
+            If a shape is wrong or a number is not finite.
+        """
+        q = check_array("position", position, (self.freedoms,))
+        return q, check_array("velocity", velocity, (self.freedoms,))
+
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
         """Return the coefficients of points fixed to segments, (P, n) [m].
 

@@ -19,7 +19,7 @@ from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.mechanics.switching import integrate_switching
-from foundation.base.checks import FloatArray, check_array, check_count, check_in, check_number
+from foundation.base.checks import FloatArray, check_count, check_in, check_number
 from foundation.base.errors import InputError
 
 BoolArray = NDArray[np.bool_]
@@ -78,8 +78,7 @@ def simulate_strike(
     if not isinstance(ground, PenaltyGround):
         raise InputError(f"ground: expected a PenaltyGround, found {ground!r}")
     arms = contact_arms(leg, points)
-    q = check_array("position", position, (leg.freedoms,))
-    v = check_array("velocity", velocity, (leg.freedoms,))
+    q, v = leg.state(position, velocity)
     gap, rate = leg.positions(q, arms)[:, 1], leg.jacobian(q, arms)[:, 1] @ v
     closed = (gap < 0.0) | ((gap == 0.0) & (rate < 0.0))
     names = tuple(each.name for each in points)

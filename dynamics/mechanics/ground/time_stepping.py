@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.impact import jump
+from dynamics.mechanics.ground.impact import check_law, jump
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.base.checks import FloatArray, check_array, check_count, check_number
+from foundation.base.checks import FloatArray, check_count, check_number
 
 
 def simulate_rigid_strike(
@@ -49,13 +49,11 @@ def simulate_rigid_strike(
         If no combination of sticking, sliding and opening satisfies the law.
     """
     check_number("duration", duration, above=0.0, unit="s")
-    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
-    check_number("friction", friction, at_least=0.0)
+    check_law(restitution, friction)
     count = check_count("steps", steps)
     arms = contact_arms(leg, points)
     h = duration / count
-    q = np.tile(check_array("position", position, (leg.freedoms,)), (count + 1, 1))
-    v = np.tile(check_array("velocity", velocity, (leg.freedoms,)), (count + 1, 1))
+    q, v = (np.tile(each, (count + 1, 1)) for each in leg.state(position, velocity))
     forces, loss = np.zeros((len(q), len(points), 2)), np.zeros((len(q), 3))
     for k in range(count):
         middle = q[k] + 0.5 * h * v[k]
