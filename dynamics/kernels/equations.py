@@ -21,8 +21,8 @@ PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
 #: Number of inputs over time: six prescribed coordinates, then the applied loads.
 INPUTS = 10
 AXIAL, AP, TORQUE, ADDUCTION = 6, 7, 8, 9
-# Offsets in the scratch array: inputs and their rates; pose, force, its change over time and its
-# derivative by the pose; the pose of the contact; the wrench of the applied loads and its
+# Offsets in the scratch array: inputs and their rates; pose; force, its rate and its derivative
+# with respect to the pose; the pose of the contact; the wrench of the applied loads and its
 # derivative, which is zero; a derivative that is not used; and the scratch of the ligaments.
 _INPUTS, _RATES = 0, INPUTS
 _POSE, _FORCE, _CHANGE, _JACOBIAN = 20, 26, 32, 38

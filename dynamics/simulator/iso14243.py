@@ -14,7 +14,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from dynamics.csv_table import SI_FACTORS, TextTable, read_text
+from dynamics.csv_table import SI_FACTORS, TextTable, read_lines
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
@@ -113,13 +113,7 @@ def _read_table(source: Path) -> TextTable:
         raise InputError(
             f"{source}: expected a table as text, found a workbook; save its sheet as CSV"
         )
-    lines = [
-        (number, line)
-        for number, line in enumerate(read_text(source).splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if len(lines) < 2:
-        raise InputError(f"{source}: expected a header and rows, found {len(lines)} lines")
+    lines = read_lines(source)
     separator = next((mark for mark in "\t;," if mark in lines[0][1]), ",")
     rows = [(number, [cell.strip() for cell in line.split(separator)]) for number, line in lines]
     (first, names), *cells = rows

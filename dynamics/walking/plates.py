@@ -2,7 +2,8 @@
 
 The columns of a plate are recognised by the names that programs write (`ground_force_vx`,
 `1_ground_force_vx`, `ground_force_1_vx`, `ground_force_r_vx`, `ground_force_vx_r`, `FP1_Fx`). A
-contact belongs to the leg whose foot is at the centre of pressure, whatever the name of the plate.
+contact belongs to the leg whose foot is at the centre of pressure; the name of the plate does not
+matter.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ def counted_contacts(count: int) -> str:
 
 
 def _lengthened(ground: MotionTable, motion: MotionTable) -> tuple[MotionTable, str]:
-    """Return the force, zero where the motion goes on after a foot has left its plate."""
+    """Return the force, extended by zeros to the end of the motion if the foot is off its plate."""
     vertical = ground.column("force_y")
     step = float(np.median(np.diff(ground.time)))
     missing = motion.time[-1] - ground.time[-1]

@@ -200,7 +200,7 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """Raise an InputError if the path of a base moves with a segment of another chain.
 
     Such a base takes its force from the ground, so that the torques of the other chain would lack
-    it in silence.
+    this force without a warning.
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     lengths = np.concatenate([chain.lengths for chain in assembly.chains])

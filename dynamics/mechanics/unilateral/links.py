@@ -70,7 +70,7 @@ class UnilateralLink:
         Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
         by default infinite: a constant stiffness.
     tangential_stiffness : float
-        kt [N/m], > 0: the tip gives way by T / kt before it slips; by default it is rigid.
+        kt [N/m], > 0: the tip yields by T / kt before it slips; by default the tip is rigid.
     """
 
     direction: FloatArray
