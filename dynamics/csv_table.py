@@ -13,6 +13,11 @@ import numpy as np
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
 
+#: Factor to SI units of the units with which names of columns end.
+SI_FACTORS = {
+    "deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "percent": 1.0
+}  # fmt: skip
+
 
 class TextTable(NamedTuple):
     """Cells of a table as text.
@@ -97,18 +102,30 @@ def read_text(source: Path) -> str:
         raise InputError(f"{source}: expected a table as text, found: {error}") from error
 
 
+def read_lines(source: Path) -> list[tuple[int, str]]:
+    """Return number and text of each line that is not empty and does not start with #.
+
+    Raises `InputError`, which names the file, if the file is not text or has fewer than two such
+    lines, and `FileNotFoundError`.
+    """
+    lines = [
+        (number, line)
+        for number, line in enumerate(read_text(source).splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if len(lines) < 2:
+        raise InputError(f"{source}: expected a header and rows, found {len(lines)} lines")
+    return lines
+
+
 def read_csv_table(source: Path) -> TextTable:
     """Read a comma-separated table with a header; skip empty lines and lines that start with #.
 
     Raises `InputError`, which names the file, if the file is not text, or has no header or no rows,
     and `FileNotFoundError`.
     """
-    lines = [
+    (first, names), *rows = [
         (number, [cell.strip() for cell in next(csv.reader([line]))])
-        for number, line in enumerate(read_text(source).splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
+        for number, line in read_lines(source)
     ]
-    if len(lines) < 2:
-        raise InputError(f"{source}: expected a header and rows, found {len(lines)} lines")
-    (first, names), *rows = lines
     return TextTable(source, first, names, rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import mujoco
 import numpy as np
 from numpy.testing import assert_allclose
@@ -287,7 +289,7 @@ def check_reactions(tree: Tree, found, atol: float = 1e-8) -> None:
 
 def at_row(found, row: int) -> Instant:
     """Return the instant of a row of a result."""
-    return Instant(*(getattr(found, field)[row] for field in Instant._fields))
+    return Instant(**{each.name: getattr(found, each.name)[row] for each in fields(Instant)})
 
 
 def needed_forces(assembly: Assembly, found: Instant) -> tuple[Tree, np.ndarray]:

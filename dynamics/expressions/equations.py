@@ -66,7 +66,7 @@ class KneeExpressions:
         Parameters
         ----------
         free : sequence of scalars
-            Free coordinates in the order of `free`, not counted from the reference [rad, m].
+            Free coordinates in the order of `free`, not relative to the reference [rad, m].
         inputs : ten scalars
             A row of `inputs`.
 

@@ -14,7 +14,7 @@ from dynamics.kernels.equations import Problem
 class Line(NamedTuple):
     """A straight line from tibia to femur at a pose.
 
-    `length` [m]; its derivatives `gradient` (6,) by the pose coordinates [m/rad, 1].
+    `length` [m]; its derivatives `gradient` (6,) with respect to the pose coordinates [m/rad, 1].
     """
 
     length: Scalar

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.ligaments import LigamentArguments, add_ligaments
+from dynamics.kernels.ligaments import LIGAMENT_WORK, LigamentArguments, add_ligaments
 from dynamics.kernels.virtual_work import add_wrench
 from foundation.base.checks import FloatArray
 from foundation.base.compiling import kernel, part
@@ -21,8 +21,14 @@ PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
 #: Number of inputs over time: six prescribed coordinates, then the applied loads.
 INPUTS = 10
 AXIAL, AP, TORQUE, ADDUCTION = 6, 7, 8, 9
-#: Size of the scratch of `assemble`.
-SCRATCH = 162
+# Offsets in the scratch array: inputs and their rates; pose; force, its rate and its derivative
+# with respect to the pose; the pose of the contact; the wrench of the applied loads and its
+# derivative, which is zero; a derivative that is not used; and the scratch of the ligaments.
+_INPUTS, _RATES = 0, INPUTS
+_POSE, _FORCE, _CHANGE, _JACOBIAN = 20, 26, 32, 38
+_SHIFTED, _APPLIED, _CONSTANT, _UNUSED, _LIGAMENTS = 74, 80, 86, 122, 158
+#: Numbers in the scratch array of the functions of this module.
+SCRATCH = _LIGAMENTS + LIGAMENT_WORK
 
 
 class Problem(NamedTuple):
@@ -89,6 +95,14 @@ def inputs_of_all(times, problem, values, rates):
         inputs_at(times[i], problem, values[i], rates[i])
 
 
+@kernel
+def pose_at(time, state, problem, pose, scratch):
+    """Fill the pose coordinates (6,) of a state."""
+    inputs, rates = scratch[_INPUTS:_RATES], scratch[_RATES:_POSE]
+    inputs_at(time, problem, inputs, rates)
+    coordinates_of(state, inputs, problem, pose)
+
+
 @part
 def coordinates_of(state, inputs, problem, pose):
     """Fill the pose (6,) of a state."""
@@ -130,7 +144,7 @@ def add_applied(pose, inputs, problem, force, jacobian, scratch):
 
     The forces are linear in the loads: rates of the loads in `inputs` (10,) give rates of forces.
     """
-    applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
+    applied, constant = scratch[_APPLIED:_CONSTANT], scratch[_CONSTANT:_UNUSED].reshape(6, 6)
     constant[:, :] = 0.0
     axial = inputs[AXIAL]
     applied[0] = 0.0
@@ -152,22 +166,22 @@ def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
     """
     force[:] = 0.0
     jacobian[:, :] = 0.0
-    shifted = scratch[0:6]
+    shifted = scratch[_SHIFTED:_APPLIED]
     for k in range(6):
         shifted[k] = pose[k] + problem.offset[k]
     add_wrench(shifted, wrench, by_pose, problem.factor[0], force, jacobian)
     add_applied(pose, inputs, problem, force, jacobian, scratch)
     energy = add_restraint(pose, problem, force, jacobian)
-    return energy + add_ligaments(pose, problem.ligaments, force, jacobian, scratch)
+    return energy + add_ligaments(pose, problem.ligaments, force, jacobian, scratch[_LIGAMENTS:])
 
 
 @kernel
 def forces_by_time(pose, rates, problem, jacobian, change, scratch):
     """Fill the time derivative of Q (6,) at constant state: prescribed motion and loads."""
-    turning = scratch[42:78].reshape(6, 6)
-    turning[:, :] = 0.0
+    unused = scratch[_UNUSED:_LIGAMENTS].reshape(6, 6)
+    unused[:, :] = 0.0
     change[:] = 0.0
-    add_applied(pose, rates, problem, change, turning, scratch)
+    add_applied(pose, rates, problem, change, unused, scratch)
     for k in range(6):
         for j in range(6):
             if problem.roles[j] == PRESCRIBED:
@@ -180,13 +194,13 @@ def assemble(time, state, wrench, by_pose, problem, f, by_state, by_time, scratc
 
     M is diagonal: 1, or 0 for a quasi-static coordinate without damping (`mass_of`).
     """
-    inputs, rates, pose = scratch[0:10], scratch[10:20], scratch[20:26]
-    force, change = scratch[26:32], scratch[32:38]
-    jacobian, rest = scratch[38:74].reshape(6, 6), scratch[74:]
+    inputs, rates = scratch[_INPUTS:_RATES], scratch[_RATES:_POSE]
+    pose, force = scratch[_POSE:_FORCE], scratch[_FORCE:_CHANGE]
+    change, jacobian = scratch[_CHANGE:_JACOBIAN], scratch[_JACOBIAN:_SHIFTED].reshape(6, 6)
     inputs_at(time, problem, inputs, rates)
     coordinates_of(state, inputs, problem, pose)
-    forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, rest)
-    forces_by_time(pose, rates, problem, jacobian, change, rest)
+    forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch)
+    forces_by_time(pose, rates, problem, jacobian, change, scratch)
     free = 0
     for k in range(6):
         free += problem.roles[k] != PRESCRIBED

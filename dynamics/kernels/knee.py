@@ -8,13 +8,11 @@ import numpy as np
 
 from dynamics.kernels.equations import (
     INERTIAL,
-    INPUTS,
     PRESCRIBED,
     SCRATCH,
     Problem,
     assemble,
-    coordinates_of,
-    inputs_at,
+    pose_at,
 )
 from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
@@ -67,14 +65,6 @@ def knee_arguments(
         np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7)), np.empty(6), np.empty((6, 6)),
         np.empty(SCRATCH), work,
     )  # fmt: skip
-
-
-@kernel
-def pose_at(time, state, problem, pose, scratch):
-    """Fill the pose coordinates (6,) of a state."""
-    inputs, rates = scratch[0:INPUTS], scratch[INPUTS : 2 * INPUTS]
-    inputs_at(time, problem, inputs, rates)
-    coordinates_of(state, inputs, problem, pose)
 
 
 @part

@@ -113,12 +113,17 @@ def _set_frame(pose: FloatArray, work: FloatArray) -> None:
     cf, sf = math.cos(pose[0]), math.sin(pose[0])
     ca, sa = math.cos(pose[1]), math.sin(pose[1])
     cr, sr = math.cos(pose[2]), math.sin(pose[2])
-    work[0], work[1], work[2] = cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca
-    work[3], work[4], work[5] = ca * sf, ca * cf, sa
-    work[6], work[7], work[8] = sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca
-    work[9], work[10], work[11] = -sr * ca, sa, cr * ca
-    work[12], work[13], work[14] = -cr, 0.0, -sr
-    work[15], work[16], work[17] = 0.0, -1.0, 0.0
+    _set_row(_FRAME, cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca, work)
+    _set_row(_FRAME + 3, ca * sf, ca * cf, sa, work)
+    _set_row(_FRAME + 6, sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca, work)
+    _set_row(_AXES, -sr * ca, sa, cr * ca, work)
+    _set_row(_AXES + 3, -cr, 0.0, -sr, work)
+    _set_row(_AXES + 6, 0.0, -1.0, 0.0, work)
+
+
+@pasted
+def _set_row(start: int, x: float, y: float, z: float, work: FloatArray) -> None:
+    work[start], work[start + 1], work[start + 2] = x, y, z
 
 
 @part
@@ -147,7 +152,7 @@ def _set_cross(axis: int, vector: int, result: int, work: FloatArray) -> None:
     """Set work[result:] = work[axis:] x work[vector:]."""
     a, b, c = work[axis], work[axis + 1], work[axis + 2]
     x, y, z = work[vector], work[vector + 1], work[vector + 2]
-    work[result], work[result + 1], work[result + 2] = b * z - c * y, c * x - a * z, a * y - b * x
+    _set_row(result, b * z - c * y, c * x - a * z, a * y - b * x, work)
 
 
 @pasted

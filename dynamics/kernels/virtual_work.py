@@ -12,7 +12,7 @@ def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
     """Add a wrench's generalised forces (6,) at a pose (6,), and their derivatives (6, 6).
 
     `wrench` (6,) [N, N m] acts on the femur, in the tibial frame about the tibial origin; `by_pose`
-    (6, 6) is its derivative by the pose coordinates; both are multiplied by `factor`. See
+    (6, 6) is its derivative with respect to the pose; both are multiplied by `factor`. See
     `foundation.base.pose.generalised_force_jacobian`.
     """
     ca, sa = math.cos(pose[1]), math.sin(pose[1])

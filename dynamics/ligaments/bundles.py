@@ -30,7 +30,14 @@ from dynamics.kernels.ligaments import (
     add_ligaments,
     measure_ligaments,
 )
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+)
 from foundation.base.pose import Pose
 
 #: Laws of a bundle, and the unit of the stiffness.
@@ -74,9 +81,8 @@ class Ligament:
         of = f"ligament {self.name}:"
         check_fields(self, f"{of} ", femoral=(3,), tibial=(3,))
         kind = check_in(f"{of} kind", self.kind, LIGAMENT_KINDS)
-        check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
-        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind])
-        check_number(f"{of} transition_strain", self.transition_strain, above=0.0)
+        check_numbers(self, f"{of} ", above=0.0, rest_length="m", transition_strain="")
+        check_numbers(self, f"{of} ", at_least=0.0, stiffness=LIGAMENT_KINDS[kind])
 
     @classmethod
     def at_reference_strain(

@@ -1,22 +1,20 @@
-"""Rigid segments in series in a plane: kinematics and generalised forces.
+"""Rigid segments in series or as trees in a plane: kinematics and generalised forces.
 
 Points of the plane are complex numbers z = x + i y. With the absolute angles φ of the segments and
 the vectors e_j from the proximal to the distal joint of segment j at φ = 0, a point p of segment k
 (in the frame of the segment, from its proximal joint) lies at
 
-    z = z_base + Σ_{j<k} e_j exp(i φ_j) + p exp(i φ_k) = z_base + Σ_j a_j exp(i φ_j).
+    z = z_base + Σ_{j<k} e_j exp(i φ_j) + p exp(i φ_k) = z_base + Σ_j a_j exp(i φ_j),
 
-`reach` returns the coefficients a; R_j = ∂z/∂φ_j = i a_j exp(i φ_j).
+so that R_j = ∂z/∂φ_j = i a_j exp(i φ_j).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag
 
 from foundation.base.checks import FloatArray
 
@@ -31,24 +29,6 @@ def as_complex(vectors: FloatArray) -> ComplexArray:
 def as_vectors(points: ComplexArray) -> FloatArray:
     """Return vectors (..., 2) [m or N] of complex numbers (...)."""
     return np.stack([points.real, points.imag], axis=-1)
-
-
-def reach(ends: ComplexArray, segment: int, point: complex) -> ComplexArray:
-    """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
-
-    Parameters
-    ----------
-    ends : (n,) complex128
-        Distal joints in the frames of the segments [m].
-    segment : int
-        Index of the segment of the point.
-    point : complex
-        Point in the frame of the segment [m].
-    """
-    coefficients = np.zeros(len(ends), dtype=np.complex128)
-    coefficients[:segment] = ends[:segment]
-    coefficients[segment] = point
-    return coefficients
 
 
 def mass_matrix(jacobian: ComplexArray, mass: FloatArray, inertia: FloatArray) -> FloatArray:
@@ -80,18 +60,6 @@ class PassiveJoints(NamedTuple):
     stiffness: FloatArray
     damping: FloatArray
     neutral: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        counts: Sequence[int],
-        stiffness: FloatArray,
-        damping: FloatArray,
-        neutral: FloatArray,
-    ) -> PassiveJoints:
-        """Return the joints (n,) [N m/rad, N m s/rad, rad] of chains of `counts` segments each."""
-        differences = block_diag(*(np.eye(count) - np.eye(count, k=-1) for count in counts))
-        return cls(differences, stiffness, damping, neutral)
 
     def torque(self, angles: FloatArray, rates: FloatArray) -> FloatArray:
         """Return the generalised force -Tᵀ (k (θ - θ₀) + d θ'), (n,) [N m].

@@ -18,7 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from foundation.base.checks import FloatArray, check_array, check_fields, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_number,
+    check_numbers,
+)
 from foundation.base.errors import InputError
 
 #: The shipped shares.
@@ -52,9 +58,7 @@ class Segment:
     inertia: float
 
     def __post_init__(self) -> None:
-        for name, unit in (("mass", "kg"), ("inertia", "kg m²")):
-            value = check_number(f"segment {name}", getattr(self, name), above=0.0, unit=unit)
-            object.__setattr__(self, name, value)
+        check_numbers(self, "segment ", above=0.0, mass="kg", inertia="kg m²")
         check_fields(self, "segment ", end=(2,), centre_of_mass=(2,))
 
     @property

@@ -8,6 +8,7 @@ coordinate is the limit of a stiff temporary spring.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -147,30 +148,25 @@ def _released(
 
     Raises `EquilibriumError`, with the coordinate whose release fails.
     """
-    try:
+
+    def rest(start: Pose, held: tuple[str, ...]) -> Pose:
         return settle(
             model,
             simulator,
             flexion=flexion,
             axial_force=axial_force,
             start=start,
-            held=_HELD[-1],
+            held=held,
             iterations=_ITERATIONS,
         )
-    except EquilibriumError:
-        pose = start
+
+    with suppress(EquilibriumError):
+        return rest(start, _HELD[-1])
+    pose = start
     before: tuple[str, ...] = (*_HELD[0], "adduction")
     for held in _HELD:
         try:
-            pose = settle(
-                model,
-                simulator,
-                flexion=flexion,
-                axial_force=axial_force,
-                start=pose,
-                held=held,
-                iterations=_ITERATIONS,
-            )
+            pose = rest(pose, held)
         except EquilibriumError as error:
             loose = next(name for name in before if name not in held)
             text = f"with {', '.join(held)} held, nothing holds {loose}: {error}"

@@ -18,8 +18,9 @@ from dynamics.kernels.equations import (
     forces_by_time,
     inputs_at,
     mass_of,
+    pose_at,
 )
-from dynamics.kernels.knee import KneeArguments, knee_arguments, pose_at, rates_of
+from dynamics.kernels.knee import KneeArguments, knee_arguments, rates_of
 from dynamics.protocol import ContactModel, compiled_contact, describe_pose
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation

@@ -25,7 +25,7 @@ from dynamics.simulator.knee_simulator import FREE_COORDINATES, KneeSimulator
 from dynamics.simulator.result import SimulationResult, Statistics
 from dynamics.simulator.result_assembly import reported
 from dynamics.simulator.waveforms import GaitCycle
-from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.checks import FloatArray, check_array, check_count, check_in, check_number
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 
@@ -155,9 +155,8 @@ def simulate(
 def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_step: float) -> None:
     """Check the arguments of `simulate`."""
     check_in("method", method, METHODS)
-    for name, count, least in (("cycles", cycles, 1), ("samples", samples, 2)):
-        if int(count) != count or count < least:
-            raise InputError(f"{name}: expected an integer >= {least}, found {count!r}")
+    check_count("cycles", cycles)
+    check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
     check_number("max_step", max_step, above=0.0, unit="s")
 

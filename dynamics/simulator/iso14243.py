@@ -14,9 +14,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from dynamics.csv_table import TextTable, read_text
+from dynamics.csv_table import SI_FACTORS, TextTable, read_lines
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
@@ -38,14 +36,17 @@ class _Column(NamedTuple):
 #: coordinate `anterior` is that of the femur, opposite to the displacement of the tibia.
 _COLUMNS = {
     "percent": _Column("the percentage of the cycle", r"cycle|percent|^%", "%", 1.0),
-    "flexion": _Column("the flexion angle", r"flexion", "deg", np.pi / 180.0),
+    "flexion": _Column("the flexion angle", r"flexion", "deg", SI_FACTORS["deg"]),
     "axial_force": _Column("the axial force", r"axial", "N", 1.0),
     "ap_force": _Column("the AP force", r"\b(ap|a-p|anterior).*force", "N", 1.0),
     "anterior": _Column(
-        "the AP displacement", r"\b(ap|a-p|anterior).*(displacement|translation)", "mm", -1e-3
+        "the AP displacement",
+        r"\b(ap|a-p|anterior).*(displacement|translation)",
+        "mm",
+        -SI_FACTORS["mm"],
     ),
     "internal_torque": _Column("the tibial rotation torque", r"torque|moment", "Nm", 1.0),
-    "rotation": _Column("the tibial rotation", r"rotation", "deg", np.pi / 180.0),
+    "rotation": _Column("the tibial rotation", r"rotation", "deg", SI_FACTORS["deg"]),
 }
 #: Columns of both parts of the standard, and one column each of these.
 _NEEDED = ("percent", "flexion", "axial_force")
@@ -112,13 +113,7 @@ def _read_table(source: Path) -> TextTable:
         raise InputError(
             f"{source}: expected a table as text, found a workbook; save its sheet as CSV"
         )
-    lines = [
-        (number, line)
-        for number, line in enumerate(read_text(source).splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if len(lines) < 2:
-        raise InputError(f"{source}: expected a header and rows, found {len(lines)} lines")
+    lines = read_lines(source)
     separator = next((mark for mark in "\t;," if mark in lines[0][1]), ",")
     rows = [(number, [cell.strip() for cell in line.split(separator)]) for number, line in lines]
     (first, names), *cells = rows

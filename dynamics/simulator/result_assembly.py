@@ -16,7 +16,7 @@ from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import Flag
 from dynamics.simulator.variation import scaled_loads
 from foundation.base.checks import FloatArray
-from foundation.base.loads import COMPARTMENTS, total_loads
+from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
 from foundation.base.pose import COORDINATES
 from surrogates.formulations.outside import beyond
 
@@ -81,7 +81,7 @@ def _compiled(
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(
-        equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
+        equations.problem, equations.mass, times, states, loads[:, 0, WRENCH] + loads[:, 1, WRENCH],
         jacobian[:, 0] + jacobian[:, 1], rates,
     )  # fmt: skip
     messages = [

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray, check_fields, check_number
-from foundation.base.loads import ContactLoads
+from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE, ContactLoads
 from foundation.base.pose import Pose
 
-#: Indices in `foundation.base.loads.LOAD_COLUMNS` of the loads that scale with the stiffness: the
-#: wrench and both pressures.
-_SCALED = np.array([0, 1, 2, 3, 4, 5, 7, 8])
+#: Indices of the loads that scale with the stiffness: the wrench and both pressures.
+_SCALED = np.array([*range(6), PEAK_PRESSURE, MEAN_PRESSURE])
 
 
 @dataclass(frozen=True, eq=False)

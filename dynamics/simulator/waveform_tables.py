@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import TextTable, read_csv_table
+from dynamics.csv_table import SI_FACTORS, TextTable, read_csv_table
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.errors import InputError
 
@@ -16,7 +16,6 @@ WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
 DRIVE_COLUMNS = (("ap_force_N", "anterior_mm"), ("internal_torque_Nm", "rotation_deg"))
 #: Column that a table may have.
 ADDUCTION_COLUMN = "adduction_torque_Nm"
-_SI = {"mm": 1e-3, "deg": np.pi / 180.0, "N": 1.0, "Nm": 1.0, "percent": 1.0}
 _TABLES = Path(__file__).with_name("tables")
 #: The shipped level-walking pattern.
 LEVEL_WALKING = _TABLES / "level_walking.csv"
@@ -70,7 +69,7 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     signals = {}
     for column, values in columns.items():
         name, _, unit = column.rpartition("_")
-        signals[name] = _SI[unit] * values
+        signals[name] = SI_FACTORS[unit] * values
     try:
         return GaitCycle(signals.pop("gait"), period=period_s, **signals)
     except InputError as error:

@@ -68,7 +68,7 @@ class GaitCycle:
         Prescribed coordinate `anterior` relative to the neutral pose of the simulator [m], instead
         of an AP force.
     rotation : (n,) float64, optional
-        Prescribed coordinate `rotation`, likewise [rad], instead of a torque.
+        Prescribed coordinate `rotation` relative to the neutral pose [rad], instead of a torque.
     adduction_torque : (n,) float64, optional
         Torque on the tibia about the anterior axis through the tibial origin [N m], positive where
         it loads the medial compartment; by default none. It acts besides the moment of the axial

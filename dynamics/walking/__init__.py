@@ -2,14 +2,14 @@
 
 `read_motion_table` reads motion and force files of OpenSim, `recognise` finds columns, signs,
 plates and heel strikes, `gait_trial` extracts a stride, `fitted_to_foot` moves its force onto the
-foot,
-`leg_segments` returns masses and lengths of the leg, `inverse_dynamics` forces and moments at hip,
-knee and ankle, `check_walk` checks the consistency of motion and force, `knee_muscle_loads` returns
-the muscle forces that balance the moments, and `knee_loads` the loads on contact and ligaments of
-the knee. Lab frame: x forward, y up, z to the right; SI units, radians.
+foot, `leg_segments` returns masses and lengths of the leg, `inverse_dynamics` forces and moments at
+hip, knee and ankle, `check_walk` checks the consistency of motion and force, `knee_muscle_loads`
+returns the muscle forces that balance the moments, and `knee_loads` the loads on contact and
+ligaments of the knee. `dynamics.walking.columns` states frames, units and signs.
 """
 
 from dynamics.mechanics.segments import LegSegments, Segment, leg_segments
+from dynamics.walking.columns import OPENSIM_COLUMNS, TRIAL_COORDINATES
 from dynamics.walking.conventions import LegMotion, leg_motion
 from dynamics.walking.foot_fit import fitted_to_foot, force_ahead
 from dynamics.walking.inverse_dynamics import JointLoad, LegLoads, inverse_dynamics
@@ -22,7 +22,7 @@ from dynamics.walking.muscles import LegMuscles, Muscle
 from dynamics.walking.plausibility import check_walk
 from dynamics.walking.recognition import Recognition, recognise
 from dynamics.walking.strikes import find_stride, foot_events, kinematic_strikes
-from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
+from dynamics.walking.trial import GaitTrial, gait_trial
 
 __all__ = [
     "OPENSIM_COLUMNS",

@@ -13,28 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.walking.columns import HEADINGS, STEMS, TRIAL_COORDINATES, unit_in_name
 from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.trial import TRIAL_COORDINATES
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Names of each coordinate in OpenSim's models, without the side.
-STEMS = {
-    "pelvis_x": ("pelvis_tx",),
-    "pelvis_y": ("pelvis_ty",),
-    "pelvis_z": ("pelvis_tz",),
-    "pelvis_tilt": ("pelvis_tilt",),
-    "hip_flexion": ("hip_flexion", "hip_flex"),
-    "knee_flexion": ("knee_angle", "knee_flex", "knee_flexion"),
-    "ankle_dorsiflexion": ("ankle_angle", "ankle_flex", "ankle_dorsiflexion"),
-}
 _OF_PELVIS = TRIAL_COORDINATES[:4]
 #: Least flexion in swing that tells the sign of a knee angle [deg].
 LEAST_SWING = 20.0
 #: Least range of an angle over a stride [deg]; a smaller number is a range in radians.
 _LEAST_RANGES = {"hip_flexion": 3.0, "knee_flexion": 3.0, "ankle_dorsiflexion": 1.6}
-#: Names of the rotation of the pelvis about the vertical axis.
-_HEADINGS = ("pelvis_rotation", "pelvis_rot")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +148,9 @@ def _columns_in_radians(
     for name, least in _LEAST_RANGES.items():
         bare = found[name].removeprefix("-")
         span = float(np.ptp(motion.column(bare)))
-        suffix = bare.rpartition("_")[2]
-        if suffix in ("deg", "rad"):
-            radians[name] = suffix == "rad"
+        unit = unit_in_name(bare)
+        if unit is not None:
+            radians[name] = unit == "rad"
         elif in_degrees is not None:
             radians[name] = not in_degrees
         elif span > 0.0 and span < least:
@@ -170,8 +158,8 @@ def _columns_in_radians(
         else:
             # A joint turns by less than half a turn: more is a range in degrees.
             radians[name] = header is False and span < np.pi
-    suffix = found["pelvis_tilt"].removeprefix("-").rpartition("_")[2]
-    radians["pelvis_tilt"] = {"deg": False, "rad": True}.get(suffix, _flexion_in_radians(radians))
+    unit = unit_in_name(found["pelvis_tilt"])
+    radians["pelvis_tilt"] = _flexion_in_radians(radians) if unit is None else unit == "rad"
     return radians
 
 
@@ -189,8 +177,7 @@ def _unit_notes(
         for name, each in radians.items()
         if motion.in_degrees is None or each == motion.in_degrees
     ]
-    suffixed = [n for n in found.values() if n.rpartition("_")[2] in ("deg", "rad")]
-    if not others or suffixed:
+    if not others or any(unit_in_name(name) for name in found.values()):
         return []
     said = {None: "does not state the unit", True: "says degrees", False: "says radians"}
     header = said[motion.in_degrees]
@@ -233,8 +220,7 @@ def _contradictions(
     others = [
         found[name].removeprefix("-")
         for name in _LEAST_RANGES
-        if radians[name] == motion.in_degrees
-        and found[name].rpartition("_")[2] not in ("deg", "rad")
+        if radians[name] == motion.in_degrees and unit_in_name(found[name]) is None
     ]
     if not others:
         return ()
@@ -254,11 +240,11 @@ def _faces_backward(motion: MotionTable, in_radians: bool) -> bool:
     """
     for column in motion.names:
         short = _short(column)
-        stem, _, suffix = short.rpartition("_")
-        named = suffix in ("deg", "rad")
-        if (stem if named else short) in _HEADINGS:
+        unit = unit_in_name(short)
+        stem = short if unit is None else short.removesuffix(f"_{unit}")
+        if stem in HEADINGS:
             values = motion.column(column)
-            radians = suffix == "rad" if named else in_radians and np.abs(values).max() <= 7.0
+            radians = unit == "rad" if unit else in_radians and np.abs(values).max() <= 7.0
             turn = values if radians else np.radians(values)
             return bool(np.median(np.cos(turn)) < 0.0)
     return False

@@ -62,6 +62,6 @@ def edge_notes(
                 f"{source}: expected rows for {needed:.3g} s before and after the walk, as "
                 f"the filter of {cutoff:g} Hz distorts accelerations at the ends of the "
                 f"motion, found an end at {edge:g} s: the frames {frames} {instant:.4g} s are "
-                f"doubtful; give a motion that goes on, or set {key} = {better:.4g}"
+                f"doubtful; give a longer motion, or set {key} = {better:.4g}"
             )
     return tuple(notes)

@@ -15,7 +15,7 @@ from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.trial import GaitTrial
 from foundation.base.checks import FloatArray
 
-#: Smaller differences are left as they are [m].
+#: Smaller differences are not corrected [m].
 SMALLEST = 0.005
 #: Share of its peak above which the vertical force is at the peak, and end of early stance [%].
 _AT_PEAK, _EARLY = 0.9, 30.0
@@ -25,8 +25,9 @@ def force_ahead(trial: GaitTrial, leg: LegLoads) -> float:
     """Return how far a ground force is ahead of a foot [m]; negative behind the heel.
 
     At the late peak of the vertical force (where the force is at least 0.9 of the peak), the mean
-    distance of the centre of pressure from the metatarsal heads; if negative, at the early peak (up
-    to 30 % of the stride) likewise from the heel; 0 for a force between heel and metatarsal heads.
+    distance of the centre of pressure from the metatarsal heads; if negative, the mean distance
+    from the heel at the early peak (up to 30 % of the stride); 0 for a force between heel and
+    metatarsal heads.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def fitted_to_foot(trial: GaitTrial, leg: LegLoads) -> tuple[GaitTrial, float]:
     """Return a stride with the force moved fore and aft by a constant, onto the foot.
 
     The move [m], forward positive, is minus `force_ahead`, or zero below 5 mm. Force and free
-    torque stay as they are. Parameters as of `force_ahead`.
+    torque do not change. Parameters as of `force_ahead`.
     """
     ahead = force_ahead(trial, leg)
     if abs(ahead) < SMALLEST:

@@ -45,9 +45,10 @@ class KneeLoads:
     ap_force : (N,) float64
         Force on the tibia that contact and ligaments resist, anterior positive [N].
     internal_torque : (N,) float64
-        Torque on the tibia, likewise, internal positive [N m].
+        Torque on the tibia that contact and ligaments resist, internal positive [N m].
     adduction_moment : (N,) float64
-        Adduction moment on the tibia, likewise; it loads the medial compartment [N m].
+        Adduction moment on the tibia that contact and ligaments resist; loads the medial
+        compartment [N m].
     external_adduction_moment : (N,) float64
         Adduction moment without the muscles [N m].
     """

@@ -11,40 +11,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dynamics.walking.motion_tables import (
+from dynamics.walking.columns import (
+    ANGLE_UNITS,
+    KNOWN_COLUMNS,
+    LENGTH_UNITS,
+    OPENSIM_COORDINATES,
+    PER_METRE,
     TIME_COLUMNS,
-    MotionTable,
-    read_motion_columns,
-    read_motion_table,
+    unit_in_name,
 )
+from dynamics.walking.motion_tables import MotionTable, read_motion_columns, read_motion_table
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
-from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
-
-#: Columns of OpenSim-JAM's models for the tibia in the femur; see `Pose.from_opensim`.
-KNEE_COORDINATES = (
-    "knee_flex_r", "knee_add_r", "knee_rot_r", "knee_tx_r", "knee_ty_r", "knee_tz_r",
-)  # fmt: skip
-#: Coordinates of the pose of the tibia in the femur; the angles are those of `COORDINATES`.
-OPENSIM_COORDINATES = (*COORDINATES[:3], "tx", "ty", "tz")
-#: Default columns: those of OpenSim-JAM's models, and those of the tables of a run.
-KNOWN_COLUMNS = (
-    MappingProxyType(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True))),
-    MappingProxyType(
-        {name: f"{name}_{unit}" for name, unit in zip(COORDINATES, COORDINATE_UNITS, strict=True)}
-    ),
-)
-ANGLE_UNITS = ("deg", "rad")
-LENGTH_UNITS = ("m", "mm")
-#: Number of each unit in a metre.
-_PER_METRE = {"m": 1.0, "mm": 1e3}
+from foundation.base.pose import COORDINATES, Pose
 
 
 @dataclass(frozen=True)
@@ -168,7 +153,7 @@ def knee_motion_table(
     if "tx" in names:
         values = np.array([Pose.from_array(row).to_opensim() for row in values])
     degrees = chosen.in_degrees is not False
-    scale = [180.0 / np.pi if degrees else 1.0] * 3 + [_PER_METRE[chosen.length_unit]] * 3
+    scale = [180.0 / np.pi if degrees else 1.0] * 3 + [PER_METRE[chosen.length_unit]] * 3
     targets = [names[name] for name in order]
     signs = [-1.0 if target.startswith("-") else 1.0 for target in targets]
     plain_names = tuple(target.removeprefix("-") for target in targets)
@@ -212,8 +197,8 @@ def _coordinate(
         values, largest = table.angle(name), 2.0 * np.pi
         unit, option = "radians", "--angle-unit deg"
     else:
-        suffix = name.rpartition("_")[2]
-        values = table.column(name) / _PER_METRE.get(suffix, _PER_METRE[columns.length_unit])
+        values = table.column(name)
+        values = values / PER_METRE[unit_in_name(name, LENGTH_UNITS) or columns.length_unit]
         largest, unit, option = 1.0, "metres", "--length-unit mm"
     if np.abs(values).max() > largest:
         raise InputError(

@@ -16,13 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table, read_text
+from dynamics.walking.columns import TIME_COLUMNS, unit_in_name
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in
 from foundation.base.errors import InputError
 
 #: Endings of OpenSim's tables.
 OPENSIM_ENDINGS = (".mot", ".sto")
-#: Names of the time column.
-TIME_COLUMNS = ("time", "time_s")
 _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
 _DEGREES = {"yes": True, "no": False}
 
@@ -93,14 +92,23 @@ class MotionTable:
             If the table does not have the column, or neither name nor table states the unit.
         """
         values = self.column(name)
-        suffix = name.rpartition("_")[2]
-        degrees = {"deg": True, "rad": False}.get(suffix, self.in_degrees)
+        unit = unit_in_name(name)
+        degrees = self.in_degrees if unit is None else unit == "deg"
         if degrees is None:
             raise InputError(
                 f"{self.source}, column {name}: expected the unit of the angle in the header "
                 "(inDegrees), in_degrees or the ending _deg or _rad of the name, found none"
             )
         return np.radians(values) if degrees else values
+
+    def signed(self, name: str, *, angle: bool = False) -> FloatArray:
+        """Return one column (N,), with inverted sign for a minus before the name.
+
+        In the unit of the file [1], or of an angle in radians; errors as of `column` and `angle`.
+        """
+        bare = name.removeprefix("-")
+        values = self.angle(bare) if angle else self.column(bare)
+        return values if bare == name else -values
 
 
 def read_motion_columns(path: str | Path) -> tuple[str, ...]:

@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from dynamics.walking.knee_mechanism import KneeMechanism
-from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+)
 from foundation.base.errors import InputError
 
 #: Bones from origin to insertion.
@@ -54,9 +61,7 @@ class Muscle:
 
     def __post_init__(self) -> None:
         of = f"muscle {self.name}:"
-        for name, unit in (("area", "m²"), ("fibre_length", "m")):
-            value = check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
-            object.__setattr__(self, name, value)
+        check_numbers(self, f"{of} ", above=0.0, area="m²", fibre_length="m")
         check_fields(self, f"{of} ", points=(None, 3))
         if not len(self.points) == len(self.bodies) == len(self.passages) >= 2:
             raise InputError(
@@ -122,11 +127,9 @@ class LegMuscles:
     def __post_init__(self) -> None:
         if not self.muscles:
             raise InputError("muscles: expected at least one muscle, found none")
-        for name in self.names:
-            if self.names.count(name) != 1:
-                raise InputError(f"muscles: expected unique names, found {name} twice")
+        check_unique("muscles", self.names)
         check_fields(self, knee=(2,), ankle=(2,), tuberosity=(3,), mechanism_knee=(2,))
-        object.__setattr__(self, "pole_z", check_number("pole_z", self.pole_z))
+        check_numbers(self, pole_z="m")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,17 +2,19 @@
 
 The columns of a plate are recognised by the names that programs write (`ground_force_vx`,
 `1_ground_force_vx`, `ground_force_1_vx`, `ground_force_r_vx`, `ground_force_vx_r`, `FP1_Fx`). A
-contact belongs to the leg whose foot is at the centre of pressure, whatever the name of the plate.
+contact belongs to the leg whose foot is at the centre of pressure; the name of the plate does not
+matter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dynamics.walking.columns import GROUND_COLUMNS
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.strikes import CONTACT_THRESHOLD, foot_events
 from foundation.base.checks import FloatArray
@@ -294,6 +296,4 @@ def leg_force(
         places = weighted[rows_of] / weight[rows_of, None]
         point = np.column_stack([np.interp(np.arange(count), rows_of, p) for p in places.T])
     torque = moment - np.cross(point, force)
-    names = tuple(f"{what}_{axis}" for what in ("force", "point", "torque") for axis in "xyz")
-    values = np.hstack([force, point, torque])
-    return MotionTable(names, ground.time, values, ground.in_degrees, ground.source)
+    return replace(ground, names=GROUND_COLUMNS, values=np.hstack([force, point, torque]))

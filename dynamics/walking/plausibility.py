@@ -14,10 +14,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.walking.columns import TRIAL_COORDINATES
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.knee_mechanism import FLEXION_RANGE
 from dynamics.walking.strikes import foot_events
-from dynamics.walking.trial import TRIAL_COORDINATES, GaitTrial
+from dynamics.walking.trial import GaitTrial
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dynamics.mechanics.segments import LegSegments
+from dynamics.walking.columns import (
+    GROUND_COLUMNS,
+    GROUND_QUANTITIES,
+    OPENSIM_COLUMNS,
+    OTHER_SIDE,
+    TRIAL_COORDINATES,
+)
 from dynamics.walking.conventions import LegMotion, leg_motion
 from dynamics.walking.knee_mechanism import rotated
 from dynamics.walking.motion_tables import MotionTable
@@ -33,15 +40,11 @@ from dynamics.walking.strikes import (
     kinematic_strikes,
     same_posture,
 )
-from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Quantities of the ground force.
-_GROUND = ("force", "point", "torque")
 #: A heel strike from the motion belongs to one from the force within this time [s].
 _LAG = 0.15
-_OTHER = {"right": "left", "left": "right"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +142,7 @@ def recognise(
     kept = leg.table
     if pelvis_z is not None and "pelvis_z" not in stated:
         kept = _without(kept, "pelvis_z")
-    names = {name: name for name in kept.names} | {name: f"{name}_" for name in _GROUND}
+    names = {name: name for name in kept.names} | {name: f"{name}_" for name in GROUND_QUANTITIES}
     return Recognition(kept, ours, names, stride, place, facts, leg.warnings)
 
 
@@ -155,11 +158,11 @@ def _feet(
     legs = {side: leg_motion(motion, side, own, in_degrees=in_degrees)}
     shared = {name: column for name, column in own.items() if name.startswith("pelvis")}
     try:
-        other = leg_motion(motion, _OTHER[side], shared, in_degrees=in_degrees)
+        other = leg_motion(motion, OTHER_SIDE[side], shared, in_degrees=in_degrees)
     except InputError:
         pass
     else:
-        legs[_OTHER[side]] = other
+        legs[OTHER_SIDE[side]] = other
     middle = {
         name: (leg.table.time, _middle_of_foot(leg.table, segments)) for name, leg in legs.items()
     }
@@ -183,12 +186,10 @@ def _forces(
 ) -> tuple[MotionTable, MotionTable | None, str]:
     """Return ground forces of the leg and, where known, of the other leg, and how."""
     turn = np.tile([-1.0, 1.0, -1.0], 3) if backward else np.ones(9)
-    if set(_GROUND) & set(stated):
+    if set(GROUND_QUANTITIES) & set(stated):
         names = OPENSIM_COLUMNS[side] | dict(stated)
-        axes = tuple(f"{each}_{axis}" for each in _GROUND for axis in "xyz")
-        rows = [_signed(ground, names[each] + axis) for each in _GROUND for axis in "xyz"]
-        values = turn * np.column_stack(rows)
-        table = MotionTable(axes, ground.time, values, ground.in_degrees, ground.source)
+        rows = [ground.signed(names[each] + axis) for each in GROUND_QUANTITIES for axis in "xyz"]
+        table = replace(ground, names=GROUND_COLUMNS, values=turn * np.column_stack(rows))
         return table, None, f"columns {names['force']}x, y, z as stated"
     plates = find_plates(ground)
     if backward:
@@ -207,8 +208,8 @@ def _forces(
     if not mine:
         raise InputError(_not_mine(ground, steps, side))
     used = ", ".join(dict.fromkeys(f"{step.plate.replace('*', 'x')}" for step in mine))
-    others = any(step.side == _OTHER[side] for step in steps)
-    other = leg_force(ground, plates, steps, _OTHER[side]) if others else None
+    others = any(step.side == OTHER_SIDE[side] for step in steps)
+    other = leg_force(ground, plates, steps, OTHER_SIDE[side]) if others else None
     return (
         leg_force(ground, plates, steps, side),
         other,
@@ -229,14 +230,9 @@ def _not_mine(ground: MotionTable, steps: Sequence[Contact], side: str) -> str:
             f"such as {head[:-1]}px{tail}; add these columns"
         )
     return (
-        f'{text}; set subject.side to "{_OTHER[side]}", or measured.columns.force, point and '
+        f'{text}; set subject.side to "{OTHER_SIDE[side]}", or measured.columns.force, point and '
         "torque to the columns of the plate without their last letter"
     )
-
-
-def _signed(ground: MotionTable, name: str) -> FloatArray:
-    bare = name.removeprefix("-")
-    return ground.column(bare) if bare == name else -ground.column(bare)
 
 
 def _no_contact(ground: MotionTable, plates: Sequence[Plate]) -> str:
@@ -259,7 +255,7 @@ def counted_contacts(count: int) -> str:
 
 
 def _lengthened(ground: MotionTable, motion: MotionTable) -> tuple[MotionTable, str]:
-    """Return the force, zero where the motion goes on after a foot has left its plate."""
+    """Return the force, extended by zeros to the end of the motion if the foot is off its plate."""
     vertical = ground.column("force_y")
     step = float(np.median(np.diff(ground.time)))
     missing = motion.time[-1] - ground.time[-1]
@@ -269,13 +265,8 @@ def _lengthened(ground: MotionTable, motion: MotionTable) -> tuple[MotionTable, 
     rows = np.tile(ground.values[-1], (len(later), 1))
     rows[:, :3] = 0.0
     rows[:, 6:] = 0.0
-    table = MotionTable(
-        ground.names,
-        np.concatenate([ground.time, later]),
-        np.vstack([ground.values, rows]),
-        ground.in_degrees,
-        ground.source,
-    )
+    time, values = np.concatenate([ground.time, later]), np.vstack([ground.values, rows])
+    table = replace(ground, time=time, values=values)
     return table, f"; zero after the last row at {ground.time[-1]:.3f} s"
 
 
@@ -294,7 +285,7 @@ def _stride(
             pair = (float(inside[0]), float(inside[1]))
             return pair, "from heel strike to heel strike, both in the ground force"
     for strike in inside:
-        found = _end_from_motion(float(strike), steps, feet.strikes(_OTHER[side]), last)
+        found = _end_from_motion(float(strike), steps, feet.strikes(OTHER_SIDE[side]), last)
         if found is not None:
             return (float(strike), found[0]), found[1]
     if len(strikes) and len(offs) > 1:
@@ -377,4 +368,4 @@ def _lateral(ground: MotionTable) -> float:
 def _without(table: MotionTable, name: str) -> MotionTable:
     kept = [k for k, each in enumerate(table.names) if each != name]
     names = tuple(table.names[k] for k in kept)
-    return MotionTable(names, table.time, table.values[:, kept], table.in_degrees, table.source)
+    return replace(table, names=names, values=table.values[:, kept])

@@ -1,10 +1,7 @@
 """One stride of one leg: sagittal motion and ground force on a common time base.
 
-The lab frame has x forward, y up, z to the right. Coordinates are those of OpenSim's gait models
-in the sagittal plane: pelvic tilt, hip flexion and ankle dorsiflexion rotate pelvis, thigh and foot
-by positive angles about z, knee flexion rotates the shank by a negative angle; all are zero in
-upright standing with the foot perpendicular to the shank. Other rotations of a three-dimensional
-motion are omitted. A left leg is mirrored at the sagittal plane and treated as a right leg.
+Frame, units and signs are those of `dynamics.walking.columns`. Coordinates are those of OpenSim's
+gait models in the sagittal plane; other rotations of a three-dimensional motion are omitted.
 """
 
 from __future__ import annotations
@@ -14,34 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.walking.columns import (
+    GROUND_QUANTITIES,
+    OPENSIM_COLUMNS,
+    TRIAL_COORDINATES,
+    TRIAL_UNITS,
+)
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_count,
+    check_fields,
+    check_in,
+    check_number,
+)
 from foundation.base.errors import InputError
 
-#: Coordinates of a stride, with their units.
-TRIAL_COORDINATES = (
-    "pelvis_x", "pelvis_y", "pelvis_z",
-    "pelvis_tilt", "hip_flexion", "knee_flexion", "ankle_dorsiflexion",
-)  # fmt: skip
-TRIAL_UNITS = ("m", "m", "m", "rad", "rad", "rad", "rad")
-#: Columns of OpenSim's tables by side and quantity: a minus before a name inverts the sign; the
-#: axes x, y and z complete the names of force, point and torque.
-OPENSIM_COLUMNS = {
-    side: {
-        "pelvis_x": "pelvis_tx",
-        "pelvis_y": "pelvis_ty",
-        "pelvis_tilt": "pelvis_tilt",
-        "hip_flexion": f"hip_flexion_{side[0]}",
-        "knee_flexion": f"-knee_angle_{side[0]}",
-        "ankle_dorsiflexion": f"ankle_angle_{side[0]}",
-        "force": f"{plate}ground_force_v",
-        "point": f"{plate}ground_force_p",
-        "torque": f"{plate}ground_torque_",
-    }
-    for side, plate in (("right", ""), ("left", "1_"))
-}
 #: Mirroring of vectors at the sagittal plane.
 _MIRROR = np.array([1.0, 1.0, -1.0])
 
@@ -144,10 +132,10 @@ def gait_trial(
     names = OPENSIM_COLUMNS[check_in("side", side, OPENSIM_COLUMNS)] | dict(columns or {})
     for quantity in names:
         check_in("columns", quantity, (*OPENSIM_COLUMNS[side], "pelvis_z"))
-    count = int(check_number("samples", samples, at_least=5))
+    count = check_count("samples", samples, at_least=5)
     force, point, torque = (
-        np.column_stack([_signed(ground, names[quantity] + axis) for axis in "xyz"])
-        for quantity in ("force", "point", "torque")
+        np.column_stack([ground.signed(names[quantity] + axis) for axis in "xyz"])
+        for quantity in GROUND_QUANTITIES
     )
     if stride is None:
         vertical = f"{ground.source}, column {names['force']}y"
@@ -184,15 +172,8 @@ def _motion(motion: MotionTable, names: Mapping[str, str], pelvis_z: float) -> F
     rows = np.full((len(motion.time), 7), check_number("pelvis_z", pelvis_z, unit="m"))
     for k, (name, unit) in enumerate(zip(TRIAL_COORDINATES, TRIAL_UNITS, strict=True)):
         if name in names:
-            rows[:, k] = _signed(motion, names[name], angle=unit == "rad")
+            rows[:, k] = motion.signed(names[name], angle=unit == "rad")
     return rows
-
-
-def _signed(table: MotionTable, name: str, *, angle: bool = False) -> FloatArray:
-    """Return a column, with inverted sign for a minus before the name."""
-    bare = name.removeprefix("-")
-    values = table.angle(bare) if angle else table.column(bare)
-    return values if bare == name else -values
 
 
 def _instants(

@@ -18,7 +18,7 @@ from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import Wear, WearLaw
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
-from foundation.base.loads import COMPARTMENTS
+from foundation.base.loads import AREA, CENTRE, COMPARTMENTS, FORCE, MEAN_PRESSURE
 from foundation.base.pose import Pose
 
 __all__ = [
@@ -170,7 +170,8 @@ def load_ratio(result: SimulationResult) -> FloatArray:
     The force is smaller than the pressure integral since the normals of a patch differ; the ratio
     depends on the knee and hardly on the load. Without contact the ratio is 1.
     """
-    weights, sizes = time_weights(result.time), np.maximum(result.compartment_loads[..., [6, 8]], 0)
+    weights = time_weights(result.time)
+    sizes = np.maximum(result.compartment_loads[..., [AREA, MEAN_PRESSURE]], 0)
     impulse, pressure = _force(result) @ weights, sizes.prod(axis=-1) @ weights
     ratio = np.divide(pressure, impulse, out=np.ones(2), where=impulse > 0.0)
     return np.maximum(ratio, 1.0)
@@ -184,7 +185,7 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
     force has no centre of pressure, or a ratio is not positive.
     """
     force = _force(result)
-    lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., 9:]).all(axis=-1)
+    lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., CENTRE]).all(axis=-1)
     if lost.any():
         side, instant = (int(k) for k in np.argwhere(lost)[0])
         raise InputError(
@@ -202,7 +203,7 @@ def check_sides(name: str, values: ArrayLike) -> FloatArray:
 
 def _force(result: SimulationResult) -> FloatArray:
     """Return the magnitudes of the compartment forces, (2, N) [N]."""
-    return np.linalg.norm(result.compartment_loads[..., :3], axis=-1)
+    return np.linalg.norm(result.compartment_loads[..., FORCE], axis=-1)
 
 
 def scaled_pressure(
@@ -216,10 +217,10 @@ def scaled_pressure(
     compartment of each triangle.
     """
     scaled = np.zeros(len(pressure))
-    for side, (area, mean) in enumerate(np.maximum(loads[:, [6, 8]], 0.0)):
+    for side, (area, mean) in enumerate(np.maximum(loads[:, [AREA, MEAN_PRESSURE]], 0.0)):
         own = np.where(sides == side, pressure, 0.0)
         if not own.any() and area * mean > 0.0:
-            own[nearest_triangle(tibia, loads[side, 9:])] = 1.0
+            own[nearest_triangle(tibia, loads[side, CENTRE])] = 1.0
         total = own @ tibia.areas
         if total > 0.0:
             scaled += area * mean / total * own

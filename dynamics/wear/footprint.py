@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
+from foundation.base.loads import AREA, CENTRE, FORCE, MEAN_PRESSURE, PEAK_PRESSURE
 
 #: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
@@ -23,7 +24,7 @@ def field_exponent(loads: FloatArray) -> FloatArray:
     From loads (N, 12) in the order of `foundation.base.loads.LOAD_COLUMNS`, as in all functions
     here.
     """
-    peak, mean = loads[:, 7], loads[:, 8]
+    peak, mean = loads[:, PEAK_PRESSURE], loads[:, MEAN_PRESSURE]
     ratio = np.divide(peak, mean, out=np.ones(len(loads)), where=mean > 0.0)
     return np.clip(ratio - 1.0, 0.0, _LARGEST_EXPONENT)
 
@@ -31,7 +32,7 @@ def field_exponent(loads: FloatArray) -> FloatArray:
 def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
     """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1]."""
     root = np.sqrt(aspect)
-    radius = np.sqrt(np.maximum(loads[:, 6], 0.0) / np.pi)
+    radius = np.sqrt(np.maximum(loads[:, AREA], 0.0) / np.pi)
     return radius[:, None] * np.array([root, 1.0 / root])
 
 
@@ -40,7 +41,7 @@ def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
     The normal has the direction of the force, which is not zero.
     """
-    normal = loads[:, :3] / np.linalg.norm(loads[:, :3], axis=1, keepdims=True)
+    normal = loads[:, FORCE] / np.linalg.norm(loads[:, FORCE], axis=1, keepdims=True)
     # The force of a knee is never close to anterior: it is inclined by the slope of the insert.
     along = np.array([1.0, 0.0, 0.0]) - normal[:, :1] * normal
     along /= np.linalg.norm(along, axis=1, keepdims=True)
@@ -73,7 +74,7 @@ def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> Flo
     From the twists (N, 6) [m/s, rad/s] of the femur (`dynamics.wear.sliding.femoral_twists`).
     """
     along, across, normal = field_axes(loads)
-    velocity = twists[:, :3] + np.cross(twists[:, 3:], loads[:, 9:])
+    velocity = twists[:, :3] + np.cross(twists[:, 3:], loads[:, CENTRE])
     # In the plane of the field only the rotation about its normal, across x along, contributes.
     spin = (twists[:, 3:] * normal).sum(axis=1)[:, None]
     forward = (velocity * along).sum(axis=1)[:, None] + spin * arms[:, 1]

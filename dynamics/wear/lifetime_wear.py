@@ -11,7 +11,7 @@ import numpy as np
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import SpringContact, bed_wear
 from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.base.checks import FloatArray, check_number, frozen
+from foundation.base.checks import FloatArray, check_count, check_number, frozen
 from foundation.base.errors import InputError
 
 Contact = TypeVar("Contact", bound=SpringContact)
@@ -59,7 +59,7 @@ def extrapolate_wear(
     block, if a block wears through the insert.
     """
     check_number("cycles", cycles, above=0.0)
-    count = int(check_number("blocks", blocks, at_least=1))
+    count = check_count("blocks", blocks)
     each = cycles / count
     wears: list[Wear] = []
     worn, depth = model, np.zeros(len(model.tibia.faces))

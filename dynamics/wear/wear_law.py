@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_number, check_numbers
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class WearLaw:
     density: float = 940.0
 
     def __post_init__(self) -> None:
-        check_number("factor", self.factor, at_least=0.0, unit="1/Pa")
-        check_number("density", self.density, above=0.0, unit="kg/m³")
+        check_numbers(self, at_least=0.0, factor="1/Pa")
+        check_numbers(self, above=0.0, density="kg/m³")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,8 @@ from dynamics.wear.cycle_wear import (
 from dynamics.wear.footprint import field_axes, field_exponent, semi_axes
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import WearLaw
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_count
+from foundation.base.loads import CENTRE, FORCE
 from foundation.base.pose import Pose
 
 
@@ -101,7 +102,7 @@ def measured_aspect(
     Medial and lateral, from load-weighted second moments of the pressure at equally spaced instants
     of the cycle; 1 without contact.
     """
-    count = int(check_number("instants", instants, at_least=1))
+    count = check_count("instants", instants)
     tibia, sides = model.tibia, np.asarray(model.compartments)
     moments = np.zeros((2, 2))
     for i in np.unique(np.linspace(0, len(result.poses) - 1, count).round().astype(int)):
@@ -109,7 +110,7 @@ def measured_aspect(
         for side in range(2):
             loads = result.compartment_loads[side, i : i + 1]
             at = np.flatnonzero((sides == side) & (pressure > 0.0))
-            if not len(at) or not np.linalg.norm(loads[0, :3]) > 0.0:
+            if not len(at) or not np.linalg.norm(loads[0, FORCE]) > 0.0:
                 continue
             share = pressure[at] * tibia.areas[at]
             arms = tibia.centroids[at] - share @ tibia.centroids[at] / share.sum()
@@ -128,13 +129,13 @@ def _pressures(
     centroids, areas = tibia.centroids, tibia.areas
     fields = []
     for i, carried in enumerate(force):
-        arms = centroids - loads[i, 9:]
+        arms = centroids - loads[i, CENTRE]
         frame = np.stack([along[i], across[i]], axis=1)
         # An area of 0 has no triangle inside.
         squared = ((arms @ frame) ** 2 / np.maximum(axes[i], 1e-12) ** 2).sum(axis=1)
         triangles = np.flatnonzero(squared < 1.0)
         if not len(triangles):
-            triangles = np.array([nearest_triangle(tibia, loads[i, 9:])])
+            triangles = np.array([nearest_triangle(tibia, loads[i, CENTRE])])
             shape = np.ones(1)
         else:
             shape = (1.0 - squared[triangles]) ** exponents[i]

@@ -137,6 +137,47 @@ def check_number(
     return number
 
 
+def check_numbers(
+    instance: Any,
+    of: str = "",
+    /,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    **units: str,
+) -> None:
+    """Replace number fields of a frozen dataclass by checked floats [any unit].
+
+    `of` precedes the names of the fields in messages; `above` and `at_least` are lower bounds, as
+    of `check_number`; `units` are the units of the fields by name, "" for none.
+    """
+    for name, unit in units.items():
+        value = getattr(instance, name)
+        checked = check_number(f"{of}{name}", value, above=above, at_least=at_least, unit=unit)
+        object.__setattr__(instance, name, checked)
+
+
+def check_count(name: str, value: Any, *, at_least: int = 1) -> int:
+    """Return `value` as a whole number of at least a bound.
+
+    Raises
+    ------
+    InputError
+        If the value is not a whole number, or less than the bound.
+    """
+    number = check_number(name, value, at_least=at_least)
+    if number % 1.0:
+        raise InputError(f"{name}: expected a whole number, found {value!r}")
+    return int(number)
+
+
+def check_unique(name: str, names: Sequence[str], *, some: bool = False) -> None:
+    """Raise an InputError if a name is repeated or, with `some`, if there is none."""
+    if len(set(names)) < len(names) or (some and not names):
+        wanted = "at least one, with unique names" if some else "unique names"
+        raise InputError(f"{name}: expected {wanted}, found {', '.join(names) or 'none'}")
+
+
 def check_in(name: str, value: str, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`.
 

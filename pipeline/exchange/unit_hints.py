@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
+from dynamics.walking.columns import ANGLE_UNITS, LENGTH_UNITS
 from dynamics.walking.knee_motion import (
-    ANGLE_UNITS,
-    LENGTH_UNITS,
     KneeColumns,
     pose_columns,
     read_knee_poses,

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from foundation.base.checks import check_array, check_fields, check_number
+from foundation.base.checks import (
+    check_array,
+    check_count,
+    check_fields,
+    check_number,
+    check_numbers,
+    check_unique,
+)
 from foundation.base.wording import counted
 
 
@@ -80,3 +87,37 @@ def test_fields_are_read_only_copies():
         Line(point, np.zeros(3))
     with pytest.raises(ValueError, match="line start: expected"):
         Line(None)
+
+
+@dataclass(frozen=True)
+class Rod:
+    length: float = 1
+    mass: float = 2
+
+    def __post_init__(self):
+        check_numbers(self, "rod ", above=0.0, length="m", mass="kg")
+
+
+def test_number_fields_become_floats():
+    assert type(Rod().length) is type(Rod().mass) is float
+    with pytest.raises(ValueError, match=r"rod mass: expected > 0 kg, found -1\.0"):
+        Rod(mass=-1)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(1, "expected >= 2, found 1"), (2.5, "expected a whole number, found 2.5"), ("2", "a number")],
+)
+def test_counts_are_whole_numbers(value, message):
+    assert check_count("steps", 2.0, at_least=2) == 2
+    with pytest.raises(ValueError, match=f"steps: .*{message}"):
+        check_count("steps", value, at_least=2)
+
+
+def test_names_are_unique():
+    check_unique("links", ())
+    check_unique("links", ("a", "b"), some=True)
+    with pytest.raises(ValueError, match="links: expected unique names, found a, a"):
+        check_unique("links", ("a", "a"))
+    with pytest.raises(ValueError, match="links: expected at least one, with unique names, found"):
+        check_unique("links", (), some=True)

@@ -15,7 +15,7 @@ from dynamics.mechanics.chains.chain import (
     Joint,
     SlidingJoint,
 )
-from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.links import GROUND, Connection, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
 from dynamics.mechanics.chains.result import ChainsResult, Instant
 from dynamics.mechanics.chains.simulation import rk4, simulate_chains
@@ -27,6 +27,7 @@ __all__ = [
     "Chain",
     "ChainSegment",
     "ChainsResult",
+    "Connection",
     "FreeBase",
     "Instant",
     "Joint",

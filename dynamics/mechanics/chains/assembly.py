@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.chain import Chain, FreeBase, check_members
 from dynamics.mechanics.chains.equations import Equations
-from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.links import GROUND, Connection, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.reactions import (
     EndPoints,
     external_loads,
@@ -32,7 +32,14 @@ from dynamics.mechanics.chains.solution import (
     solve_motion,
 )
 from dynamics.mechanics.planar_chain import as_vectors
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_unique,
+)
 from foundation.base.errors import InputError
 
 
@@ -81,22 +88,19 @@ class Assembly:
             "chain.segment": self.columns,
         }
         for kind, names in groups.items():
-            if len(set(names)) != len(names):
-                raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
+            check_unique(kind, names)
         check_fields(self, gravity=(2,))
-        for link in self.links:
-            self._check_ends(f"link {link.name}:", link)
-        for closure in self.closures:
-            self._check_ends(f"closure {closure.name}:", closure)
+        for member in (*self.links, *self.closures):
+            self._check_ends(member)
         _ = self._equations  # raises if attachments are wrong
 
-    def _check_ends(self, of: str, member: ViscoelasticLink | PinClosure) -> None:
+    def _check_ends(self, member: Connection) -> None:
         """Raise an InputError unless the ends are segments of the chains or the ground."""
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for _, where, _ in member.ends:
             if where != GROUND:
-                check_in(f"{of} chain", where[0], segments)
-                check_in(f"{of} segment of {where[0]}", where[1], segments[where[0]])
+                check_in(f"{member.label}: chain", where[0], segments)
+                check_in(f"{member.label}: segment of {where[0]}", where[1], segments[where[0]])
 
     @property
     def columns(self) -> tuple[str, ...]:

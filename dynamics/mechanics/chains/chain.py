@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.motion import PrescribedMotion
-from dynamics.mechanics.planar_chain import ComplexArray, as_complex, reach
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from dynamics.mechanics.planar_chain import as_complex
+from foundation.base.checks import FloatArray, check_fields, check_numbers, check_unique
 from foundation.base.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
@@ -52,9 +52,8 @@ class ChainSegment:
 
     def __post_init__(self) -> None:
         of = f"segment {self.name}:"
-        check_number(f"{of} length", self.length, above=0.0, unit="m")
-        check_number(f"{of} mass", self.mass, above=0.0, unit="kg")
-        check_number(f"{of} inertia", self.inertia, at_least=0.0, unit="kg m²")
+        check_numbers(self, f"{of} ", above=0.0, length="m", mass="kg")
+        check_numbers(self, f"{of} ", at_least=0.0, inertia="kg m²")
         check_fields(self, f"{of} ", centre=(2,))
         if self.inertia == 0.0 and not self.centre.any():
             raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
@@ -82,9 +81,8 @@ class Joint:
     neutral: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number("joint: stiffness", self.stiffness, at_least=0.0, unit="N m/rad")
-        check_number("joint: damping", self.damping, at_least=0.0, unit="N m s/rad")
-        check_number("joint: neutral", self.neutral, unit="rad")
+        check_numbers(self, "joint: ", at_least=0.0, stiffness="N m/rad", damping="N m s/rad")
+        check_numbers(self, "joint: ", neutral="rad")
 
 
 @dataclass(frozen=True)
@@ -117,12 +115,8 @@ class SlidingJoint:
     neutral: float = 0.0
 
     def __post_init__(self) -> None:
-        of = "sliding joint:"
-        check_number(f"{of} axis", self.axis, unit="rad")
-        check_number(f"{of} angle", self.angle, unit="rad")
-        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
-        check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
-        check_number(f"{of} neutral", self.neutral, unit="m")
+        check_numbers(self, "sliding joint: ", axis="rad", angle="rad", neutral="m")
+        check_numbers(self, "sliding joint: ", at_least=0.0, stiffness="N/m", damping="N s/m")
 
 
 @dataclass(frozen=True)
@@ -205,11 +199,7 @@ class Chain:
         check_members(f"{of} segments", self.segments, ChainSegment)
         check_members(f"{of} joints", self.joints, Joint, SlidingJoint)
         count = len(self.segments)
-        if count == 0 or len(set(self.segment_names)) != count:
-            raise InputError(
-                f"{of} segments: expected at least one segment and unique names, found "
-                f"{', '.join(self.segment_names) or 'none'}"
-            )
+        check_unique(f"{of} segments", self.segment_names, some=True)
         if self.joints and len(self.joints) != count:
             raise InputError(f"{of} joints: expected {count}, found {len(self.joints)}")
         if not isinstance(self.angles, PrescribedMotion | None):
@@ -260,28 +250,6 @@ class Chain:
     def lengths(self) -> FloatArray:
         """Lengths of the segments, (n,) [m]."""
         return np.array([each.length for each in self.segments])
-
-    def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
-        """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
-
-        Without the displacements of sliding joints.
-
-        Parameters
-        ----------
-        segment : str
-            Name of the segment.
-        point : (2,) float64
-            Point in the frame of the segment [m].
-
-        Raises
-        ------
-        InputError
-            If the chain does not have the segment.
-        """
-        of = f"chain {self.name}:"
-        index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))
-        at = complex(as_complex(check_array(f"{of} point", point, (2,))))
-        return reach(self.lengths.astype(np.complex128), index, at)
 
     def base_at(self, time: float) -> tuple[complex, complex, complex]:
         """Return position, velocity and acceleration of the base [m, m/s, m/s²].

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number, check_numbers
 from foundation.base.errors import InputError
 
 #: Laws of a link.
@@ -41,17 +41,69 @@ Ends: TypeAlias = tuple[tuple[float, tuple[str, str], FloatArray], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class ViscoelasticLink:
-    """A visco-elastic link between two segments, or a segment and the ground.
+class Connection:
+    """Connection of points of two segments, or of a segment and the ground.
 
     Parameters
     ----------
     name : str
-        Name of the link.
+        Name of the link or closure.
     first, second : (str, str)
         Chain and segment of either end, or `GROUND`.
     first_point, second_point : (2,) float64
-        Attachments in the frames of the segments [m]; on the ground, in the global frame.
+        The points in the frames of the segments [m]; on the ground, in the global frame.
+
+    Raises
+    ------
+    InputError
+        If an end is not stated as (chain, segment), or both ends are the same.
+    """
+
+    name: str
+    first: tuple[str, str]
+    first_point: FloatArray
+    second: tuple[str, str]
+    second_point: FloatArray
+    #: Kind of the connection in messages.
+    called: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for end in ("first", "second"):
+            where = getattr(self, end)
+            if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
+                raise InputError(f"{self.label}: {end}: expected (chain, segment), found {where!r}")
+        check_fields(self, f"{self.label}: ", first_point=(2,), second_point=(2,))
+        if self.first == self.second:
+            raise InputError(
+                f"{self.label}: second: expected a segment other than {self.first}, found the same"
+            )
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.called} {self.name}"
+
+    @property
+    def ends(self) -> Ends:
+        """Sign in the vector from the first point [1], (chain, segment) and point (2,) [m]."""
+        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
+
+
+@dataclass(frozen=True, eq=False)
+class PinClosure(Connection):
+    """A pin that holds points of two segments together and so closes a structure."""
+
+    called: ClassVar[str] = "closure"
+
+
+@dataclass(frozen=True, eq=False)
+class ViscoelasticLink(Connection):
+    """A visco-elastic link between two segments, or a segment and the ground.
+
+    Parameters
+    ----------
+    name, first, first_point, second, second_point
+        As of `Connection`.
     stiffness : float
         k [N/m], >= 0.
     damping : float
@@ -72,11 +124,6 @@ class ViscoelasticLink:
         becomes taut.
     """
 
-    name: str
-    first: tuple[str, str]
-    first_point: FloatArray
-    second: tuple[str, str]
-    second_point: FloatArray
     stiffness: float
     damping: float = 0.0
     rest_length: float = 0.0
@@ -85,79 +132,26 @@ class ViscoelasticLink:
     rotational_damping: float = 0.0
     rest_angle: float = 0.0
     pull_only: bool = False
+    called: ClassVar[str] = "link"
 
     def __post_init__(self) -> None:
-        of = f"link {self.name}:"
-        check_ends(self, of)
+        super().__post_init__()
+        of = f"{self.label}:"
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
-        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
-        check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
+        check_numbers(
+            self,
+            f"{of} ",
+            at_least=0.0,
+            stiffness="N/m",
+            damping="N s/m",
+            rotational_stiffness="N m/rad",
+            rotational_damping="N m s/rad",
+        )
+        check_numbers(self, f"{of} ", rest_angle="rad")
         check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
-        check_number(
-            f"{of} rotational_stiffness", self.rotational_stiffness, at_least=0.0, unit="N m/rad"
-        )
-        check_number(
-            f"{of} rotational_damping", self.rotational_damping, at_least=0.0, unit="N m s/rad"
-        )
-        check_number(f"{of} rest_angle", self.rest_angle, unit="rad")
         if self.pull_only and self.kind != "line":
             raise InputError(f"{of} pull_only: expected the kind 'line', found {self.kind!r}")
-
-    @property
-    def ends(self) -> Ends:
-        """Sign in the vector d [1], (chain, segment) and point (2,) [m] of both ends."""
-        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
-
-
-@dataclass(frozen=True, eq=False)
-class PinClosure:
-    """A pin that holds points of two segments together and so closes a structure.
-
-    Parameters
-    ----------
-    name : str
-        Name of the closure.
-    first, second : (str, str)
-        Chain and segment of either end, or `GROUND`.
-    first_point, second_point : (2,) float64
-        The points in the frames of the segments [m]; on the ground, in the global frame.
-
-    Raises
-    ------
-    InputError
-        If an end is not stated as (chain, segment), or both ends are the same.
-    """
-
-    name: str
-    first: tuple[str, str]
-    first_point: FloatArray
-    second: tuple[str, str]
-    second_point: FloatArray
-
-    def __post_init__(self) -> None:
-        check_ends(self, f"closure {self.name}:")
-
-    @property
-    def ends(self) -> Ends:
-        """Sign in the gap [1], (chain, segment) and point (2,) [m] of both ends."""
-        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
-
-
-def check_ends(member: ViscoelasticLink | PinClosure, of: str) -> None:
-    """Raise an InputError unless the ends, points (2,) [m] of two different segments, are stated.
-
-    `of` precedes the names of the fields in messages.
-    """
-    for end in ("first", "second"):
-        where = getattr(member, end)
-        if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
-            raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
-    check_fields(member, f"{of} ", first_point=(2,), second_point=(2,))
-    if member.first == member.second:
-        raise InputError(
-            f"{of} second: expected a segment other than {member.first}, found the same"
-        )
 
 
 class LinkLaws(NamedTuple):

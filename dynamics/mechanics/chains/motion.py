@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from dynamics.csv_table import read_csv_table
+from dynamics.csv_table import SI_FACTORS, read_csv_table
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
 DEGREE = 5
-_SI = {"deg": np.pi / 180.0, "rad": 1.0, "m": 1.0, "mm": 1e-3}
+#: Units of the columns of a table.
+_UNITS = ("deg", "rad", "m", "mm")
 # Share of the table's span by which rounding may carry a time beyond its ends.
 _SLACK = 1e-9
 
@@ -130,14 +131,14 @@ def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
     table = read_csv_table(Path(path))
     time, values = table.column("time_s"), []
     for name in names:
-        units = [unit for unit in _SI for cell in table.names if cell == f"{name}_{unit}"]
+        units = [unit for unit in _UNITS for cell in table.names if cell == f"{name}_{unit}"]
         if len(units) != 1:
             raise InputError(
                 f"{table.source}: expected one column of "
-                f"{', '.join(f'{name}_{unit}' for unit in _SI)}, found {len(units)} in "
+                f"{', '.join(f'{name}_{unit}' for unit in _UNITS)}, found {len(units)} in "
                 f"{', '.join(table.names)}"
             )
-        values.append(_SI[units[0]] * table.column(f"{name}_{units[0]}"))
+        values.append(SI_FACTORS[units[0]] * table.column(f"{name}_{units[0]}"))
     try:
         return PrescribedMotion(time, np.array(values).reshape(len(values), -1).T)
     except InputError as error:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynamics.mechanics.chains.equations import Equations, Geometry
 from dynamics.mechanics.chains.forest import Points
-from dynamics.mechanics.chains.links import PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.links import Connection
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
 from foundation.base.checks import FloatArray
 
@@ -27,9 +27,7 @@ class EndPoints(NamedTuple):
     points: tuple[Points, Points]
 
     @classmethod
-    def of(
-        cls, equations: Equations, members: tuple[ViscoelasticLink | PinClosure, ...]
-    ) -> EndPoints:
+    def of(cls, equations: Equations, members: tuple[Connection, ...]) -> EndPoints:
         """Return the end points of members."""
         forest = equations.forest
         segments, points = [], []

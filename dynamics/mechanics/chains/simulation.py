@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -179,13 +180,16 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
         drift.append(gap)
         closed = assembly.close(time, state[:half], state[half:])
         evaluated.append(assembly.evaluate(time, *closed))
-    arrays = (np.array(each) for each in zip(*evaluated, strict=True))
+    arrays = {
+        field.name: np.array([getattr(each, field.name) for each in evaluated])
+        for field in fields(Instant)
+    }
     return ChainsResult(
+        **arrays,
         columns=assembly.columns,
-        link_names=tuple(link.name for link in assembly.links),
         time=instants,
-        **dict(zip(Instant._fields, arrays, strict=True)),
         drift=np.array(drift),
+        link_names=tuple(link.name for link in assembly.links),
         slide_names=assembly.slide_names,
         closure_names=tuple(each.name for each in assembly.closures),
         chain_names=tuple(each.name for each in assembly.chains),
@@ -196,7 +200,7 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """Raise an InputError if the path of a base moves with a segment of another chain.
 
     Such a base takes its force from the ground, so that the torques of the other chain would lack
-    it in silence.
+    this force without a warning.
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     lengths = np.concatenate([chain.lengths for chain in assembly.chains])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_numbers, check_unique
 from foundation.base.errors import InputError
 from foundation.contact_laws import CompliantFriction
 
@@ -54,11 +54,7 @@ def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:
     Raises `InputError` if there is no point, names are not unique, or the leg does not have a
     segment.
     """
-    names = [each.name for each in points]
-    if not names or len(set(names)) != len(names):
-        raise InputError(
-            f"contact points: expected at least one point and unique names, found {names}"
-        )
+    check_unique("contact points", [each.name for each in points], some=True)
     segments = [leg.index(each.segment) for each in points]
     return leg.arms(segments, np.array([np.asarray(each.position) for each in points]))
 
@@ -84,8 +80,8 @@ class PenaltyGround:
     friction: CompliantFriction = field(default_factory=lambda: CompliantFriction(1e5, 200.0, 0.8))
 
     def __post_init__(self) -> None:
-        check_number("compliance", self.compliance, above=0.0, unit="m/N")
-        check_number("damping", self.damping, at_least=0.0, unit="N s/m")
+        check_numbers(self, above=0.0, compliance="m/N")
+        check_numbers(self, at_least=0.0, damping="N s/m")
         if not isinstance(self.friction, CompliantFriction):
             raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 
 #: Modes of a point, in the order of trial.
@@ -94,13 +94,17 @@ def newton_impact(
     SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """
-    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
-    check_number("friction", friction, at_least=0.0)
-    q = check_array("position", position, (leg.freedoms,))
-    v = check_array("velocity", velocity, (leg.freedoms,))
+    check_law(restitution, friction)
+    q, v = leg.state(position, velocity)
     rows = leg.jacobian(q, contact_arms(leg, points)).reshape(-1, leg.freedoms)
     mass = leg.mass_matrix(q)
     return jump(mass, rows, v, v, restitution, friction)
+
+
+def check_law(restitution: float, friction: float) -> None:
+    """Raise an InputError unless restitution e is 0 to 1 and friction mu >= 0."""
+    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
+    check_number("friction", friction, at_least=0.0)
 
 
 def jump(

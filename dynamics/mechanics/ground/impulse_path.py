@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.impact import RigidImpact
+from dynamics.mechanics.ground.impact import RigidImpact, check_law
 from dynamics.mechanics.ground.leg import Leg
-from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.checks import FloatArray, check_in, check_number
 
 LAWS = ("poisson", "stronge")
 
@@ -60,11 +60,9 @@ def path_impact(
     law : {"stronge", "poisson"}
         Law of restitution.
     """
-    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
-    check_number("friction", friction, at_least=0.0)
+    check_law(restitution, friction)
     check_in("law", law, LAWS)
-    q = check_array("position", position, (leg.freedoms,))
-    v = check_array("velocity", velocity, (leg.freedoms,))
+    q, v = leg.state(position, velocity)
     rows = leg.jacobian(q, contact_arms(leg, [point]))[0]
     to_velocity = np.linalg.solve(leg.mass_matrix(q), rows.T)
     before = rows @ v

@@ -30,7 +30,7 @@ from foundation.base.checks import (
     check_array,
     check_fields,
     check_in,
-    check_number,
+    check_numbers,
     frozen,
 )
 from foundation.base.errors import InputError
@@ -88,8 +88,7 @@ class Leg:
         count = len(self.segments)
         if not count:
             raise InputError("segments: expected at least one segment, found none")
-        check_number("hip_mass", self.hip_mass, at_least=0.0, unit="kg")
-        check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
+        check_numbers(self, at_least=0.0, hip_mass="kg", gravity="m/s²")
         check_fields(self, anchor=(2,))
         object.__setattr__(self, "parents", _checked_parents(list(self.segments), self.parents))
         for name in ("joint_stiffness", "joint_damping", "joint_rest"):
@@ -128,6 +127,17 @@ class Leg:
         """
         check_in("segment", name, self.segments)
         return list(self.segments).index(name)
+
+    def state(self, position: ArrayLike, velocity: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return copies of coordinates and rates, (dof,) each [m, rad; s].
+
+        Raises
+        ------
+        InputError
+            If a shape is wrong or a number is not finite.
+        """
+        q = check_array("position", position, (self.freedoms,))
+        return q, check_array("velocity", velocity, (self.freedoms,))
 
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
         """Return the coefficients of points fixed to segments, (P, n) [m].

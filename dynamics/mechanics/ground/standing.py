@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.ground.contact import ContactPoint, PenaltyGround, contact_arms
 from dynamics.mechanics.ground.leg import Leg
-from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
 
 
@@ -51,8 +51,7 @@ def standing_start(
         If the hip is pinned, no point is named, a point is unknown, one of the points at rest is
         not in the ground, or another point is.
     """
-    q = check_array("position", position, (leg.freedoms,)).copy()
-    v = check_array("velocity", velocity, (leg.freedoms,))
+    q, v = leg.state(position, velocity)
     if not leg.base:
         raise InputError("leg: expected a free hip, found a pinned one; leave out `anchor`")
     names = [each.name for each in points]

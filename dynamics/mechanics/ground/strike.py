@@ -19,7 +19,7 @@ from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.mechanics.switching import integrate_switching
-from foundation.base.checks import FloatArray, check_array, check_in, check_number
+from foundation.base.checks import FloatArray, check_count, check_in, check_number
 from foundation.base.errors import InputError
 
 BoolArray = NDArray[np.bool_]
@@ -72,19 +72,18 @@ def simulate_strike(
     """
     check_in("method", method, METHODS)
     check_number("duration", duration, above=0.0, unit="s")
-    check_number("samples", samples, at_least=2)
+    count = check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
     if not isinstance(ground, PenaltyGround):
         raise InputError(f"ground: expected a PenaltyGround, found {ground!r}")
     arms = contact_arms(leg, points)
-    q = check_array("position", position, (leg.freedoms,))
-    v = check_array("velocity", velocity, (leg.freedoms,))
+    q, v = leg.state(position, velocity)
     gap, rate = leg.positions(q, arms)[:, 1], leg.jacobian(q, arms)[:, 1] @ v
     closed = (gap < 0.0) | ((gap == 0.0) & (rate < 0.0))
     names = tuple(each.name for each in points)
     problem = _Problem(leg, ground, arms, names, closed)
-    time = np.linspace(0.0, duration, int(samples))
+    time = np.linspace(0.0, duration, count)
     states, modes = integrate_switching(
         problem,
         np.concatenate([q, v, np.zeros(len(arms) + 3)]),

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.impact import jump
+from dynamics.mechanics.ground.impact import check_law, jump
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, check_count, check_number
 
 
 def simulate_rigid_strike(
@@ -49,15 +49,13 @@ def simulate_rigid_strike(
         If no combination of sticking, sliding and opening satisfies the law.
     """
     check_number("duration", duration, above=0.0, unit="s")
-    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
-    check_number("friction", friction, at_least=0.0)
-    check_number("steps", steps, at_least=1)
+    check_law(restitution, friction)
+    count = check_count("steps", steps)
     arms = contact_arms(leg, points)
-    h = duration / int(steps)
-    q = np.tile(check_array("position", position, (leg.freedoms,)), (int(steps) + 1, 1))
-    v = np.tile(check_array("velocity", velocity, (leg.freedoms,)), (int(steps) + 1, 1))
+    h = duration / count
+    q, v = (np.tile(each, (count + 1, 1)) for each in leg.state(position, velocity))
     forces, loss = np.zeros((len(q), len(points), 2)), np.zeros((len(q), 3))
-    for k in range(int(steps)):
+    for k in range(count):
         middle = q[k] + 0.5 * h * v[k]
         v[k + 1], impulse, work = _step(leg, arms, middle, v[k], h, restitution, friction)
         q[k + 1] = middle + 0.5 * h * v[k + 1]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.mechanics.planar_knee.contact_point import Angles, ContactLocation, Place
-from foundation.base.checks import FloatArray, check_fields, check_number
+from foundation.base.checks import FloatArray, check_fields, check_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,7 @@ class ClearanceJoint:
     journal_centre: FloatArray = (0.0, 0.0)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        check_number("journal_radius", self.journal_radius, above=0.0, unit="m")
-        check_number("clearance", self.clearance, above=0.0, unit="m")
+        check_numbers(self, above=0.0, journal_radius="m", clearance="m")
         check_fields(self, socket_centre=(2,), journal_centre=(2,))
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:

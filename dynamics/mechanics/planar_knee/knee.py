@@ -23,7 +23,7 @@ from dynamics.mechanics.planar_knee.contact_point import (
     Place,
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
-from foundation.base.checks import FloatArray, check_array, check_number, frozen
+from foundation.base.checks import FloatArray, check_array, check_numbers, check_unique, frozen
 from foundation.base.errors import InputError
 from foundation.contact_laws import ContactLaw, LinearHysteresisLaw
 
@@ -52,8 +52,8 @@ class Pull:
     direction: FloatArray = PROXIMAL  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        check_number("pull amplitude", self.amplitude, unit="N")
-        check_number("pull duration", self.duration, above=0.0, unit="s")
+        check_numbers(self, "pull ", amplitude="N")
+        check_numbers(self, "pull ", above=0.0, duration="s")
         direction = check_array("pull direction", self.direction, (2,))
         length = math.hypot(*direction)
         if length == 0.0:
@@ -133,9 +133,8 @@ class PlanarKnee:
     least_impact_rate: float = 0.01
 
     def __post_init__(self) -> None:
-        check_number("mass", self.mass, above=0.0, unit="kg")
-        check_number("inertia", self.inertia, above=0.0, unit="kg m²")
-        check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
+        check_numbers(self, above=0.0, mass="kg", inertia="kg m²", least_impact_rate="m/s")
+        check_numbers(self, at_least=0.0, gravity="m/s²")
         if not isinstance(self.law, ContactLaw):
             raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
         if isinstance(self.law, LinearHysteresisLaw):
@@ -146,11 +145,8 @@ class PlanarKnee:
             )
         if not isinstance(self.pull, Pull | None):
             raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
-        check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")
         object.__setattr__(self, "ligaments", tuple(self.ligaments))
-        names = [each.name for each in self.ligaments]
-        if len(set(names)) < len(names):
-            raise InputError(f"ligaments: expected unique names, found {', '.join(names)}")
+        check_unique("ligaments", [each.name for each in self.ligaments])
 
     def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
         """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dynamics.mechanics.planar_knee.contact_point import Place
-from foundation.base.checks import FloatArray, check_fields, check_in, check_number
+from foundation.base.checks import FloatArray, check_fields, check_in, check_number, check_numbers
 
 #: Laws of a ligament: the power of the elongation in the tension, and the unit of the stiffness.
 _LAWS = {"quadratic": (2, "N/m²"), "linear": (1, "N/m")}
@@ -63,8 +63,8 @@ class PlanarLigament:
         of = f"ligament {self.name}:"
         check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
         check_in(f"{of} kind", self.kind, PLANAR_LIGAMENT_KINDS)
-        check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
-        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit=_LAWS[self.kind][1])
+        check_numbers(self, f"{of} ", above=0.0, rest_length="m")
+        check_numbers(self, f"{of} ", at_least=0.0, stiffness=_LAWS[self.kind][1])
         for name, unit in (("strain_limit", ""), ("force_limit", "N")):
             if getattr(self, name) != math.inf:
                 check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)

@@ -23,7 +23,7 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
     if (constant >= 0.0).all():
         return np.zeros(n, dtype=np.bool_)
     artificial = 2 * n
-    # Columns: y, x, z, right side. Rows are divided by their size, columns stay as they are.
+    # Columns: y, x, z, right side. Rows are divided by their size, columns are not scaled.
     table = np.hstack([np.eye(n), -matrix, -np.ones((n, 1)), constant[:, None]])
     basis = np.arange(n)
     # Of equal rows the last: then the rows stay lexicographically positive.

@@ -27,7 +27,15 @@ from dynamics.mechanics.unilateral.complementarity import (
     ComplementarityError,
     solve_complementarity,
 )
-from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_count,
+    check_fields,
+    check_number,
+    check_numbers,
+    frozen,
+)
 from foundation.base.errors import InputError
 
 #: Newton's iterations for a growing stiffness, and the relative change of the slope that ends them.
@@ -62,7 +70,7 @@ class UnilateralLink:
         Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
         by default infinite: a constant stiffness.
     tangential_stiffness : float
-        kt [N/m], > 0: the tip gives way by T / kt before it slips; by default it is rigid.
+        kt [N/m], > 0: the tip yields by T / kt before it slips; by default the tip is rigid.
     """
 
     direction: FloatArray
@@ -77,9 +85,9 @@ class UnilateralLink:
 
     def __post_init__(self) -> None:
         check_fields(self, "link: ", direction=(None,))
-        check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
-        check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
-        check_number("link: gap", self.gap)
+        check_numbers(self, "link: ", above=0.0, stiffness="N/m")
+        check_numbers(self, "link: ", at_least=0.0, damping="N s/m", friction="")
+        check_numbers(self, "link: ", gap="m")
         for name in ("doubling_depth", "tangential_stiffness"):
             # Infinite is the default, which `check_number` does not take.
             value = getattr(self, name)
@@ -87,7 +95,7 @@ class UnilateralLink:
                 check_number(f"link: {name}", value, above=0.0)
         if not callable(self.contraction):
             check_number("link: contraction", self.contraction)
-        if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
+        if self.friction > 0.0:
             if self.tangent is None:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
@@ -169,8 +177,7 @@ def simulate_links(
     q = check_array("position", position, (None,))
     v = check_array("velocity", velocity, q.shape)
     h = check_number("step", step, above=0.0, unit="s")
-    if check_number("n_steps", n_steps, at_least=1) % 1.0:
-        raise InputError(f"n_steps: expected a whole number, found {n_steps}")
+    count = check_count("n_steps", n_steps)
     if q.size == 0:
         raise InputError("position: expected at least one coordinate, found an empty array")
     m, k, c = (
@@ -181,7 +188,7 @@ def simulate_links(
     force = load if callable(load) else lambda _: np.zeros(q.size) if load is None else load
     stepper.start(q)
     states, forces = [(q, v)], []
-    for number in range(1, int(n_steps) + 1):
+    for number in range(1, count + 1):
         at = check_array(f"load at {number * h:g} s", force(number * h), q.shape)
         try:
             q, v, normal, tangential = stepper.advance(q, v, at, stepper.gaps(number * h))

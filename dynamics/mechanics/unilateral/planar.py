@@ -13,8 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.planar_chain import as_complex, generalised_force
-from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
-from foundation.base.errors import InputError
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+)
 
 #: Name of the fixed body.
 GROUND = "ground"
@@ -58,8 +65,7 @@ class Member:
     def __post_init__(self) -> None:
         of = f"member {self.start_body} to {self.end_body}:"
         check_fields(self, f"{of} ", start=(2,), end=(2,))
-        stiffness = check_number(f"{of} stiffness", self.stiffness, above=0.0, unit="N/m")
-        object.__setattr__(self, "stiffness", stiffness)
+        check_numbers(self, f"{of} ", above=0.0, stiffness="N/m")
         check_number(f"{of} length", np.linalg.norm(self.end - self.start), above=0.0, unit="m")
 
     @property
@@ -99,8 +105,7 @@ class PlanarStructure:
             check_in(f"segment {segment.name}: parent", segment.parent, known)
             known.append(segment.name)
         known += self.nodes
-        if len(set(known)) < len(known):
-            raise InputError(f"bodies: expected unique names, found {known}")
+        check_unique("bodies", known)
         for member in self.members:
             for body in (member.start_body, member.end_body):
                 check_in("member: body", body, known)

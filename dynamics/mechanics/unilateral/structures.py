@@ -102,7 +102,7 @@ def solve_structure(
     contraction : float or (n_members,) float64
         Shortening of the unloaded length at full activation [m], >= 0.
     pretension : float or (n_members,) float64
-        D₀: elongation without displacement [m], whatever the activation; negative for a slack
+        D₀: elongation without displacement [m] at any activation; negative for a slack
         member.
     activation : float or (n_members,) float64
         a [1], from 0 to 1; a member with 0 has no force.

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from dynamics.walking.trial import OPENSIM_COLUMNS
+from dynamics.walking.columns import OPENSIM_COLUMNS
 from foundation.base.errors import InputError
 from pipeline.config.schema_base import (
     File,

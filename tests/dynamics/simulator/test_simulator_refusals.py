@@ -60,9 +60,9 @@ def rest(dishes, **change):
     ("call", "change", "message"),
     [
         (run, {"method": "RK45"}, r"method: expected one of"),
-        (run, {"cycles": 0}, r"cycles: expected an integer >= 1"),
-        (run, {"samples": 1}, r"samples: expected an integer >= 2"),
-        (run, {"samples": 10.5}, r"samples: expected an integer"),
+        (run, {"cycles": 0}, r"cycles: expected >= 1"),
+        (run, {"samples": 1}, r"samples: expected >= 2"),
+        (run, {"samples": 10.5}, r"samples: expected a whole number"),
         (run, {"rtol": 0.0}, r"rtol: expected"),
         (run, {"atol": np.zeros(10)}, r"atol: expected > 0"),
         (run, {"atol": 1e-6}, r"atol: expected shape \(10\)"),

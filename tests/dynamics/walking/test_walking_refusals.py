@@ -128,7 +128,7 @@ VASTI = ("vastus_medialis", "vastus_intermedius", "vastus_lateralis")
         (muscle, {"passages": ("anterior", "fixed", "fixed")}, r"a fixed origin and insertion"),
         (partial(replace, LEG), {"muscles": ()}, r"muscles: expected at least one muscle"),
         (partial(replace, LEG), {"tuberosity": [0, 0]}, r"tuberosity: expected shape \(3\)"),
-        (LEG.select, {"names": ("soleus",) * 2}, r"expected unique names, found soleus twice"),
+        (LEG.select, {"names": ("soleus",) * 2}, r"expected unique names, found soleus, soleus"),
         (LEG.select, {"names": ("plantaris",)}, r"muscle: expected one of .*found 'plantaris'"),
         (load_leg_muscles, {"height": 0.0}, r"height: expected > 0 m"),
         (posture, {"knee": [NAN]}, r"knee: expected finite numbers"),

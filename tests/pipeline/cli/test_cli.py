@@ -19,7 +19,7 @@ import pytest
 from some_slow import first_of, first_rows
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
-from dynamics.walking.knee_motion import ANGLE_UNITS, LENGTH_UNITS
+from dynamics.walking.columns import ANGLE_UNITS, LENGTH_UNITS
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from natural_cycle import cut_stride, walking_cycle
 from studies import ROOT
 
 from dynamics.ligaments.bundles import ligament_potential
@@ -14,7 +15,6 @@ from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.walking.knee_motion import read_knee_poses
-from dynamics.walking.natural_cycle import cut_stride, walking_cycle
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.reading import load_config

@@ -71,7 +71,11 @@ def weightless_peak():
             {"position": [0.0, NAN]},
             r"contact point heel: position: expected finite",
         ),
-        (arms, {"points": []}, r"contact points: expected at least one point"),
+        (
+            arms,
+            {"points": []},
+            r"contact points: expected at least one, with unique names, found none",
+        ),
         (arms, {"points": [ContactPoint("heel", "hand", [0, 0])]}, r"segment: .* found 'hand'"),
         (strike, {"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
         (strike, {"velocity": [0.0, NAN, 0.0, 0.0]}, r"velocity: expected finite"),
