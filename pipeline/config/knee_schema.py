@@ -254,18 +254,12 @@ class FiniteElementConfig(Section):
     growth: float = Field(
         1.1, ge=1.0, le=2.0, description="height of an element over that of the element above"
     )
-    precision: Literal["float64", "float32"] = Field(
-        "float64", description="numbers of the stored compliances: float32 takes half the memory"
-    )
-    solver: Literal["substructures", "superlu"] = Field(
-        "substructures", description="condensation: of parts one after the other, or all at once"
-    )
 
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
 _MOST_INCOMPRESSIBLE = 0.4999
 #: Keys of a bed of springs, which finite elements do not have.
-OF_BEDS = ("surface", "conservative", "search_depth_mm")
+OF_BEDS = ("surface", "conservative")
 
 
 class ContactConfig(LayerConfig):
@@ -289,7 +283,6 @@ class ContactConfig(LayerConfig):
         description="loads are the gradient of the stored energy, instead of acting along the "
         "normal of each spring; not with the modified law of finite f",
     )
-    search_depth_mm: Positive = Field(20.0, description="largest indentation that is searched for")
     finite_element: FiniteElementConfig | None = Field(
         None, description='finite elements of the layers, with model = "finite_element"'
     )

@@ -71,8 +71,6 @@ def build_elements(
             growth=settings.growth,
             compartments=surfaces.compartments,
             compartment_names=surfaces.names,
-            precision=settings.precision,
-            solver=settings.solver,
             folder=None if folder is None else folder / CONDENSED,
             **_femoral_option(contact, surfaces),
         )

@@ -17,7 +17,6 @@ from foundation.elastic_foundation.confinement import (
 )
 from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from pipeline.config.key_names import in_words_of
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
@@ -41,17 +40,15 @@ def law_over(contact: ContactConfig, surfaces: KneeSurfaces) -> SpringLaw:
 
 def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return the bed of springs of a law over the surfaces of a knee; errors as `build_bed`."""
-    with in_words_of({"search_depth": "contact.search_depth_mm"}):
-        return ElasticFoundation(
-            surfaces.femur,
-            surfaces.tibia,
-            law,
-            surface=contact.surface,
-            conservative=contact.conservative,
-            compartments=surfaces.compartments,
-            compartment_names=surfaces.names,
-            search_depth=1e-3 * contact.search_depth_mm,
-        )
+    return ElasticFoundation(
+        surfaces.femur,
+        surfaces.tibia,
+        law,
+        surface=contact.surface,
+        conservative=contact.conservative,
+        compartments=surfaces.compartments,
+        compartment_names=surfaces.names,
+    )
 
 
 def build_law(

@@ -41,8 +41,8 @@ from pipeline.studies.contact_models.truth import truth_of
 DOCUMENT = "comparison.json"
 #: The study of a comparison, which marks the folder as one.
 STUDY = COMPARISON.stored
-#: Keys that change the page alone, or which models are compared.
-_FREE = ("comparison.weights.", "comparison.models")
+#: Key that changes which models are compared, and no measurement.
+_FREE = "comparison.models"
 
 
 def compare_models(
@@ -103,7 +103,7 @@ def _prepare(knee: ComparedKnee) -> None:
     if knee.resume and stored.exists():
         before = checked_section(read_stored(stored), Config, str(stored))
         keys = differing_keys(_keys(before), _keys(config), "run")
-        if changed := [key for key in keys if not key.startswith(_FREE)]:
+        if changed := [key for key in keys if key != _FREE]:
             raise RunError(
                 f"{folder}: the comparison in this folder differs in {', '.join(changed)}; start "
                 "anew with --force instead of --resume, or choose another folder with --out"

@@ -140,7 +140,6 @@ def test_index_of_the_table_is_kept(knee):
         ["knee.implant.edge_mm=3.1"],
         ["contact.surface='flat'"],
         ["contact.conservative=true"],
-        ["contact.search_depth_mm=19.0"],
     ],
 )
 def test_digest_tells_surfaces_law_and_bed(knee, changes):

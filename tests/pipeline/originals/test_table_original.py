@@ -30,7 +30,7 @@ QUICK = {
     "run": {"name": "table", "workers": 1},
     "surrogate": {
         "compare": [],
-        "kriging": {"correlation": "squared_exponential", "likelihood_points": 150},
+        "kriging": {"correlation": "squared_exponential"},
     },
     "simulation": {"samples": 21, "relative_tolerance": 1e-2},
 }
