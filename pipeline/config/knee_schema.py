@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
 from pipeline.choices import Law
-from pipeline.config.key_names import in_words_of
+from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
 
 #: Three numbers: anterior, superior, right.
@@ -122,7 +122,7 @@ class KneeConfig(Section):
     def _compartments_known(self) -> Self:
         if self.compartments == COMPARTMENTS:
             return self
-        with in_words_of({"compartment_names": "compartments"}):
+        with naming_keys({"compartment_names": "compartments"}):
             names = check_names(self.compartments)
         if self.source == "builtin":
             raise InputError('compartments need source = "meshes"; those of the implant are known')

@@ -14,7 +14,6 @@ from foundation.elastic_foundation.laws import LAWS
 from pipeline import choices
 from pipeline.cli.main import main
 from pipeline.config.data_folder import data_path
-from pipeline.config.key_names import in_millimetres, renamed
 from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
 from pipeline.config.removed_keys import REMOVED
@@ -356,48 +355,17 @@ def test_schema_names_every_key_with_its_default():
         assert f"`{key}`" in text or f"[{key}]" in text or f".{key}]" in text
 
 
-# Messages name keys of the configuration, in millimetres.
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("split_z = 0.5 m", "split_lateral_mm = 0.5 m"),
-        ("give split_z, or", "give split_lateral_mm, or"),
-        ("my_split_z and split_zone stay", "my_split_z and split_zone stay"),
-    ],
-)
-def test_whole_names_are_replaced(text, expected):
-    assert renamed(text, {"split_z": "split_lateral_mm"}) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "x: expected > 0 m and <= 0.1 m, found 1",
-            "x: expected > 0 mm and <= 100 mm, found 1000 mm",
-        ),
-        ("z runs from -0.03 to 0.036 m: give", "z runs from -30 to 36 mm: give"),
-        ("found 3 rows", "found 3 rows"),
-        ("100 m/s and 2 m²", "100 m/s and 2 m²"),
-    ],
-)
-def test_lengths_are_in_millimetres(text, expected):
-    assert in_millimetres(text) == expected
-
-
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("knee.implant.edge_mm=60.0", ": expected > 0 mm and <= "),
-        ("knee.implant.femur_edge_mm=60.0", ": expected > 0 mm and <= "),
-        ("knee.implant.dish_coronal_radius_mm=5000.0", ": expected"),
-        ("knee.implant.dish_half_length_mm=80.0", ""),
-        ("simulation.medial_offset_mm=500.0", ": expected >= -100 mm"),
+        ("knee.implant.edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
+        ("knee.implant.femur_edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
+        ("knee.implant.dish_coronal_radius_mm=5000.0", "expected > 0 mm and <= 1000 mm, found 5"),
+        ("knee.implant.dish_half_length_mm=80.0", "expected < "),
+        ("simulation.medial_offset_mm=500.0", "expected >= -100 mm and <= 100 mm, found 500 mm"),
     ],
 )
 def test_refused_value_is_named_by_its_key(override, message):
     config = load_config(SMOKE, (*TINY, override))
-    with pytest.raises(ValueError, match=re.escape(override.split("=")[0] + message)):
+    with pytest.raises(ValueError, match=re.escape(f"{override.split('=')[0]}: {message}")):
         build_simulator(config.simulation, build_knee(config).start)
