@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from pipeline.choices import ComparedModel
 from pipeline.config.schema_base import Section
+
+#: Names of the compared models, the rows of `pipeline.studies.contact_models.registry.MODELS`.
+ComparedModel = Literal[
+    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
+    "modified_calibrated", "coupled", "coupled_calibrated", "elliptic_hertz", "hertz_calibrated",
+    "hooke_calibrated", "springs_surrogate", "elements_surrogate",
+]  # fmt: skip
 
 
 class ComparisonConfig(Section):

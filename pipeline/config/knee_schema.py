@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
-from pipeline.choices import Law
+from foundation.elastic_foundation.laws import LAWS
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
+
+if TYPE_CHECKING:
+    Law = str
+else:
+    Law = Literal[tuple(LAWS)]
 
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
@@ -67,6 +72,11 @@ class OriginalConfig(Section):
         description='"left" mirrors the table of a left knee with its third axis to the body\'s '
         'right; use "right" if its third axis points lateral',
     )
+
+    @property
+    def sections(self) -> str:
+        """Sections of a configuration that describe the original model."""
+        return "[original]" if self.kind == "table" else "[knee], [contact]"
 
     @model_validator(mode="after")
     def _file_of_a_table(self) -> Self:

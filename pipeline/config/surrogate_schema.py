@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from foundation.base.errors import InputError
-from pipeline.choices import Family, Formulation
 from pipeline.config.sampling_schema import Design
 from pipeline.config.schema_base import NonNegative, Positive, Section, ascending
+from surrogates.families.registry import FAMILIES
+from surrogates.formulations.registry import FORMULATIONS
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
+
+if TYPE_CHECKING:
+    Family = Formulation = str
+else:
+    Family = Literal[tuple(FAMILIES)]
+    Formulation = Literal[(*FORMULATIONS, *KNEE_FORMULATIONS)]
 
 
 class KrigingConfig(Section):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
 from foundation.base.errors import InputError
@@ -48,6 +50,7 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
+_FORWARD = np.array([1.0, 0.0, 0.0])
 _ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
 
 
@@ -100,12 +103,20 @@ def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
 
 
 def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding]:
+    return list(_found(tuple(meshes.items()), checks))
+
+
+# `check` and the contact model over the same meshes need the findings one after the other.
+@lru_cache(maxsize=1)
+def _found(
+    meshes: tuple[tuple[str, TriangleMesh], ...], checks: tuple[_Check, ...]
+) -> tuple[SurfaceFinding, ...]:
     found: list[SurfaceFinding] = []
     for check in checks:
-        found += check(meshes)
+        found += check(dict(meshes))
         if any(finding.is_error for finding in found):
             break
-    return found
+    return tuple(found)
 
 
 def report_surfaces(findings: Iterable[SurfaceFinding]) -> None:
@@ -273,11 +284,34 @@ def _turned(meshes: Meshes) -> _Findings:
 
 def _faces_backward(femur: TriangleMesh) -> bool:
     """Return whether the trochlea of a femur is posterior; False without a trochlea."""
+    frame = _frame_by_trochlea(femur)
+    return frame is not None and float(frame.rotation[0, 0]) < 0.0
+
+
+# Several checks need the frame of the same femur, whose fit takes longest.
+@lru_cache(maxsize=1)
+def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
+    """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior.
+
+    Raises
+    ------
+    MeshError
+        If the shape is not that of a femur with two condyles.
+    """
+    frame = _frame_by_trochlea(femur)
+    if frame is not None and float(frame.rotation[0, 0]) > 0.0:
+        return frame
+    return femoral_frame(femur, _FORWARD)
+
+
+@lru_cache(maxsize=1)
+def _frame_by_trochlea(femur: TriangleMesh) -> AnatomicalFrame | None:
+    """Return the frame of a femur by its shape alone; None without a trochlea."""
     try:
         frame = femoral_frame(femur)
     except MeshError:
-        return False
-    return frame.evidence["anterior"].certainty == "sure" and float(frame.rotation[0, 0]) < 0.0
+        return None
+    return frame if frame.evidence["anterior"].certainty == "sure" else None
 
 
 def _exchange(body: str) -> str:
@@ -354,10 +388,9 @@ def _far(
 
 def _axes(meshes: Meshes) -> _Findings:
     """Yield warnings about bodies that are turned against their anatomical frame."""
-    forward = np.eye(3)[0]
     for body, mesh in meshes.items():
         try:
-            frame = (femoral_frame if body == "femur" else tibial_frame)(mesh, forward)
+            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, _FORWARD)
         except MeshError:  # the frame is not found, which does not make the mesh wrong
             continue
         # Flexion and the slope of the plateau are not visible in the shapes.

@@ -47,8 +47,12 @@ class OriginalModel(Protocol):
         """Contact model that gives loads at any pose; None if only stored rows are known."""
 
     @property
+    def quick(self) -> SurfaceContact | None:
+        """Contact model for what many evaluations at about the right height suffice for, if any."""
+
+    @property
     def digest(self) -> str:
-        """SHA-256 of whatever decides on the loads."""
+        """SHA-256 of everything that determines the loads."""
 
     @property
     def not_given(self) -> tuple[str, ...]:
@@ -75,17 +79,18 @@ class OriginalModel(Protocol):
         """Return the entry `original` of `run.json`."""
 
 
-def contact_model(original: OriginalModel) -> SurfaceContact:
-    """Return the contact model of an original model.
+def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
+    """Return the contact model of an original model, or its `quick` model.
 
     Raises
     ------
     InputError
         If the original model is a table.
     """
-    if original.model is None:
+    model = original.quick if quick else original.model
+    if model is None:
         raise InputError(
             "this needs a contact model, but the run was built from a table of poses and loads; "
             'rerun with original.kind = "model"'
         )
-    return original.model
+    return model

@@ -57,6 +57,7 @@ class TableOriginal(PoseLoads):
 
     #: The rows alone are known, no loads at other poses.
     model: ClassVar[None] = None
+    quick: ClassVar[None] = None
 
     def prepare(self, progress: Progress) -> None:
         """Do nothing: rows are looked up."""

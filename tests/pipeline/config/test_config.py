@@ -11,8 +11,9 @@ from studies import ROOT, SMOKE, TINY
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.elastic_foundation.laws import LAWS
-from pipeline import choices
 from pipeline.cli.main import main
+from pipeline.config.calibration_schema import CalibratedLaw
+from pipeline.config.comparison_schema import ComparedModel
 from pipeline.config.data_folder import data_path
 from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.reading import ConfigError, dump_config, load_config, read_tree
@@ -20,11 +21,10 @@ from pipeline.config.removed_keys import REMOVED
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
+from pipeline.preparation import init_options
 from pipeline.simulation import build_simulator
+from pipeline.studies.calibration.laws import FREE_LAWS
 from pipeline.studies.contact_models.registry import MODELS
-from surrogates.families import FAMILIES
-from surrogates.formulations.registry import FORMULATIONS
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
@@ -41,10 +41,9 @@ def refused(*overrides: str, config: Path = SMOKE) -> str:
 
 
 def test_choices_are_the_names_of_the_registries():
-    assert get_args(choices.Law) == tuple(LAWS)
-    assert get_args(choices.Family) == tuple(FAMILIES)
-    assert get_args(choices.Formulation) == (*FORMULATIONS, *KNEE_FORMULATIONS)
-    assert get_args(choices.ComparedModel) == tuple(kind.name for kind in MODELS)
+    assert get_args(init_options.Law) == tuple(LAWS)
+    assert get_args(CalibratedLaw) == tuple(FREE_LAWS)
+    assert get_args(ComparedModel) == tuple(kind.name for kind in MODELS)
 
 
 def test_every_shipped_config_loads_and_round_trips(tmp_path):
