@@ -15,7 +15,7 @@ from pipeline.reports.units import kind_of, largest, row_of, scaled
 from pipeline.store.quantities import ERRORS, outputs_of
 from pipeline.store.run_documents import PathKnots, Simulation
 from pipeline.store.samples import FAILED, POSE_COLUMNS
-from pipeline.store.validation_document import Compared, Compartment, Figures, Judged, Round
+from pipeline.store.validation_document import Compartment, Figures, Judged, Round
 
 #: Expected coverage of 95 % intervals on held-out loads [%].
 COVERAGE_RANGE = (90.0, 99.0)
@@ -30,8 +30,6 @@ _JUDGED = (
 #: Keys of [design] and [space] in the report.
 _SAMPLING = ("rounds", "budget", "infill", "follow", "wanted_error_percent")
 _HALF_WIDTHS = ("adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
-#: Keys that distinguish compared formulations.
-_WAY = ("formulation", "family", "pose_at", "touch_points")
 #: Their errors as shares.
 _SHARES = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
 #: Differences over a cycle in the unit of the row.
@@ -123,7 +121,6 @@ def validation_content(files: RunFiles) -> Row:
             *(_model_row(model, "g: all samples") for model in stored.models),
             _model_row(stored.first, "c: last round"),
         ],
-        "formulations": _formulation_rows(stored.formulations, files.config["surrogate"]),
     }
 
 
@@ -276,32 +273,6 @@ def _learning_curve(points: list[Round]) -> list[Row]:
         }
         for k, point in enumerate(points, start=1)
     ]
-
-
-def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[Row] | None:
-    """Return the compared formulations, the best first and failed ones last.
-
-    The row of the section [surrogate] of the run is `chosen`. None without a comparison.
-    """
-    if compared is None:
-        return None
-    own = [surrogate.get(key, False) for key in _WAY]
-    rows = [item.model_dump() for item in compared]
-    for row in rows:
-        row |= {f"{key}_percent": scaled(row.pop(key), 100.0) for key in _SHARES}
-        row["deviations"] = {
-            f"{key}_percent" if key in _SHARES else key: 100.0 * value if key in _SHARES else value
-            for key, value in row["deviations"].items()
-        }
-        row |= {"fit_s": row.pop("fit_seconds"), "chosen": [row[key] for key in _WAY] == own}
-    return sorted(rows, key=_by_error)
-
-
-def _by_error(row: Row) -> tuple[bool, float]:
-    """Order by the total loads, which are judged on the same samples for all."""
-    total, worst = row["total_load_nrmse_percent"], row["worst_load_nrmse_percent"]
-    error = worst if total is None else total
-    return row["failed"] is not None, np.inf if error is None else error
 
 
 # ---- Gait cycle ----------------------------------------------------------------------------------

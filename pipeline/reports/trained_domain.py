@@ -23,9 +23,9 @@ from pipeline.stages.assessment import feasible
 from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
 from surrogates.formulations.outside import beyond
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 #: Rows of each base matrix of Sobol's design, and its seed.
@@ -63,7 +63,7 @@ def domain_content(files: RunFiles) -> dict[str, Any] | None:
 
 
 def judged(
-    surrogate: AnyCompartment, rows: pd.DataFrame, feasibility: FeasibilityConfig
+    surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> dict[str, Any]:
     """Return how many of the evaluated samples of a compartment are flagged, wrong and far off.
 
@@ -99,13 +99,13 @@ def is_flagged(variables: FloatArray) -> np.ndarray:
 
 
 def sensitivity_content(
-    knee: AnyKnee | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
+    knee: ContactSurrogate | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
 ) -> dict[str, Any] | None:
     """Return the sensitivity of the loads of each compartment, or None without a surrogate.
 
     Parameters
     ----------
-    knee : KneeSurrogate or WholeKneeSurrogate, optional
+    knee : ContactSurrogate, optional
         Surrogate of the run.
     held_out : DataFrame
         Feasible held-out samples of all compartments; `stiffness` has the root mean square of the

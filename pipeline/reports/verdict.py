@@ -251,8 +251,8 @@ def _next(parts: list[Row], more_samples: str, evidence: Evidence) -> Row:
         **({} if nodes is None else {"spacing": _finer(nodes["spacing_mm"])}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
-            "compare formulations, or add rows to the table",
-            f"python -m pipeline validate {FOLDER} --formulations",
+            "see what the surrogate misses, then add rows to the table there",
+            f"python -m pipeline report {FOLDER}",
         ),
     }
     wrong = [part for part in parts if part["level"] != LEVELS[0]]

@@ -28,13 +28,13 @@ from pipeline.store.validation_document import (
 )
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.validation import (
     ErrorFigures,
     errors_at_load,
     errors_at_pose,
     predict_at_pose,
 )
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.space import VARIABLES
 
 #: Number of the worst held-out samples in the list.
@@ -51,7 +51,7 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
 
 
 def assess(
-    knee: AnyKnee,
+    knee: ContactSurrogate,
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
@@ -91,7 +91,7 @@ def assess(
 
 
 def _compartment(
-    surrogate: AnyCompartment,
+    surrogate: CompartmentSurrogate,
     rows: pd.DataFrame,
     inside: pd.DataFrame,
     checks: Mapping[str, CrossCheck],
@@ -158,7 +158,7 @@ def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
 
 
 def _worst(
-    surrogate: AnyCompartment, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
+    surrogate: CompartmentSurrogate, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
 ) -> list[Worst]:
     """Return the samples with the largest errors of the axial load at a given pose."""
     truth, poses = loads_of(rows), poses_of(rows)
@@ -199,7 +199,7 @@ def location(variables: FloatArray, loads: FloatArray) -> str:
 
 
 def held_out_point(
-    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> dict[str, float]:
     """Return the errors of a point of the learning curve on the feasible held-out samples.
 
@@ -221,7 +221,7 @@ def held_out_point(
 
 
 def prediction_table(
-    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> pd.DataFrame:
     """Return the feasible held-out samples with columns `predicted_<load>` of the surrogate."""
     parts = []

@@ -23,7 +23,7 @@ from pipeline.reports.report import write_report
 from pipeline.store.made_with import write_made_with
 from pipeline.store.quantities import quantity_of
 from pipeline.store.sample_schema import described
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 RADIUS = 25e-3
 PATH = {
@@ -75,7 +75,7 @@ def run(tmp_path_factory):
 
 def test_the_surrogate_has_the_compartment_of_the_configuration(run):
     pair = surrogates.load(run / "knee.npz")
-    assert isinstance(pair, PairSurrogate)
+    assert isinstance(pair, ContactSurrogate)
     assert pair.compartments == ("joint",)
     model = build_knee(load_config(run / "config.toml")).model
     pose = Pose(0.2, superior=RADIUS - 0.2e-3)

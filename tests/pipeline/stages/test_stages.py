@@ -224,7 +224,7 @@ def test_workers_and_company_change_no_number(carried_out, space):
     for pair, trained in zip(pairs, together, strict=True):
         assert_same_knee(trained.knee, fit(carried_out.first, space, pair).knee)
         assert trained.knee.header["family"] == trained.family == "polynomial"
-        assert trained.knee.medial.formulation == pair[0]
+        assert trained.knee.compartment("medial").formulation == pair[0]
         assert trained.seconds > 0.0
 
 
@@ -270,7 +270,8 @@ def test_a_network_is_told_the_weights(carried_out, space):
     pair = ("inverted", "network")
     light, heavy = fit(rows, space, pair), fit(rows.assign(weight=1.0), space, pair)
     assert not np.array_equal(
-        light.knee.medial.regressors[1].weights, heavy.knee.medial.regressors[1].weights
+        light.knee.compartment("medial").regressors[1].weights,
+        heavy.knee.compartment("medial").regressors[1].weights,
     )
     samples = stages.compartment_samples(rows[rows["compartment"] == "medial"])
     assert set(samples.weights) == {0.2, 1.0}
@@ -315,7 +316,9 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     """Those of the surrogate at the drawn load, in the order of the loads."""
     early = fit(carried_out.first, space)
     rows = carried_out.screened[carried_out.screened["compartment"] == "lateral"]
-    _, errors = early.knee.lateral.errors_at_load(poses_of(rows), rows["load_N"].to_numpy())
+    _, errors = early.knee.compartment("lateral").errors_at_load(
+        poses_of(rows), rows["load_N"].to_numpy()
+    )
     np.testing.assert_allclose(rows[list(stages.ERROR_COLUMNS)], errors, rtol=1e-6, atol=1e-12)
     assert rows["error_force_y_N"].eq(0.0).all()
 
