@@ -179,10 +179,6 @@ def test_a_pair_of_two_compartments_keeps_their_names(tmp_path):
         ({"knee": {"split_lateral_mm": 0.0}}, "split_lateral_mm: remove the key"),
         ({"space": {"path": {"kind": "settled"}}}, 'space.path.kind: expected "table"'),
         ({"design": {"gait_samples": 10}}, "design.gait_samples: expected 0"),
-        (
-            {"surrogate": {"formulation": "knee_direct", "compare": []}},
-            "surrogate: expected formulations of a compartment",
-        ),
     ],
 )
 def test_what_a_pair_cannot_have_is_refused(tmp_path, changes, message):
@@ -223,7 +219,6 @@ def test_columns_of_named_compartments_have_quantities():
     [
         (["wear"], 'simulation.kind: expected "gait"'),
         (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
-        (["validate", "--formulations"], "knee.compartments: a comparison of formulations needs"),
         (["report", "other", "--out", "two"], "expected a run with a simulated cycle"),
     ],
 )

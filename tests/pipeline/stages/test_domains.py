@@ -42,12 +42,8 @@ def study(tmp_path_factory):
     candidates = stages.choose_samples(space, design, config.run.seed)
     first = stages.evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
     training = stages.training_samples([first], config.feasibility)
-    pairs = [("inverted", "kriging"), ("energy", "polynomial")]
-    with_energy = training.assign(energy_J=1e-4 * training["force_y_N"] ** 1.5)
-    trained = [
-        *stages.fit_surrogates(training, space, config.surrogate, pairs[:1], 1),
-        *stages.fit_surrogates(with_energy, space, config.surrogate, pairs[1:], 1),
-    ]
+    pairs = [("inverted", "kriging"), ("direct", "polynomial")]
+    trained = stages.fit_surrogates(training, space, config.surrogate, pairs, 1)
     sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told

@@ -129,7 +129,7 @@ def test_second_derivatives_are_continuous_across_first_contact():
     bend = ca.jacobian(ca.jacobian(function(q)[0][1, 0], q[4]), q[4])
     evaluate = ca.Function("bend", [q], [bend])
     over = part.coordinates.variables(pose[None])[1][0]
-    touch = part.regressors[1].predict(
+    touch = part.regressors[0].predict(
         np.append(part.coordinates.variables(pose[None])[0][0], -1.0)[None]
     )[0, 0]
     pose[4] += touch - over

@@ -231,10 +231,10 @@ def test_weights_that_cancel_are_told_in_single_precision():
     """The spacing of single precision at 1 is 1.2e-7: weights of 1e6 are rounded to about 0.1."""
     pair = pair_of("inverted", "kriging", 0.005)
     part = pair.parts[0]
-    reference, height, ratios, quantities = part.regressors
+    height, ratios, quantities = part.regressors
     large = ratios.weights.copy()
     large[:, len(ratios.exponents) :] = 1e6
-    parts = (reference, height, replace(ratios, weights=large), quantities)
+    parts = (height, replace(ratios, weights=large), quantities)
     heavy = ContactSurrogate({"only": replace(part, regressors=parts)})
     pose = made_knees.poses_about(part, 2)[0]
     with pytest.warns(UserWarning, match=r"single precision is about .* double precision"):
