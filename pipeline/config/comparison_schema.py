@@ -26,5 +26,6 @@ class ComparisonConfig(Section):
     poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
     models: tuple[ComparedModel, ...] = Field(
         (),
-        description="models beside the finite elements (docs/comparison.md); by default all",
+        description="models to compare with the finite elements (docs/comparison.md); by default "
+        "all",
     )

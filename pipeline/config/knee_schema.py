@@ -165,7 +165,7 @@ Thickness = Annotated[
 ]
 
 
-#: Keys that a single law has beside those of all laws: key -> parameter of the law, factor to SI.
+#: Keys of a single law in addition to those of all laws: key -> parameter of the law, factor to SI.
 OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
     "modified": {
         "f": ("f", 1.0),
@@ -223,7 +223,7 @@ class LayerConfig(Section):
 
     @property
     def own_parameters(self) -> dict[str, float]:
-        """Parameters that the law has beside those of all laws [SI]."""
+        """Parameters that the law has in addition to those of all laws [SI]."""
         keys = OWN_KEYS.get(self.law, {})
         return {name: factor * getattr(self, key) for key, (name, factor) in keys.items()}
 

@@ -51,7 +51,7 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
 def shipped_configs() -> dict[str, Path]:
     """Return the shipped configuration files by name."""
     here = Path(__file__).parents[1]
-    # A wheel carries them in the package; in the repository they stand beside it.
+    # A wheel has the files in the package, the repository has a folder next to the package.
     for folder in (here / "configs", here.parent / "configs"):
         if found := sorted(folder.glob("*.toml")):
             return {file.stem: file for file in found}

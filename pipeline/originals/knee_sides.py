@@ -1,4 +1,4 @@
-"""Side of a knee by the shapes of femur and tibia, beside the side that a configuration states."""
+"""Side of a knee by the shapes of femur and tibia, compared with the configured side."""
 
 from __future__ import annotations
 

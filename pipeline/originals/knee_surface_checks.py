@@ -97,7 +97,7 @@ def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
     """Return errors about the surfaces of a contact pair that is no tibiofemoral joint.
 
     Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
-    left out: the bed, in the place of the tibia, must be one open surface that faces +y.
+    left out: the bed, given as the tibia, must be one open surface that faces +y.
     """
     return _findings(meshes, (_same, _pieces, _bed_faces_up, _solids))
 

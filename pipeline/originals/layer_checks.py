@@ -118,7 +118,7 @@ def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, st
 def _of_thickness(
     layer: LayerConfig, thickness: Any, sides: np.ndarray
 ) -> Iterator[tuple[str, str]]:
-    """Yield the key of an unusual thickness [m] beside the sides of the bearing surface [m]."""
+    """Yield the key of a thickness [m] that is unusual for the sides of the bearing surface [m]."""
     if thickness is None:
         return
     key = "thickness_mm" if layer.thickness_file is None else "thickness_file"

@@ -134,7 +134,7 @@ def _checked(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Return the table as it stands in the file, its names without blanks around them."""
+    """Return the table as read, its names without surrounding blanks."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except OSError as error:
@@ -174,7 +174,7 @@ def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
         unit = unit_of(column)
         name = known.get(column if unit is None else unit.quantity)
         if name is None:
-            # A quantity with a unit that is none would else be left out without a word.
+            # Otherwise, a quantity with an unknown unit would be ignored.
             name = next((n for q, n in known.items() if column.startswith(f"{q}_")), None)
             if name is None or column in _OWN:
                 ignored.append(column)

@@ -1,4 +1,4 @@
-"""What a run asks of an original model: the model that a surrogate stands for."""
+"""What a run needs of an original model, which the surrogate replaces."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Evaluation(NamedTuple):
 
 
 class OriginalModel(Protocol):
-    """The model that a surrogate stands for: a contact model, or a table of poses and loads."""
+    """The model that a surrogate replaces: a contact model, or a table of poses and loads."""
 
     @property
     def model(self) -> SurfaceContact | None:

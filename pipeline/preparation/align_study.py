@@ -1,4 +1,4 @@
-"""Frames proposed for the meshes of a configuration, beside the configured frames."""
+"""Frames proposed for the meshes of a configuration, compared with the configured frames."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def align_study(
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
 
-    A picture beside the configuration shows the meshes as configured and as proposed.
+    A picture in the folder of the configuration shows the meshes as configured and as proposed.
 
     Parameters
     ----------

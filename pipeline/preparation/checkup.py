@@ -106,7 +106,7 @@ def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, An
 
 
 def _check_rows(config: Config, original: TableOriginal, remarks: Remarks) -> None:
-    """Check the rows of a table in the place of the original model."""
+    """Check the rows of a table that replaces the original model."""
     rows = original.rows
     for name, own in rows.groupby("compartment"):
         check_bounds(config, loads_of(own), str(name), remarks)

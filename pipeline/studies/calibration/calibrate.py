@@ -39,7 +39,7 @@ STUDY = CALIBRATION.stored
 
 
 class CalibratedRow(NamedTuple):
-    """A law beside the samples.
+    """A law compared with the samples.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     law : str
         Name of the law, for both layers if the femur has one.
     **own : float
-        Keys of the law beside those of all laws.
+        Keys of the law in addition to those of all laws.
 
     Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of varying
     thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
