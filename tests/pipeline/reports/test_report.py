@@ -586,7 +586,6 @@ class TestBadInput:
     def test_edited_document(
         self, fresh: Path, name: str, edit: Callable[[Any], Any], words: str
     ) -> None:
-        change(fresh, "validation.json", TestFormulations().edit)
         change(fresh, name, edit)
         with pytest.raises(ReportError, match=rf"{re.escape(name)}: damaged \(.*{words}"):
             read_run(fresh)
