@@ -13,7 +13,8 @@ from surrogates.families.registry import FAMILIES
 from surrogates.formulations.registry import FORMULATIONS
 
 if TYPE_CHECKING:
-    Family = Formulation = str
+    Family = str
+    Formulation = str
 else:
     Family = Literal[tuple(FAMILIES)]
     Formulation = Literal[tuple(FORMULATIONS)]

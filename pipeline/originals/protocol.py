@@ -29,14 +29,11 @@ class Evaluation(NamedTuple):
         First arguments of every call, sent to each worker once.
     stored : bool
         Whether finished chunks are stored, so that an interrupted run keeps them.
-    together : int
-        Number of consecutive rows that must stay in one chunk.
     """
 
     function: Callable[..., pd.DataFrame]
     shared: tuple[Any, ...] = ()
     stored: bool = True
-    together: int = 1
 
 
 class OriginalModel(Protocol):
