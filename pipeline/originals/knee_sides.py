@@ -10,7 +10,8 @@ from foundation.anatomy.femoral_frame import lateral_ridge
 from foundation.anatomy.tibial_frame import shape_of
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from pipeline.originals.knee_surface_checks import SurfaceFinding, forward_frame
+from pipeline.originals.forward_frame import forward_frame
+from pipeline.originals.knee_surface_checks import SurfaceFinding
 
 #: Least logarithm of a ratio of medial and lateral sizes that tells the side (measured: plateaus
 #: 0.19 on cartilage and 0.04 on an insert, ridges 0.09 and 0).

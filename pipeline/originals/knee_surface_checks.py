@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.anatomy.evidence import AnatomicalFrame
-from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
@@ -23,6 +21,7 @@ from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
 _FEWEST = 200
@@ -50,7 +49,6 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_FORWARD = np.array([1.0, 0.0, 0.0])
 _ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
 
 
@@ -248,7 +246,7 @@ def _turned(meshes: Meshes) -> _Findings:
         if squares[2] > 1.3 * squares[0]:
             text = "the condyles roll about the anterior axis (expected about the lateral axis)"
             yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
-        elif _faces_backward(femur):
+        elif faces_backward(femur):
             text = (
                 "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
                 "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
@@ -280,38 +278,6 @@ def _turned(meshes: Meshes) -> _Findings:
             "posteriorly); check that the first of knee.tibia.axes points anterior"
         )
         yield SurfaceFinding("[knee.tibia]", "tibia-opposed", False, text)
-
-
-def _faces_backward(femur: TriangleMesh) -> bool:
-    """Return whether the trochlea of a femur is posterior; False without a trochlea."""
-    frame = _frame_by_trochlea(femur)
-    return frame is not None and float(frame.rotation[0, 0]) < 0.0
-
-
-# Several checks need the frame of the same femur, whose fit takes longest.
-@lru_cache(maxsize=1)
-def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
-    """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior.
-
-    Raises
-    ------
-    MeshError
-        If the shape is not that of a femur with two condyles.
-    """
-    frame = _frame_by_trochlea(femur)
-    if frame is not None and float(frame.rotation[0, 0]) > 0.0:
-        return frame
-    return femoral_frame(femur, _FORWARD)
-
-
-@lru_cache(maxsize=1)
-def _frame_by_trochlea(femur: TriangleMesh) -> AnatomicalFrame | None:
-    """Return the frame of a femur by its shape alone; None without a trochlea."""
-    try:
-        frame = femoral_frame(femur)
-    except MeshError:
-        return None
-    return frame if frame.evidence["anterior"].certainty == "sure" else None
 
 
 def _exchange(body: str) -> str:
@@ -390,7 +356,7 @@ def _axes(meshes: Meshes) -> _Findings:
     """Yield warnings about bodies that are turned against their anatomical frame."""
     for body, mesh in meshes.items():
         try:
-            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, _FORWARD)
+            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, FORWARD)
         except MeshError:  # the frame is not found, which does not make the mesh wrong
             continue
         # Flexion and the slope of the plateau are not visible in the shapes.
