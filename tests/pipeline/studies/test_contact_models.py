@@ -424,7 +424,7 @@ def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
     beside = ("held-out samples", "validation", "h: gait simulation")
     own = sum(spent.values()) - sum(spent[stage] for stage in beside)
     assert built.seconds == pytest.approx(3.0 + own, rel=1e-12)
-    assert (built.teacher, built.model.medial.formulation) == ("linear", "inverted")
+    assert (built.teacher, built.model.compartment("medial").formulation) == ("linear", "inverted")
     assert knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear").seconds > 3.0
     assert seen == [(False, [])]
     # Another study is trained anew; finite elements take the compliances that are condensed.
