@@ -217,7 +217,7 @@ def figures_of(name: str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     knees: dict[str, ContactSurrogate] = {}
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with threadpool_limits(1), Run(config, FOLDER / name, quiet=True) as run:
+    with threadpool_limits(1), Run(config, FOLDER / name) as run:
         study = Study.of(run)
         for formulation in FORMULATIONS:
             found[formulation] = {}

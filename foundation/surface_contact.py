@@ -1,4 +1,4 @@
-"""What every contact model over the surfaces of a knee offers, whatever its layer is made of.
+"""Contact of two surfaces: the methods of every original model, derived from one primitive.
 
 `foundation.elastic_foundation.model.ElasticFoundation`,
 `foundation.finite_element.model.FiniteElementContact` and
@@ -8,95 +8,160 @@ has no surfaces, is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from math import ceil
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_number
-from foundation.base.loads import ContactLoads, SpringState
+from foundation.base.loads import STRAIN_LIMIT, ContactLoads, SpringState, compartment_index
 from foundation.base.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Most rows of a task of `batch_loads`, and least tasks of a thread.
+#: Most rows of a task of a batch, and least tasks of a thread.
 _MOST_ROWS, _FEWEST_TASKS = 64, 4
 
 
-def batch_loads(
-    loads_at: Callable[[Pose], FloatArray], poses: ArrayLike, threads: int, compartments: int = 2
-) -> FloatArray:
-    """Return what a function gives at many poses, computed in threads.
+class CompartmentState(Protocol):
+    """Contact of one compartment at a pose."""
 
-    Parameters
-    ----------
-    loads_at : callable
-        Takes a pose and returns the loads of all compartments, (C, 12) [N, N m, m², Pa, m].
-    poses, threads
-        As of `SurfaceContact.evaluate_batch` [rad, m], with the same result and exceptions.
-    compartments : int
-        Number C of the compartments.
-    """
-    rows = check_array("poses", poses, (None, 6))
-    check_number("threads", threads, at_least=1)
-    size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
+    @property
+    def loads(self) -> FloatArray:
+        """Loads (12,), see `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m]."""
+        ...
 
-    def compute(start: int) -> list[FloatArray]:
-        return [loads_at(Pose.from_array(row)) for row in rows[start : start + size]]
+    @property
+    def jacobian(self) -> FloatArray:
+        """Derivative (6, 6) of the wrench with respect to the pose [N, N m; rad, m]."""
+        ...
 
-    with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(compute, range(0, len(rows), size))
-        found = np.array([loads for part in parts for loads in part])
-        return found.reshape(len(rows), compartments, 12)
+    @property
+    def depth(self) -> FloatArray:
+        """Largest indentation [m] and largest strain [1], (2,); 0 out of contact."""
+        ...
+
+    @property
+    def energy(self) -> float:
+        """Elastic energy [J]."""
+        ...
 
 
-@runtime_checkable
-class SurfaceContact(Protocol):
+class SurfaceContact(ABC):
     """Contact of the surfaces of femur and tibia as a function of the pose alone.
 
     The loads act on the femur, in the tibial frame, moments about the tibial origin (see
-    `foundation.base.loads`). Results do not depend on evaluation history.
+    `foundation.base.loads`). Results do not depend on evaluation history; several threads may call
+    the methods. A model implements `_states`, `_flags` and `spring_state`; all other methods follow
+    from these.
+
+    Attributes
+    ----------
+    femur : TriangleMesh
+        Articular surface of the femur [m], femoral frame.
+    tibia : TriangleMesh
+        Articular surface of the tibia [m], tibial frame.
+    compartments : (F,) int8
+        Compartment of each tibial triangle, its place in `compartment_names` [1].
+    compartment_names : tuple of str
+        Names of the C compartments.
     """
 
-    @property
-    def femur(self) -> TriangleMesh:
-        """Articular surface of the femur [m], femoral frame."""
-        ...
+    femur: TriangleMesh
+    tibia: TriangleMesh
+    compartments: NDArray[int8]
+    compartment_names: tuple[str, ...]
 
-    @property
-    def tibia(self) -> TriangleMesh:
-        """Articular surface of the tibia [m], tibial frame."""
-        ...
+    @abstractmethod
+    def _states(
+        self, pose: Pose, sides: Sequence[int], *, jacobian: bool = False, energy: bool = False
+    ) -> Sequence[Any]:
+        """Return the contact of compartments at a pose.
 
-    @property
-    def compartments(self) -> NDArray[int8]:
-        """Compartment (F,) of each tibial triangle, its place in `compartment_names` [1]."""
-        ...
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        sides : sequence of int
+            Places of the compartments in `compartment_names`; the others are not evaluated.
+        jacobian, energy : bool
+            Whether to compute the derivatives of the loads, and the energy. If False, the result
+            may have zeros in their place.
 
-    @property
-    def compartment_names(self) -> tuple[str, ...]:
-        """Names of the C compartments."""
-        ...
+        Returns
+        -------
+        sequence of CompartmentState
+            Contact of each of these compartments.
+        """
+
+    @abstractmethod
+    def _flags(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+        """Return where the loads of a compartment with a `CompartmentState` are unreliable."""
+
+    def _refusals(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+        """Return the flags that make the loads of a compartment invalid; none by default."""
+        return ()
+
+    @abstractmethod
+    def spring_state(self, pose: Pose) -> SpringState:
+        """Return indentation and pressure at the middle of every tibial triangle."""
 
     def evaluate(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; flags report where the loads are unreliable."""
-        ...
+        """Return the loads at a pose, the femur at rest.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total; `flags` reports where the loads are unreliable.
+
+        Raises
+        ------
+        PoseError
+            If the model has no loads at this pose; see the model.
+        """
+        return self._contact_loads(pose, self._states(pose, self._sides))
 
     def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, as `evaluate`."""
-        ...
+        """Return the loads at a pose, the femur at rest (`dynamics.protocol.ContactModel`)."""
+        return self.evaluate(pose)
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative (6, 6) of the total wrench [N, N m; rad, m]."""
-        ...
+        """Return the loads and the derivative of the total wrench, the femur at rest.
+
+        Parameters and exceptions as of `evaluate`.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total.
+        (6, 6) float64
+            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
+        """
+        states = self._states(pose, self._sides, jacobian=True)
+        jacobian = reduce(np.add, [state.jacobian for state in states])
+        return self._contact_loads(pose, states), jacobian
 
     def compartment_loads(
         self, pose: Pose, compartment: str
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment, its Jacobian and its depth.
+        """Return the loads of one compartment; the others are not evaluated.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : str
+            Compartment to evaluate, one of `compartment_names`.
 
         Returns
         -------
@@ -106,16 +171,33 @@ class SurfaceContact(Protocol):
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
             Largest indentation [m] and largest strain [1], 0 out of contact.
+
+        Raises
+        ------
+        InputError
+            If `compartment` is another name.
+        PoseError
+            As `evaluate`.
         """
-        ...
+        (state,) = self._states(pose, [self._index(compartment)], jacobian=True)
+        return state.loads, state.jacobian, state.depth
 
     def indentation(self, pose: Pose, compartment: str) -> float:
-        """Return the largest indentation of a compartment [m], 0 out of contact."""
-        ...
+        """Return the largest indentation of a compartment [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        (state,) = self._states(pose, [self._index(compartment)])
+        return float(state.depth[0])
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
-        """Return why the loads of a compartment are no answer, beside the strain of its layer."""
-        ...
+        """Return why the loads of a compartment are invalid, other than by the strain of its layer.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        side = self._index(compartment)
+        (state,) = self._states(pose, [side])
+        return self._refusals(pose, side, state)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads at many poses, computed in threads.
@@ -137,13 +219,65 @@ class SurfaceContact(Protocol):
         ------
         InputError
             If a pose is not finite or `threads` is below 1.
+        PoseError
+            As `evaluate`.
         """
-        ...
+        rows = check_array("poses", poses, (None, 6))
+        check_number("threads", threads, at_least=1)
+        size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
+        sides = self._sides
+
+        def compute(start: int) -> list[list[FloatArray]]:
+            return [
+                [state.loads for state in self._states(Pose.from_array(row), sides)]
+                for row in rows[start : start + size]
+            ]
+
+        with ThreadPoolExecutor(threads) as pool:
+            parts = pool.map(compute, range(0, len(rows), size))
+            found = np.array([loads for part in parts for loads in part])
+            return found.reshape(len(rows), len(sides), 12)
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
-        """Return the elastic energy of a compartment, or of the whole knee [J]."""
-        ...
+        """Return the elastic energy [J].
 
-    def spring_state(self, pose: Pose) -> SpringState:
-        """Return indentation and pressure at the middle of every tibial triangle."""
-        ...
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : str, optional
+            Compartment; by default the whole knee.
+
+        Raises
+        ------
+        InputError, PoseError
+            As `compartment_loads`.
+        """
+        sides = self._sides if compartment is None else [self._index(compartment)]
+        return float(sum(state.energy for state in self._states(pose, sides, energy=True)))
+
+    def _contact_loads(self, pose: Pose, states: Sequence[CompartmentState]) -> ContactLoads:
+        """Return the loads of all compartments with their flags."""
+        flags = [flag for side in self._sides for flag in self._flags(pose, side, states[side])]
+        return ContactLoads.trusted_parts(
+            tuple(state.loads for state in states), self.compartment_names, tuple(flags)
+        )
+
+    def _index(self, compartment: str) -> int:
+        """Return the place of a compartment; raise `InputError` for another name."""
+        return compartment_index(compartment, self.compartment_names)
+
+    @property
+    def _sides(self) -> range:
+        """Places of the compartments."""
+        return range(len(self.compartment_names))
+
+
+def pressed_through(name: str, strain: float) -> tuple[str, ...]:
+    """Return the flag of the compartment `name` if its largest strain [1] is beyond the layer."""
+    if strain <= STRAIN_LIMIT:
+        return ()
+    return (
+        f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, "
+        "the femur is pressed through the layer",
+    )

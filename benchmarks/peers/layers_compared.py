@@ -127,7 +127,7 @@ def _reconstructed(
 ) -> tuple[float, float]:
     """Return peak pressure [Pa] and area [m²] from the model's nodal pressures."""
     layer = model.layers[side]
-    pressures, _ = model.contacts[side].pressures(pose, model.femoral_handle())
+    pressures = model.contacts[side].state(pose, model.femoral_handle(), jacobian=False).pressures
     at = np.zeros(len(mesh.nodes))
     at[layer.mesh.surface[layer.candidates]] = pressures
     arguments = mesh.nodes, mesh.bearing, at

@@ -66,11 +66,12 @@ fused_inlined: Callable[..., Any] = njit(
 def drop_stale_cache(folder: Path, *called: Path) -> None:
     """Delete a package's cached kernels that are older than any source they may come from.
 
-    Numba's cache does not see a change in another file that a kernel calls: `called` are the
-    folders of packages that the kernels of the package in `folder` call. With NUMBA_CACHE_DIR set,
-    the cache lies elsewhere and must be deleted by hand after a change.
+    Numba's cache does not see a change in another file that a kernel uses: `called` are the
+    folders of packages that the kernels of the package in `folder` call, besides `foundation.base`.
+    With NUMBA_CACHE_DIR set, the cache lies elsewhere and must be deleted by hand after a change.
     """
-    sources = [Path(__file__), *(s for each in (folder, *called) for s in each.glob("*.py"))]
+    folders = (Path(__file__).parent, folder, *called)
+    sources = [source for each in folders for source in each.glob("*.py")]
     newest = max(source.stat().st_mtime for source in sources)
     for index in (folder / "__pycache__").glob("*.nbi"):
         # Another process may delete the file first, or the folder may be read-only.

@@ -40,6 +40,9 @@ LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
 AP_FORCE, AXIAL_FORCE, ML_FORCE, MOMENT_X, MOMENT_Y, MOMENT_Z = range(6)
 AREA, PEAK_PRESSURE, MEAN_PRESSURE, CENTRE_X, CENTRE_Y, CENTRE_Z = range(6, 12)
 FORCE, MOMENT, WRENCH, CENTRE = slice(0, 3), slice(3, 6), slice(0, 6), slice(9, 12)
+#: Compressive strain beyond which a layer counts as pressed through. A logarithmic law continues
+#: beyond this strain along its tangent, so that trial steps of an integrator stay finite.
+STRAIN_LIMIT = 0.99
 #: Compartments of a tibiofemoral joint, the default of every contact pair.
 COMPARTMENTS = ("medial", "lateral")
 #: Names of compartments begin columns of tables, names in C and variables of an FMU.

@@ -156,7 +156,7 @@ class HuntCrossleyLaw(HysteresisLaw):
 class ConstantHuntCrossleyLaw(ContactLaw):
     """F = K δⁿ (1 + a δ̇) with a constant factor a (Hunt & Crossley 1975, J Appl Mech 42:440-445).
 
-    The factor is a property of the contact, whatever the speed; the law needs no impact rate. The
+    The factor is a property of the contact at any speed; the law needs no impact rate. The
     restitution falls with the impact speed v, e = 1 - 2 a v / 3 + ... (`restitution`). OpenSim's
     and Simbody's dissipation c is 2 a / 3.
 

@@ -2,7 +2,7 @@
 
 Elastic laws K δⁿ: Hooke's law, n = 1, and Hertz's law, n = 3/2. `contact_laws.dissipative` adds the
 laws that dissipate energy. Hertzian contact has no adhesion: a force never pulls (the Hunt-Crossley
-force of Simbody and OpenSim is cut off at zero likewise).
+force of Simbody and OpenSim is cut off at zero as well).
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, PEAK_PRESSURE
-from foundation.elastic_foundation.kernel_sums import DEPTH
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
     LayerLaw,
@@ -20,6 +19,7 @@ from foundation.elastic_foundation.laws import (
     single_laws,
 )
 from foundation.kernels.coupled import NEARLY_INCOMPRESSIBLE
+from foundation.kernels.sums import DEPTH
 from foundation.layer_theory.flat_layer import wave_compliance
 
 #: Wave number of the layer times half width of the patch.

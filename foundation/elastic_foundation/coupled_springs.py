@@ -17,8 +17,8 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
 from foundation.base.loads import MEAN_PRESSURE
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN
 from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
+from foundation.kernels.sums import DEPTH, STRAIN
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.layer_theory.single_thread import one_thread
 

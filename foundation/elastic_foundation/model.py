@@ -17,30 +17,27 @@ from foundation.base.loads import (
     SpringState as SpringState,
 )
 from foundation.base.pose import Pose, twist_jacobian
-from foundation.compartment_choice import CompartmentChoice
-from foundation.elastic_foundation import kernel_sums
 from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
 from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.kernel_sums import DEPTH, ENERGY, OFFSET, loads_of, no_sums
+from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
-from foundation.kernels.scratch import Scratch
-from foundation.surface_contact import batch_loads
+from foundation.kernels.arrays import Scratch
+from foundation.kernels.sums import OFFSET, STRAIN
+from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 #: Shapes of both surfaces between their vertices.
 SURFACES = ("curved", "flat")
 
-#: Radius within which the femur's bounding planes are valid, in radii of the bed's smallest groups.
-_PLANE_REACH = 3.5
 _AT_REST = np.zeros(6)
 
 
-class ElasticFoundation(CompartmentChoice):
+class ElasticFoundation(SurfaceContact):
     """Elastic-foundation contact between two triangulated condyle surfaces.
 
     The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
@@ -113,7 +110,7 @@ class ElasticFoundation(CompartmentChoice):
             femur,
             smooth_surface(femur) if curved else flat_surface(femur),
             curved=curved,
-            reach=_PLANE_REACH * float(self._bed.arrays.radius.max()),
+            reach=PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
         self._set_law(law)
         self._scratch = Scratch(self._bed.arrays)
@@ -167,8 +164,6 @@ class ElasticFoundation(CompartmentChoice):
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
         """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
 
-        Results do not depend on evaluation history; several threads may call this method.
-
         Parameters
         ----------
         pose : Pose
@@ -187,129 +182,39 @@ class ElasticFoundation(CompartmentChoice):
         ------
         InputError
             If the rates are not six finite numbers.
+        PoseError
+            If the compliance of coupled springs is not positive definite.
         """
-        sums, _ = self._run(pose, jacobian=False, rates=rates)
-        return self._loads(sums)
-
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, the femur at rest (`dynamics.protocol.ContactModel`)."""
-        return self.evaluate(pose)
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative of the total wrench, the femur at rest.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
-        """
-        sums, jacobian = self._run(pose, jacobian=True)
-        return self._loads(sums), jacobian.sum(axis=0)
-
-    def compartment_loads(
-        self, pose: Pose, compartment: str
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment; the others are not evaluated.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : str
-            Compartment to evaluate, one of `compartment_names`.
-
-        Returns
-        -------
-        loads : (12,) float64
-            Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
-        jacobian : (6, 6) float64
-            Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
-        depth : (2,) float64
-            Largest indentation [m] and largest strain [1].
-
-        Raises
-        ------
-        InputError
-            If `compartment` is another name.
-        """
-        index = self._index(compartment)
-        sums, jacobian = self._run(pose, jacobian=True, chosen=self._only(index))
-        return loads_of(sums[index]), jacobian[index], sums[index, DEPTH:ENERGY]
-
-    def indentation(self, pose: Pose, compartment: str) -> float:
-        """Return the largest indentation of a compartment [m], 0 out of contact.
-
-        Parameters and exceptions as of `compartment_loads`.
-        """
-        index = self._index(compartment)
-        sums, _ = self._run(pose, jacobian=False, chosen=self._only(index))
-        return float(sums[index, DEPTH])
+        return self._contact_loads(pose, self._states(pose, self._sides, rates=rates))
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
-        """Return no flag: the strain of `compartment_loads` says all about one compartment.
-
-        Parameters and exceptions as of `compartment_loads`.
-        """
+        """Return no flag: the strain of `compartment_loads` says all about one compartment."""
         del pose
         self._index(compartment)
         return ()
-
-    def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
-
-        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`.
-        """
-
-        def loads_at(pose: Pose) -> FloatArray:
-            sums, _ = self._run(pose, jacobian=False)
-            return np.stack([loads_of(s) for s in sums])
-
-        return batch_loads(loads_at, poses, threads, len(self.compartment_names))
-
-    def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
-        """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : str, optional
-            Compartment; by default the whole knee.
-        """
-        chosen = slice(None) if compartment is None else self._index(compartment)
-        with self._scratch.borrowed() as work:
-            sums, _ = self._evaluate(work, pose, False, self._all, None, energy=True)
-        return float(sums[chosen, ENERGY].sum())
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
         if self._coupled is not None:
             return self._coupled_state(pose)
         with self._scratch.borrowed() as work:
-            return self._ordered(self._middle_state(work, pose, self._all))
+            return self._ordered(self._middle_state(work, pose, self._sides))
 
     def _coupled_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
         assert self._coupled is not None
         state = np.zeros((2, len(self.tibia.faces)))
         with self._scratch.borrowed() as work:
-            for side in range(len(self.compartment_names)):
+            for side in self._sides:
                 field = self._coupled.field(pose, self._handles(), side, self.search_depth, work)
                 if field is None:
-                    field = self._middle_state(work, pose, self._only(side))
+                    field = self._middle_state(work, pose, [side])
                 state += field
         return self._ordered(state)
 
-    def _middle_state(self, work: Any, pose: Pose, chosen: NDArray[np.bool_]) -> FloatArray:
+    def _middle_state(self, work: Any, pose: Pose, sides: Sequence[int]) -> FloatArray:
         """Return indentation [m] and pressure [Pa] of independent springs by element, (2, F)."""
-        sums, _, active = self._evaluate_springs(work, pose, False, chosen, None)
+        sums, _, active = self._evaluate_springs(work, pose, False, self._chosen(sides), None)
         state = np.zeros((2, len(self.tibia.faces)))
         _, arrays, law = self._handles()
         kernels.middle_state(arrays, law, work, active, self._bed.ends, sums[:, OFFSET], *state)
@@ -321,19 +226,34 @@ class ElasticFoundation(CompartmentChoice):
         ordered[:, self._bed.triangle] = state
         return SpringState(frozen(ordered[0]), frozen(ordered[1]))
 
-    def _run(
+    def _states(
         self,
         pose: Pose,
+        sides: Sequence[int],
         *,
-        jacobian: bool,
-        chosen: NDArray[np.bool_] | None = None,
+        jacobian: bool = False,
+        energy: bool = False,
         rates: ArrayLike | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (C, SUMS) and Jacobians by pose (C, 6, 6), of all compartments by default."""
-        chosen = self._all if chosen is None else chosen
+    ) -> list[SpringSums]:
         with self._scratch.borrowed() as work:
-            sums, by_twist = self._evaluate(work, pose, jacobian, chosen, rates)
-        return sums, by_twist @ twist_jacobian(pose) if jacobian else by_twist
+            sums, by_twist = self._evaluate(
+                work, pose, jacobian, self._chosen(sides), rates, energy=energy
+            )
+        by_pose = by_twist @ twist_jacobian(pose) if jacobian else by_twist
+        return [SpringSums(sums[side], by_pose[side]) for side in sides]
+
+    def _flags(self, pose: Pose, side: int, state: SpringSums) -> tuple[str, ...]:
+        name = self.compartment_names[side]
+        return (
+            *pressed_through(name, float(state.sums[STRAIN])),
+            *confinement_flags(name, self._soft_layers, state.sums),
+        )
+
+    def _chosen(self, sides: Sequence[int]) -> NDArray[np.bool_]:
+        """Return the choice (C,) of compartments for the kernels."""
+        chosen = np.zeros(len(self.compartment_names), dtype=np.bool_)
+        chosen[list(sides)] = True
+        return chosen
 
     def _evaluate(
         self,
@@ -387,17 +307,6 @@ class ElasticFoundation(CompartmentChoice):
             by_twist,
         )
         return sums, by_twist, active
-
-    def _loads(self, sums: FloatArray) -> ContactLoads:
-        names = self.compartment_names
-        flags: tuple[str, ...] = ()
-        if self._soft_layers:
-            flags = tuple(
-                flag
-                for name, each in zip(names, sums, strict=True)
-                for flag in confinement_flags(name, self._soft_layers, each)
-            )
-        return kernel_sums.contact_loads(sums, names, flags)
 
     def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
         if rates is None:

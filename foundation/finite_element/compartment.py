@@ -22,7 +22,7 @@ from foundation.base.loads import (
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
-from foundation.kernels.scratch import Scratch
+from foundation.kernels.arrays import Scratch
 from foundation.layer_theory.complementarity import NodalContact, solve_contact
 from foundation.layer_theory.single_thread import one_thread
 
@@ -42,7 +42,7 @@ class Overlap(NamedTuple):
     overlaps : (n,) float64
         Their overlaps, raised for the straight sides of the elements [m].
     gradients : (n, 6) float64
-        Derivatives of the overlaps by the femoral twist [1, m].
+        Derivatives of the overlaps with respect to the femoral twist [1, m].
     across : (n, 3) float64
         Derivatives of the overlaps, not raised, by a translation of the femur: the femoral normals
         m over -m . n [1].
@@ -62,19 +62,29 @@ class PatchState(NamedTuple):
 
     Parameters
     ----------
+    layer : MeshedLayer
+        Tibial layer of the compartment.
     near : Overlap
         Candidates near the femur.
     contact : NodalContact or None
         Solution over the candidates near the femur; None out of contact.
     femoral : LazyCompliance or None
         Compliance of the femoral layer between the points of contact; None if the femur is rigid.
+    loads : (12,) float64
+        Loads [N, N m, m², Pa, m].
+    jacobian : (6, 6) float64
+        Derivative of the wrench with respect to the pose, zero unless it is asked for
+        [N, N m; rad, m].
     sharpness : float
         1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
     """
 
+    layer: MeshedLayer
     near: Overlap
     contact: NodalContact | None
-    femoral: LazyCompliance | None = None
+    femoral: LazyCompliance | None
+    loads: FloatArray
+    jacobian: FloatArray
     sharpness: float = 0.0
 
     @property
@@ -96,6 +106,46 @@ class PatchState(NamedTuple):
     def forces(self) -> FloatArray:
         """Force at each candidate in contact, (A,) [N]."""
         return np.zeros(0) if self.contact is None else self.contact.forces
+
+    @property
+    def depth(self) -> FloatArray:
+        """Largest overlap in contact [m] and largest strain [1], (2,)."""
+        if self.contact is None:
+            return np.zeros(2)
+        overlap = self.near.overlaps[self.contact.active]
+        thickness = self.layer.thickness[self.active]
+        if self.femoral is not None:
+            thickness = thickness + self.femoral.at.thickness[self.contact.active]
+        return np.array([overlap.max(), (overlap / thickness).max()])
+
+    @property
+    def energy(self) -> float:
+        """Elastic energy of the layers [J]."""
+        if self.contact is None:
+            return 0.0
+        return 0.5 * float(self.contact.forces @ self.near.overlaps[self.contact.active])
+
+    @property
+    def pressures(self) -> FloatArray:
+        """Pressure at all candidates, (C,) [Pa]; 0 out of contact."""
+        found = np.zeros(len(self.layer.candidates))
+        found[self.active] = self.forces / self.layer.areas[self.active]
+        return found
+
+    @property
+    def overlaps(self) -> FloatArray:
+        """Overlap at all candidates, in contact or not, (C,) [m]; 0 where they are apart."""
+        found = np.zeros(len(self.layer.candidates))
+        found[self.near.nodes] = np.maximum(self.near.overlaps, 0.0)
+        return found
+
+    @property
+    def overlaps_in_contact(self) -> FloatArray:
+        """Overlap at all candidates, (C,) [m]; 0 out of contact."""
+        found = np.zeros(len(self.layer.candidates))
+        if self.contact is not None:
+            found[self.active] = self.near.overlaps[self.contact.active]
+        return found
 
 
 class CompartmentContact:
@@ -129,88 +179,44 @@ class CompartmentContact:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_bed": None}
 
-    def loads(
-        self, pose: Pose, femur: Any, *, jacobian: bool
-    ) -> tuple[FloatArray, FloatArray, PatchState]:
-        """Return loads (12,) and Jacobian (6, 6) as `ElasticFoundation.compartment_loads`.
+    def state(self, pose: Pose, femur: Any, *, jacobian: bool) -> PatchState:
+        """Return the contact at a pose.
 
-        And the contact. `femur` is a handle of the femur for the kernels; without `jacobian` the
-        Jacobian is zero [N, N m per rad, m].
+        `femur` is a handle of the femur for the kernels. Raises `PoseError` where the compliance of
+        the layers is not positive definite.
         """
-        by_twist = np.zeros((6, 6))
+        by_twist, loads = np.zeros((6, 6)), np.zeros(len(LOAD_COLUMNS))
+        loads[CENTRE] = np.nan
         with one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
-            state = self._solved(pose, near)
-            if jacobian and state.contact is not None:
+            contact, femoral = self._solved(pose, near)
+            state = PatchState(self.layer, near, contact, femoral, loads, by_twist)
+            if jacobian and contact is not None:
                 spread = np.empty(len(near.nodes))
-                kernels.spread_forces(near.pairs, state.contact.active, state.forces, spread)
+                kernels.spread_forces(near.pairs, contact.active, state.forces, spread)
                 kernels.add_overlap_curvature(
                     pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
                 )
-                slopes = self._slopes(pose, femur, work, state, state.contact)
-        loads = np.zeros(len(LOAD_COLUMNS))
-        loads[CENTRE] = np.nan
-        contact = state.contact
+                slopes = self._slopes(pose, femur, work, state, contact)
         if contact is None:
-            return loads, by_twist, state
+            return state
         gradients = near.gradients[contact.active]
         # The loads are minus the gradient of the energy f . d - f . C f / 2, so that the forces act
         # along the normals of the femur, which is smooth.
         loads[WRENCH] = -state.forces @ gradients
-        state = state._replace(sharpness=self._measure(state, loads))
+        state = state._replace(sharpness=self._measure(state))
         if jacobian:
             with one_thread():
                 solved = cho_solve(contact.factor, slopes, check_finite=False)
-            by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
-        return loads, by_twist, state
-
-    def energy(self, pose: Pose, femur: Any) -> float:
-        """Return the elastic energy of the layer [J]; arguments as of `loads`."""
-        with one_thread(), self._scratch.borrowed() as work:
-            near = self._overlap(pose, femur, work)
-            contact = self._solved(pose, near).contact
-        if contact is None:
-            return 0.0
-        return 0.5 * float(contact.forces @ near.overlaps[contact.active])
+            by_pose = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
+            state = state._replace(jacobian=by_pose)
+        return state
 
     def indentation(self, pose: Pose, femur: Any) -> float:
         """Return the largest overlap at a pose [m], 0 out of contact; arguments as of `loads`."""
         with self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
         return max(float(near.overlaps.max(initial=0.0)), 0.0)
-
-    def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
-        """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
-        _, _, state = self.loads(pose, femur, jacobian=False)
-        overlap = np.zeros(len(self.layer.candidates))
-        if state.contact is not None:
-            overlap[state.active] = state.near.overlaps[state.contact.active]
-        return self._nodal_pressure(state), overlap
-
-    def nodal_values(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
-        """Return overlap [m] and pressure [Pa] of all candidates, (C,); 0 where they are apart."""
-        _, _, state = self.loads(pose, femur, jacobian=False)
-        overlap = np.zeros(len(self.layer.candidates))
-        overlap[state.near.nodes] = np.maximum(state.near.overlaps, 0.0)
-        return overlap, self._nodal_pressure(state)
-
-    def _nodal_pressure(self, state: PatchState) -> FloatArray:
-        """Return the pressure of all candidates, (C,) [Pa]."""
-        pressure = np.zeros(len(self.layer.candidates))
-        if state.contact is not None:
-            pressure[state.active] = state.forces / self.layer.areas[state.active]
-        return pressure
-
-    def depth(self, state: PatchState) -> FloatArray:
-        """Return the largest overlap in contact [m] and the largest strain [1], (2,)."""
-        if state.contact is None:
-            return np.zeros(2)
-        overlap = state.near.overlaps[state.contact.active]
-        thickness = self.layer.thickness[state.active]
-        if state.femoral is not None:
-            thickness = thickness + state.femoral.at.thickness[state.contact.active]
-        strain = overlap / thickness
-        return np.array([overlap.max(), strain.max()])
 
     def _handle(self) -> Any:
         if self._bed is None:
@@ -231,14 +237,17 @@ class CompartmentContact:
         kernels.raise_overlaps(beside, nodes, overlaps, gradients, place, pairs, raised, slopes)
         return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs)
 
-    def _solved(self, pose: Pose, near: Overlap) -> PatchState:
+    def _solved(
+        self, pose: Pose, near: Overlap
+    ) -> tuple[NodalContact | None, LazyCompliance | None]:
+        """Return the nodal forces, None out of contact, and the compliance of the femoral layer."""
         if not (near.overlaps > 0.0).any():
-            return PatchState(near, None)
+            return None, None
         compliance = self._compliance()
         femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
-            # In double precision whatever is stored: the factor needs the digits.
+            # In double precision, whichever is stored: the factor needs the digits.
             part = np.zeros((len(rows), len(columns)))
             kernels.add_block(compliance, near.nodes[rows], near.nodes[columns], part)
             if femoral is not None:
@@ -246,7 +255,7 @@ class CompartmentContact:
             return part
 
         try:
-            return PatchState(near, solve_contact(block, near.overlaps), femoral)
+            return solve_contact(block, near.overlaps), femoral
         except LinAlgError as error:
             raise PoseError(
                 f"the surfaces overlap by {1e3 * near.overlaps.max():.2f} mm, where the compliance "
@@ -282,7 +291,7 @@ class CompartmentContact:
         return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
 
     def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
-        """Return the derivatives (A, 3, 6) of points of contact by the femoral twist.
+        """Return the derivatives (A, 3, 6) of points of contact with respect to the femoral twist.
 
         In the femoral frame [1, m]: a point stays on the line of its tibial node.
         """
@@ -295,20 +304,20 @@ class CompartmentContact:
         motion[:, :, 3:] -= np.cross(np.eye(3), points[:, None]).transpose(0, 2, 1)
         return np.asarray(pose.rotation_matrix.T @ motion)
 
-    def _measure(self, state: PatchState, loads: FloatArray) -> float:
+    def _measure(self, state: PatchState) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""
-        layer, active, forces = self.layer, state.active, state.forces
-        count, found = len(layer.candidates), np.zeros(4)
+        layer, active, forces, loads = self.layer, state.active, state.forces, state.loads
+        count = len(layer.candidates)
         squares = (forces / layer.areas[active]) ** 2
-        kernels.measure_patch(
+        inside, edge, peak, sharpness = kernels.measure_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares, 0.5,
-            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
+            False, np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64),
         )  # fmt: skip
         total = float(forces.sum())
-        area = found[0] - EDGE_OFFSET * layer.spacing * found[1]
+        area = inside - EDGE_OFFSET * layer.spacing * edge
         if total <= 0.0 or area <= 0.0:
             return 0.0
-        loads[AREA], loads[PEAK_PRESSURE] = area, found[2]
+        loads[AREA], loads[PEAK_PRESSURE] = area, peak
         loads[MEAN_PRESSURE] = total / area
         loads[CENTRE] = forces @ layer.points[active] / total
-        return float(found[3])
+        return float(sharpness)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
 from foundation.finite_element.condensation import ElasticBody, compliance
+from foundation.finite_element.condensed_layer import MeshedLayer
 
 
 class ComplianceStore:
@@ -22,15 +25,13 @@ class ComplianceStore:
     ----------
     folder : str or Path, optional
         Folder with a file `<digest>.npy` for each body; None keeps the arrays in memory.
-    solver : {"substructures", "superlu"}
-        Solver of the condensation.
     precision : {"float64", "float32"}
         Numbers in which the compliance is kept.
     """
 
-    def __init__(self, folder: str | Path | None, solver: str, precision: str) -> None:
+    def __init__(self, folder: str | Path | None, precision: str) -> None:
         self.folder = None if folder is None else Path(folder)
-        self.solver, self.precision = solver, precision
+        self.precision = precision
         self._kept: dict[str, FloatArray] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -81,8 +82,33 @@ class ComplianceStore:
     def _condensed(
         self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
     ) -> FloatArray:
-        found = compliance(body, self.solver)
+        found = compliance(body)
         return (found if change is None else change(found)).astype(self.precision)
+
+
+class Kept(NamedTuple):
+    """A layer, the digest of what is kept, and the function that computes this, (C, C) [m/N]."""
+
+    layer: MeshedLayer
+    digest: str
+    get: Callable[[], FloatArray]
+
+
+def condense(
+    layers: list[Kept], store: ComplianceStore, progress: Callable[[str], None] | None
+) -> None:
+    """Condense the layers that a store does not keep yet, side by side.
+
+    `progress` takes a sentence.
+    """
+    new = [each for each in layers if not store.is_kept(each.digest, len(each.layer.candidates))]
+    if progress is not None and new:
+        unknowns = sum(3 * len(each.layer.mesh.nodes) for each in new)
+        nodes = sum(len(each.layer.candidates) for each in new)
+        progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
+    # One thread of BLAS each, so that the bits do not depend on the number of cores.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:
+        list(pool.map(lambda each: each.get(), layers))
 
 
 def _read(path: Path, count: int, precision: str) -> FloatArray | None:
@@ -101,24 +127,12 @@ def _write(path: Path, array: FloatArray) -> None:
     """Write a file under another name first: an interrupted run leaves no half of a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, array)
+        with replacing(path) as partial, partial.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise InputError(
             f"{path}: the condensed compliance cannot be written ({error.strerror}); make the "
             f"folder writable, and free {1e-9 * array.nbytes:.1g} GB on the disk"
         ) from error
-
-
-def _replace(path: Path, array: FloatArray) -> None:
-    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
-            np.save(file, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise
-    # A temporary file is its owner's alone.
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)

@@ -12,23 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.sparse.linalg import splu
 from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.finite_element.hexahedra import stiffness
 
-SOLVERS = ("substructures", "superlu")
-
 #: Elements of a part that is not bisected.
 _LEAF = 96
 #: Compliance, times Young's modulus and the extent of the body, above which a body is not held.
 _LOOSE = 1e8
-#: Right-hand sides that SuperLU solves at a time.
-_COLUMNS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +54,13 @@ class ElasticBody:
     poissons_ratio: float
 
 
-def compliance(body: ElasticBody, solver: str = "substructures") -> FloatArray:
+def compliance(body: ElasticBody) -> FloatArray:
     """Return the compliance between the retained unknowns of a body.
 
     Parameters
     ----------
     body : ElasticBody
         The body.
-    solver : {"substructures", "superlu"}
-        Multilevel substructuring; or a sparse factorisation by SuperLU and one solution per
-        retained unknown, which is slower and serves as a check.
 
     Returns
     -------
@@ -81,15 +72,6 @@ def compliance(body: ElasticBody, solver: str = "substructures") -> FloatArray:
     InputError
         If the stiffness is not positive definite: the body is not held or an element is folded.
     """
-    found = _by_superlu(body) if solver == "superlu" else _by_substructures(body)
-    size = body.youngs_modulus * float(np.ptp(body.nodes, axis=0).max())
-    # NaN counts as loose.
-    if not ((found.diagonal() > 0.0) & (size * found.diagonal() < _LOOSE)).all():
-        raise _singular()
-    return found
-
-
-def _by_substructures(body: ElasticBody) -> FloatArray:
     # Several threads of BLAS wait for each other where a core is taken by another process.
     with threadpool_limits(1, user_api="blas"):
         matrix, unknowns = _Substructures(body).condensed(np.arange(len(body.hexahedra)))
@@ -98,7 +80,12 @@ def _by_substructures(body: ElasticBody) -> FloatArray:
         del matrix
         inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, overwrite_b=True)
         # The product of a matrix and its transpose is symmetric to the last bit.
-        return inverse.T @ inverse
+        found = inverse.T @ inverse
+    size = body.youngs_modulus * float(np.ptp(body.nodes, axis=0).max())
+    # NaN counts as loose.
+    if not ((found.diagonal() > 0.0) & (size * found.diagonal() < _LOOSE)).all():
+        raise _singular()
+    return found
 
 
 def _frames(body: ElasticBody) -> FloatArray:
@@ -213,31 +200,3 @@ def _singular() -> InputError:
         "the stiffness of the layer is not positive definite: an element is folded, or a part of "
         "the layer is not connected with the base; check surface and base"
     )
-
-
-def _by_superlu(body: ElasticBody) -> FloatArray:
-    frames = _frames(body)
-    elements = np.arange(len(body.hexahedra))
-    own = (3 * body.hexahedra[:, :, None] + np.arange(3)).reshape(-1, 24)
-    rows, columns = np.repeat(own, 24, axis=1), np.tile(own, (1, 24))
-    size = 3 * len(body.nodes)
-    values = _element_stiffness(body, elements, frames).ravel()
-    matrix = sparse.coo_matrix((values, (rows.ravel(), columns.ravel())), shape=(size, size))
-    free = np.flatnonzero(~np.repeat(body.fixed, 3))
-    try:
-        factor = splu(
-            matrix.tocsc()[free][:, free],
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
-    except RuntimeError as error:
-        raise _singular() from error
-    at = np.searchsorted(free, 3 * body.retained + 2)
-    result = np.empty((len(at), len(at)))
-    for start in range(0, len(at), _COLUMNS):
-        chosen = at[start : start + _COLUMNS]
-        force = np.zeros((len(free), len(chosen)))
-        force[chosen, np.arange(len(chosen))] = 1.0
-        result[:, start : start + _COLUMNS] = factor.solve(force)[at]
-    return 0.5 * (result + result.T)

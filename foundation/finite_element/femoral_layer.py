@@ -82,7 +82,7 @@ class FemoralLayer:
     def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
         self.layer, self._store = layer, store
         self._own = own_parts(opposite)
-        #: SHA-256 of whatever decides on the regular part.
+        #: SHA-256 of everything that determines the regular part.
         self.digest = sha256(f"{layer.digest} regular part, filtered".encode()).hexdigest()
 
     def regular(self) -> FloatArray:

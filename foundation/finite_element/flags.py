@@ -1,4 +1,4 @@
-"""What is to be said of the contact of a compartment: no answer, or an answer with a limit."""
+"""Flags of the contact of a compartment: loads that are invalid, or that have a limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foundation.finite_element.compartment import CompartmentContact, PatchState
 
 #: Overlap over thickness up to which the peak pressure of linear elasticity is within 5 %
 #: (python -m benchmarks.large_strain).
-STRAIN_LIMIT = 0.14
+LINEAR_STRAIN_LIMIT = 0.14
 #: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
 SHARPEST = 0.25
 
@@ -19,7 +19,7 @@ SHARPEST = 0.25
 #: the logarithm of 1 - 2ν.
 _RATIOS = np.array([0.48, 0.49, 0.499, 0.4999])
 _FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
-#: Least error of the force that is said.
+#: Least error of the force that is flagged.
 _SAID = 0.02
 
 _AT_RIM = "contact reaches the rim, where the peak pressure has no limit"
@@ -30,7 +30,7 @@ _UNRESOLVED = (
 
 
 def refusals(name: str, contact: CompartmentContact, state: PatchState) -> tuple[str, ...]:
-    """Return why the contact of the compartment `name` is no answer in a state."""
+    """Return why the loads of the compartment `name` are invalid in a state."""
     femoral, found = contact.femoral, []
     if contact.layer.at_end[state.active].any():
         found.append(f"{name}: contact reaches the end of the compartment's nodes")
@@ -49,11 +49,11 @@ def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tupl
     if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
         found.append(f"{name}: contact reaches the rim of the femoral layer")
     found.extend(f"{name}: {text}" for text in _flow(contact, state))
-    strain = float(contact.depth(state)[1])
-    if strain > STRAIN_LIMIT:
+    strain = float(state.depth[1])
+    if strain > LINEAR_STRAIN_LIMIT:
         found.append(
-            f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, where the peak pressure of "
-            "linear elasticity may be off by more than 5 %"
+            f"{name}: strain {strain:.2f} exceeds {LINEAR_STRAIN_LIMIT}, where the peak pressure "
+            "of linear elasticity may be off by more than 5 %"
         )
     return tuple(found)
 

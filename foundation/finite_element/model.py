@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial, reduce
-from itertools import compress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +14,25 @@ from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_in, check_number, frozen
-from foundation.base.loads import COMPARTMENTS, ContactLoads, SpringState
+from foundation.base.loads import COMPARTMENTS, SpringState
 from foundation.base.pose import Pose
-from foundation.compartment_choice import CompartmentChoice
 from foundation.finite_element.arguments import (
     check_compartments,
     check_layer,
     checked_candidates,
 )
 from foundation.finite_element.charts import tibial_chart
-from foundation.finite_element.compartment import CompartmentContact
-from foundation.finite_element.compliance_store import ComplianceStore
-from foundation.finite_element.condensation import SOLVERS
+from foundation.finite_element.compartment import CompartmentContact, PatchState
+from foundation.finite_element.compliance_store import ComplianceStore, Kept, condense
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, check_memory, size_of
-from foundation.finite_element.triangle_values import TriangleValues
-from foundation.surface_contact import batch_loads
+from foundation.finite_element.triangle_values import NodalPlaces, TriangleValues
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import smooth_surface
 
@@ -45,17 +41,17 @@ PRECISIONS = ("float64", "float32")
 #: Width of the layer beyond a compartment that is meshed with it [m]: what is farther away is moved
 #: by less than 1e-4 of the indentation.
 _BEYOND = 6e-3
-#: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
-_PLANE_REACH = 3.5
 
 
-class FiniteElementContact(CompartmentChoice):
+class FiniteElementContact(SurfaceContact):
     """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
     The layer of each compartment is meshed by hexahedra and condensed once to the normal
     displacements of its bearing surface; at a pose, the nodal forces solve a complementarity
     problem (docs/finite_element.md). Loads are the gradient of the elastic energy: the forces act
-    along the normals of the femur, without friction.
+    along the normals of the femur, without friction. Loads raise `PoseError` where two layers
+    overlap so far that their compliance is not positive definite; flags name a compartment and what
+    limits its loads (docs/finite_element.md).
 
     Parameters
     ----------
@@ -83,8 +79,6 @@ class FiniteElementContact(CompartmentChoice):
         meshed as well, with cells that grow with the distance.
     precision : {"float64", "float32"}
         Numbers in which the compliance is kept.
-    solver : {"substructures", "superlu"}
-        Solver of the condensation, see `foundation.finite_element.condensation`.
     folder : str or Path, optional
         Folder in which the compliances are kept, a file each, for later runs and other processes;
         by default they are kept in memory.
@@ -113,7 +107,6 @@ class FiniteElementContact(CompartmentChoice):
         compartment_names: Sequence[str] = COMPARTMENTS,
         candidates: ArrayLike | None = None,
         precision: str = "float64",
-        solver: str = "substructures",
         folder: str | Path | None = None,
         search_depth: float = 20e-3,
     ) -> None:
@@ -130,11 +123,7 @@ class FiniteElementContact(CompartmentChoice):
         names = self.compartment_names
         self.candidates = frozen(checked_candidates(labels, candidates, names))
         check_compartments(tibia, labels, self.candidates, spacing, names)
-        self.store = ComplianceStore(
-            folder,
-            check_in("solver", solver, SOLVERS),
-            check_in("precision", precision, PRECISIONS),
-        )
+        self.store = ComplianceStore(folder, check_in("precision", precision, PRECISIONS))
         self.layers = tuple(self._meshed(side) for side in range(len(names)))
         self.femur_spacing = max(spacing, LEAST_SPACING) if femur_spacing is None else femur_spacing
         self.femur_layers = femoral_layers(
@@ -149,7 +138,7 @@ class FiniteElementContact(CompartmentChoice):
         check_memory(self.size.memory, f"a layer has {max(self.size.candidates):,} nodes")
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
         self._femur = femur_patches(
-            femur, smooth_surface(femur), curved=True, reach=_PLANE_REACH * radius
+            femur, smooth_surface(femur), curved=True, reach=PLANE_REACH * radius
         )
         self._handle: Any = None
 
@@ -183,7 +172,6 @@ class FiniteElementContact(CompartmentChoice):
             compartment_names=self.compartment_names,
             candidates=self.candidates,
             precision=self.store.precision,
-            solver=self.store.solver,
             folder=self.store.folder,
             search_depth=self._reach,
         )
@@ -210,7 +198,7 @@ class FiniteElementContact(CompartmentChoice):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of whatever decides on the loads."""
+        """SHA-256 of everything that determines the loads."""
         content = hashlib.sha256()
         for mesh in (self.femur, self.tibia):
             content.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
@@ -229,92 +217,17 @@ class FiniteElementContact(CompartmentChoice):
         layers += [Kept(f.layer, f.digest, f.regular) for f in self.femur_layers if f is not None]
         condense(layers, self.store, progress)
 
-    def evaluate(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.base.loads` for frames and signs.
-
-        Results do not depend on evaluation history; several threads may call this method.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total; `flags` names a compartment and what limits its
-            loads (docs/finite_element.md).
-
-        Raises
-        ------
-        PoseError
-            If two layers overlap so far that their compliance is not positive definite.
-        """
-        return self._run(pose, jacobian=False)[0]
-
-    def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose (`dynamics.protocol.ContactModel`)."""
-        return self.evaluate(pose)
-
-    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative of the total wrench.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
-        """
-        return self._run(pose, jacobian=True)
-
-    def _run(self, pose: Pose, *, jacobian: bool) -> tuple[ContactLoads, FloatArray]:
+    def _states(
+        self, pose: Pose, sides: Sequence[int], *, jacobian: bool = False, energy: bool = False
+    ) -> list[PatchState]:
         femur = self.femoral_handle()
-        parts = [side.loads(pose, femur, jacobian=jacobian) for side in self.contacts]
-        flags = [
-            flag
-            for name, side, part in zip(self.compartment_names, self.contacts, parts, strict=True)
-            for flag in all_flags(name, side, part[2])
-        ]
-        loads = ContactLoads.trusted_parts(
-            tuple(part[0] for part in parts), self.compartment_names, tuple(flags)
-        )
-        return loads, reduce(np.add, [part[1] for part in parts])
+        return [self.contacts[side].state(pose, femur, jacobian=jacobian) for side in sides]
 
-    def compartment_loads(
-        self, pose: Pose, compartment: str
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment; the others are not evaluated.
+    def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+        return all_flags(self.compartment_names[side], self.contacts[side], state)
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : str
-            Compartment to evaluate, one of `compartment_names`.
-
-        Returns
-        -------
-        loads : (12,) float64
-            Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
-        jacobian : (6, 6) float64
-            Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
-        depth : (2,) float64
-            Largest overlap [m] and largest strain [1].
-
-        Raises
-        ------
-        InputError
-            If `compartment` is another name.
-        """
-        side = self.contacts[self._index(compartment)]
-        loads, jacobian, state = side.loads(pose, self.femoral_handle(), jacobian=True)
-        return loads, jacobian, side.depth(state)
+    def _refusals(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+        return refusals(self.compartment_names[side], self.contacts[side], state)
 
     def indentation(self, pose: Pose, compartment: str) -> float:
         """Return the largest overlap of a compartment with the femur [m], 0 out of contact.
@@ -323,62 +236,46 @@ class FiniteElementContact(CompartmentChoice):
         """
         return self.contacts[self._index(compartment)].indentation(pose, self.femoral_handle())
 
-    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
-        """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : str
-            Compartment.
-
-        Returns
-        -------
-        tuple of str
-            A reason where contact reaches the end of the nodes of the compartment.
-        """
-        index = self._index(compartment)
-        state = self.contacts[index].loads(pose, self.femoral_handle(), jacobian=False)[2]
-        return refusals(compartment, self.contacts[index], state)
-
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`.
+        Parameters and exceptions as of `foundation.surface_contact.SurfaceContact.evaluate_batch`;
+        layers that are not condensed yet are condensed side by side.
         """
-        femur = self.femoral_handle()
         self.prepare()
-
-        def loads_at(pose: Pose) -> FloatArray:
-            return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self.contacts])
-
-        return batch_loads(loads_at, poses, threads, len(self.compartment_names))
-
-    def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
-        """Return the elastic energy of the layers [J].
-
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : str, optional
-            Compartment; by default the whole knee.
-        """
-        chosen = self._all if compartment is None else self._only(self._index(compartment))
-        return sum(
-            side.energy(pose, self.femoral_handle()) for side in compress(self.contacts, chosen)
-        )
+        return super().evaluate_batch(poses, threads=threads)
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""
-        state = np.zeros((2, len(self.tibia.faces)))
-        for side, contact in enumerate(self.contacts):
-            pressure, overlap = contact.pressures(pose, self.femoral_handle())
-            values = self.triangle_values[side]
-            state[0, values.triangles] = values.interpolated(overlap)
-            state[1, values.triangles] = values.interpolated(pressure)
-        return SpringState(frozen(state[0]), frozen(state[1]))
+        found = np.zeros((2, len(self.tibia.faces)))
+        for values, state in zip(
+            self.triangle_values, self._states(pose, self._sides), strict=True
+        ):
+            found[0, values.triangles] = values.interpolated(state.overlaps_in_contact)
+            found[1, values.triangles] = values.interpolated(state.pressures)
+        return SpringState(frozen(found[0]), frozen(found[1]))
+
+    def nodal_places(self, compartment: str) -> NodalPlaces:
+        """Return the candidate nodes of a compartment; InputError if the name is unknown."""
+        side = self._index(compartment)
+        layer, values = self.layers[side], self.triangle_values[side]
+        return NodalPlaces(
+            layer.points,
+            layer.normals,
+            layer.areas,
+            values.triangles,
+            values.corners,
+            values.shares,
+        )
+
+    def nodal_state(self, pose: Pose, compartment: str) -> SpringState:
+        """Return overlap (C,) [m] and pressure (C,) [Pa] at the candidate nodes of a compartment.
+
+        The overlap is that of the undeformed surfaces, in contact or not; it is 0 where the
+        surfaces are apart. Exceptions as of `compartment_loads`.
+        """
+        (state,) = self._states(pose, [self._index(compartment)])
+        return SpringState(frozen(state.overlaps), frozen(state.pressures))
 
     @cached_property
     def triangle_values(self) -> tuple[TriangleValues, ...]:

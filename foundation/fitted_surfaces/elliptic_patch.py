@@ -9,29 +9,29 @@ from foundation.base.loads import CENTRE, FORCE
 from foundation.base.pose import Pose
 from foundation.contact_laws.ellipse import EllipticContact
 from foundation.fitted_surfaces.compartment import FittedCompartment
+from foundation.fitted_surfaces.kernel_side import FittedState
 
 
 def patch_state(
     surfaces: FittedCompartment,
     pose: Pose,
     contact: EllipticContact,
-    result: FloatArray,
+    state: FittedState,
     points: FloatArray,
 ) -> FloatArray:
     """Return overlap [m] and pressure [Pa] (2, N) at points (N, 3) [m] of the tibial surface.
 
-    `result` (16,) [SI] is that of the kernel, in the tibial frame. With the curvatures κ of the gap
-    along its principal axes ξ, the overlap is d - Σ κ ξ²/2, and the pressure p₀ √(1 - Σ ξ²/a²)
-    (Johnson 1985, sec. 4.2), both zero where negative.
+    With the curvatures κ of the gap along its principal axes ξ, the overlap is d - Σ κ ξ²/2, and
+    the pressure p₀ √(1 - Σ ξ²/a²) (Johnson 1985, sec. 4.2), both zero where negative.
     """
-    at, depth = result[CENTRE], result[12]
+    at, depth = state.loads[CENTRE], state.depth[0]
     normal, gap = _gap(surfaces, pose, at)
     curvatures, axes = np.linalg.eigh(gap)
     # The normal has no curvature: the other two axes lie in the tangent plane.
     chosen = np.argsort(np.abs(axes.T @ normal))[:2]
     chosen = chosen[np.argsort(curvatures[chosen])]
     away = (points - at) @ axes[:, chosen]
-    force = float(np.linalg.norm(result[FORCE]))
+    force = float(np.linalg.norm(state.loads[FORCE]))
     semi_axes = np.array(contact.semi_axes(force))
     overlap = depth - 0.5 * away**2 @ curvatures[chosen]
     inside = 1.0 - (away / semi_axes) ** 2 @ np.ones(2)

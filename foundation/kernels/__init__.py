@@ -26,10 +26,9 @@ from foundation.kernels.fitted import (  # noqa: E402
 from foundation.kernels.layers import (  # noqa: E402
     LOGARITHMIC,
     POWER,
-    STRAIN_LIMIT,
     series_pressure,
 )
-from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
+from foundation.kernels.loads import evaluate_contact, middle_state  # noqa: E402
 from foundation.kernels.overlaps import (  # noqa: E402
     add_block,
     add_overlap_curvature,
@@ -46,6 +45,7 @@ from foundation.kernels.search import (  # noqa: E402
     largest_protrusions,
     line_exits,
 )
+from foundation.kernels.sums import SUMS  # noqa: E402
 from foundation.kernels.two_layers import (  # noqa: E402
     deficit_transform,
     fill_rows,
@@ -68,7 +68,6 @@ __all__ = [
     "PARTS",
     "POWER",
     "RESOLVED",
-    "STRAIN_LIMIT",
     "SUMS",
     "TOUCHING",
     "Bed",

@@ -6,6 +6,9 @@ Passing a named tuple of arrays to a compiled function is slow, so each tuple is
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +17,8 @@ from numba.experimental import structref
 from numpy.typing import NDArray
 
 from foundation.base.compiling import fused_kernel
+from foundation.kernels.blocks import BLOCK_ROWS
 from foundation.kernels.search import LANES, MEET_ROWS
-
-#: Rows of a block of elements, see `foundation.kernels.blocks`.
-BLOCK_ROWS = 249
 
 
 class Femur(NamedTuple):
@@ -322,3 +323,29 @@ def new_work(bed: Bed) -> Work:
     arrays: dict[str, Any] = {name: np.zeros(shape) for name, shape in numbers.items()}
     arrays |= {name: np.zeros(size, dtype=np.int64) for name, size in integers.items()}
     return Work(**arrays)
+
+
+class Scratch:
+    """Pool of scratch memory: one set for each evaluation on a `bed` that runs at the same time."""
+
+    def __init__(self, bed: Bed) -> None:
+        self._bed = bed
+        self._free: list[Any] = []
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> Bed:
+        return self._bed
+
+    def __setstate__(self, bed: Bed) -> None:
+        self.__init__(bed)  # type: ignore[misc]
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Any]:
+        """Lend a set that no other caller uses."""
+        with self._lock:
+            work = self._free.pop() if self._free else handle(new_work(self._bed))
+        try:
+            yield work
+        finally:
+            with self._lock:
+                self._free.append(work)

@@ -13,6 +13,7 @@ from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope
 from foundation.kernels.layers import POWER, spring_energy, spring_pressure
 from foundation.kernels.search import LANES
+from foundation.kernels.sums import CARRIED, ENERGY, PEAK
 
 # Given: indentation and rate of indentation of the nodes, their area vectors (the normal times the
 # local area) and places (18 rows each), coefficient of a linear law, rise of the indentation over
@@ -29,6 +30,8 @@ BEARS, BY_OFFSET, _BY_SLOPE, BORNE, STIFFNESS = 64, 70, 76, 82, 83
 _ARM, _GRADIENT, _ONE, _COLUMN = 119, 155, 191, 197
 # Sums over all blocks: wrench, load carried and its moment of place (10 rows); the Jacobian.
 _LOADS, _JACOBIAN = 203, 213
+#: Number of rows.
+BLOCK_ROWS = _JACOBIAN + 36
 
 
 @fused_part
@@ -173,12 +176,12 @@ def bear_any(law, rows, block_of, count, radius, smoothed, cut):
 
 @fused_part
 def store_energy(law, rows, block_of, count, sums):
-    """Add the energy at one point of the rule to ``sums[14]``."""
+    """Add the energy at one point of the rule to ``sums``."""
     n = LANES
     for i in range(count):
         bearing = rows[_FIELD * n + i]
         if bearing > 0.0:
-            sums[14] += rows[_AREA * n + i] * spring_energy(
+            sums[ENERGY] += rows[_AREA * n + i] * spring_energy(
                 law.kinds, law.exponents, law.coefficients, law.thicknesses, block_of[i], bearing
             )
 
@@ -195,7 +198,7 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
         pressure = rows[_PRESSURE * n + i]
         pressure *= max(0.0, 1.0 + motion.damping * speed)
         rows[_PRESSURE * n + i] = pressure
-        sums[7] = max(sums[7], pressure)
+        sums[PEAK] = max(sums[PEAK], pressure)
         if motion.friction > 0.0 and pressure > 0.0:
             friction_of_point(
                 rows, i, shape, q, motion.twist, motion.friction * pressure * weight,
@@ -330,7 +333,7 @@ def bear_block(
 @fused_part
 def clear_sums(rows):
     """Set the sums of `add_wrenches` and `add_stiffness` to zero."""
-    for i in range(_LOADS * LANES, (_JACOBIAN + 36) * LANES):
+    for i in range(_LOADS * LANES, BLOCK_ROWS * LANES):
         rows[i] = 0.0
 
 
@@ -446,7 +449,7 @@ def take_sums(rows, with_jacobian, sums, jacobian):
         for k in range(6):
             sums[k] += rows[(_LOADS + k) * n + i]
         for k in range(4):
-            sums[8 + k] += rows[(_LOADS + 6 + k) * n + i]
+            sums[CARRIED + k] += rows[(_LOADS + 6 + k) * n + i]
     if not with_jacobian:
         return
     for r in range(6):

@@ -5,7 +5,8 @@ The quadric is the graph w(u₁, u₂) of
     w = c + g·u + u·H u/2 + w b·u + e w²/2,      coefficients (c, g₁, g₂, H₁₁, H₁₂, H₂₂, b₁, b₂, e),
 
 the ellipsoid (x - centre)·A (x - centre) = 1 is (7, 3): centre, rows of B = A⁻¹, rows of A. Each
-function but the search takes real or complex numbers.
+function but the search takes real or complex numbers. The constants below are the places of these
+numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,17 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.compiling import fused_part
+
+#: Coefficients of a quadric: c, g (2), H (3), b (2), e.
+HEIGHT, SLOPE, CURVATURE, TURN, SQUARE = 0, 1, 3, 6, 8
+#: First rows of an ellipsoid: its centre, B and A.
+CENTRE, INVERSE, MATRIX = 0, 1, 4
+#: Rows of a meeting: x₁, x₂, normal n, t₁, t₂ (tangents), n₁, n₂ (derivatives of n), B n, three
+#: numbers, the second derivatives of w, then the third ones in two rows; and the number of rows.
+POINT, FEMORAL_POINT, NORMAL, TANGENTS, BENDS = 0, 1, 2, 3, 5
+REACH, NUMBERS, SECOND, THIRD, MEETING_ROWS = 7, 8, 9, 10, 12
+#: The three numbers: s with s² = n·B n, √(1 + |∇w|²), and the gap along w.
+EXTENT, LENGTH, GAP = 0, 1, 2
 
 _STEPS = 40
 _LONGEST_STEP = 10e-3  # m
@@ -25,26 +37,28 @@ def graph(quadric, u, first, second, third):
 
     NaN (or a complex number without a meaning) where the graph has ended.
     """
-    slope_0 = quadric[1] + quadric[3] * u[0] + quadric[4] * u[1]
-    slope_1 = quadric[2] + quadric[4] * u[0] + quadric[5] * u[1]
-    flat = quadric[0] + 0.5 * ((quadric[1] + slope_0) * u[0] + (quadric[2] + slope_1) * u[1])
-    e = quadric[8]
-    p = 1.0 - quadric[6] * u[0] - quadric[7] * u[1]
+    slope_0 = quadric[SLOPE] + quadric[CURVATURE] * u[0] + quadric[CURVATURE + 1] * u[1]
+    slope_1 = quadric[SLOPE + 1] + quadric[CURVATURE + 1] * u[0] + quadric[CURVATURE + 2] * u[1]
+    flat = quadric[HEIGHT] + 0.5 * (
+        (quadric[SLOPE] + slope_0) * u[0] + (quadric[SLOPE + 1] + slope_1) * u[1]
+    )
+    e = quadric[SQUARE]
+    p = 1.0 - quadric[TURN] * u[0] - quadric[TURN + 1] * u[1]
     w = 2.0 * flat / (p + np.sqrt(p * p - 2.0 * e * flat))
     rise = p - e * w
-    first[0] = (slope_0 + w * quadric[6]) / rise
-    first[1] = (slope_1 + w * quadric[7]) / rise
+    first[0] = (slope_0 + w * quadric[TURN]) / rise
+    first[1] = (slope_1 + w * quadric[TURN + 1]) / rise
     for i in range(2):
         for j in range(2):
-            cross = first[i] * quadric[6 + j] + first[j] * quadric[6 + i]
-            second[i, j] = (quadric[3 + i + j] + cross + e * first[i] * first[j]) / rise
+            cross = first[i] * quadric[TURN + j] + first[j] * quadric[TURN + i]
+            second[i, j] = (quadric[CURVATURE + i + j] + cross + e * first[i] * first[j]) / rise
     for i in range(2):
         for j in range(2):
             for k in range(2):
                 third[i, j, k] = (
-                    second[i, k] * (quadric[6 + j] + e * first[j])
-                    + second[j, k] * (quadric[6 + i] + e * first[i])
-                    + second[i, j] * (quadric[6 + k] + e * first[k])
+                    second[i, k] * (quadric[TURN + j] + e * first[j])
+                    + second[j, k] * (quadric[TURN + i] + e * first[i])
+                    + second[i, j] * (quadric[TURN + k] + e * first[k])
                 ) / rise
     return w
 
@@ -76,25 +90,25 @@ def product(femur, first_row, vector, into):
 def normal_at(quadric, u, at):
     """Write x₁, the normal n, the tangents, the derivatives of n and those of w at a place u (2,).
 
-    Into the rows 0 and 2 to 11 of `at`, see `meeting`; returns √(1 + |∇w|²).
+    Into the rows of `at`, see `meeting`; returns √(1 + |∇w|²).
     """
     first = np.empty(2, u.dtype)
     second = np.empty((2, 2), u.dtype)
     third = np.empty((2, 2, 2), u.dtype)
-    at[0, 0], at[0, 1], at[0, 2] = u[0], u[1], graph(quadric, u, first, second, third)
+    at[POINT, 0], at[POINT, 1], at[POINT, 2] = u[0], u[1], graph(quadric, u, first, second, third)
     length = np.sqrt(1.0 + first[0] * first[0] + first[1] * first[1])
-    n = at[2]
+    n = at[NORMAL]
     n[0], n[1], n[2] = -first[0] / length, -first[1] / length, 1.0 / length
     for j in range(2):
         stretch = (first[0] * second[0, j] + first[1] * second[1, j]) / (length * length)
-        at[5 + j, 0] = -second[0, j] / length - n[0] * stretch
-        at[5 + j, 1] = -second[1, j] / length - n[1] * stretch
-        at[5 + j, 2] = -n[2] * stretch
-        at[3 + j, 0], at[3 + j, 1] = 1.0 - j, 0.0 + j
-        at[3 + j, 2] = first[j]
-    at[9, 0], at[9, 1], at[9, 2] = second[0, 0], second[0, 1], second[1, 1]
-    at[10, 0], at[10, 1], at[10, 2] = third[0, 0, 0], third[0, 0, 1], third[0, 1, 1]
-    at[11, 0], at[11, 1], at[11, 2] = third[1, 1, 1], 0.0, 0.0
+        at[BENDS + j, 0] = -second[0, j] / length - n[0] * stretch
+        at[BENDS + j, 1] = -second[1, j] / length - n[1] * stretch
+        at[BENDS + j, 2] = -n[2] * stretch
+        at[TANGENTS + j, 0], at[TANGENTS + j, 1] = 1.0 - j, 0.0 + j
+        at[TANGENTS + j, 2] = first[j]
+    at[SECOND, 0], at[SECOND, 1], at[SECOND, 2] = second[0, 0], second[0, 1], second[1, 1]
+    at[THIRD, 0], at[THIRD, 1], at[THIRD, 2] = third[0, 0, 0], third[0, 0, 1], third[0, 1, 1]
+    at[THIRD + 1, 0], at[THIRD + 1, 1], at[THIRD + 1, 2] = third[1, 1, 1], 0.0, 0.0
     return length
 
 
@@ -104,35 +118,33 @@ def meeting(femur, quadric, u, upright, closure, slope, at):
 
     The ellipsoid's point x₂ with the normal opposite to that of the quadric's point x₁ must lie
     above x₁: along the normal, (x₂ - x₁)·t_i = 0 with the tangents t_i, or along the axis w if
-    `upright`. Rows of `at` (12, 3): x₁, x₂, normal n, t₁, t₂, n₁, n₂ (derivatives of n), B n,
-    (s, √(1 + |∇w|²), the gap along w), with s² = n·B n, and the second derivatives of w, then the
-    third ones in two rows.
+    `upright`. The rows of `at` (12, 3) are those from `POINT` on.
 
     Returns the overlap along the normal, -n·(x₂ - x₁).
     """
     length = normal_at(quadric, u, at)
-    n, reach = at[2], at[7]
-    product(femur, 1, n, reach)
+    n, reach = at[NORMAL], at[REACH]
+    product(femur, INVERSE, n, reach)
     s = np.sqrt(dot(n, reach))
     apart = np.empty(3, u.dtype)
     for i in range(3):
-        at[1, i] = femur[0, i] - reach[i] / s
-        apart[i] = at[1, i] - at[0, i]
-    at[8, 0], at[8, 1], at[8, 2] = s, length, apart[2]
+        at[FEMORAL_POINT, i] = femur[CENTRE, i] - reach[i] / s
+        apart[i] = at[FEMORAL_POINT, i] - at[POINT, i]
+    at[NUMBERS, EXTENT], at[NUMBERS, LENGTH], at[NUMBERS, GAP] = s, length, apart[2]
     moved = np.empty(3, u.dtype)
     for j in range(2):
-        product(femur, 1, at[5 + j], moved)
-        along = dot(reach, at[5 + j]) / (s * s * s)
+        product(femur, INVERSE, at[BENDS + j], moved)
+        along = dot(reach, at[BENDS + j]) / (s * s * s)
         for i in range(3):
-            moved[i] = -moved[i] / s + reach[i] * along - at[3 + j, i]
+            moved[i] = -moved[i] / s + reach[i] * along - at[TANGENTS + j, i]
         for i in range(2):
             slope[i, j] = moved[i]
             if not upright:
-                slope[i, j] += at[3 + i, 2] * moved[2] + at[9, i + j] * apart[2]
+                slope[i, j] += at[TANGENTS + i, 2] * moved[2] + at[SECOND, i + j] * apart[2]
     for i in range(2):
         closure[i] = apart[i]
         if not upright:
-            closure[i] += at[3 + i, 2] * apart[2]
+            closure[i] += at[TANGENTS + i, 2] * apart[2]
     return -dot(n, apart)
 
 

@@ -7,7 +7,12 @@ import numpy as np
 from foundation.base.compiling import fused_part
 from foundation.kernels.fields import bound_of_field, highest_of_field
 from foundation.kernels.search import (
-    HIT_ROWS,
+    DIRECTION_ROWS,
+    HIT_DISTANCE,
+    HIT_OUT,
+    HIT_STEP,
+    HIT_U,
+    HIT_V,
     LANES,
     SEAM,
     STEP,
@@ -18,6 +23,12 @@ from foundation.kernels.search import (
     walk_to_hit,
 )
 
+#: Point, normal and largest height of the femur over it, of a bounding plane (7,).
+PLANE_POINT, PLANE_NORMAL, PLANE_HEIGHT = 0, 3, 6
+# Rows of `LANES` numbers of a block of groups: centre (3), mean normal (3), cell of the grid,
+# squared distance from the grid [cells], distance from the femur, plane (7), and whether the group
+# is excluded and the plane gives a bound.
+_MEAN, _CELL, _OFF_GRID, _DISTANCE, _PLANE, _EXCLUDED, _BOUNDED = 3, 6, 7, 8, 9, 16, 17
 #: Kind of an element of the bed, see `bearing_of`.
 APART = 0
 RESOLVED = 1
@@ -80,9 +91,9 @@ def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work)
             facets[i] = starts[begin + i]
         meet_patches(patch, curved, facets, count, rows)
         for i in range(count):
-            hit = HIT_ROWS * LANES + i
-            u, v, s = rows[hit], rows[hit + LANES], rows[hit + 2 * LANES]
-            out, step = rows[hit + 3 * LANES], rows[hit + 4 * LANES]
+            u, v = rows[HIT_U * LANES + i], rows[HIT_V * LANES + i]
+            s, out = rows[HIT_DISTANCE * LANES + i], rows[HIT_OUT * LANES + i]
+            step = rows[HIT_STEP * LANES + i]
             node, facet = nodes[begin + i], facets[i]
             depth[node] = s
             met[node] = facet
@@ -104,7 +115,7 @@ def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work)
 @fused_part
 def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows):
     """Write the lines of the nodes ``nodes[begin:begin + count]``, in the femoral frame."""
-    n = LANES
+    n, d = LANES, DIRECTION_ROWS * LANES
     r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
     r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
     r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
@@ -113,16 +124,16 @@ def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows
         node = nodes[begin + i]
         for k in range(3):
             rows[k * n + i] = points[node, k]
-            rows[(3 + k) * n + i] = normals[node, k]
+            rows[(DIRECTION_ROWS + k) * n + i] = normals[node, k]
     for i in range(n):
         x, y, z = rows[i] - tx, rows[n + i] - ty, rows[2 * n + i] - tz
         rows[i] = r00 * x + r10 * y + r20 * z
         rows[n + i] = r01 * x + r11 * y + r21 * z
         rows[2 * n + i] = r02 * x + r12 * y + r22 * z
-        x, y, z = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
-        rows[3 * n + i] = -(r00 * x + r10 * y + r20 * z)
-        rows[4 * n + i] = -(r01 * x + r11 * y + r21 * z)
-        rows[5 * n + i] = -(r02 * x + r12 * y + r22 * z)
+        x, y, z = rows[d + i], rows[d + n + i], rows[d + 2 * n + i]
+        rows[d + i] = -(r00 * x + r10 * y + r20 * z)
+        rows[d + n + i] = -(r01 * x + r11 * y + r21 * z)
+        rows[d + 2 * n + i] = -(r02 * x + r12 * y + r22 * z)
 
 
 @fused_part
@@ -130,7 +141,7 @@ def search_doubtful(rotation, translation, femur, bed, reach, count, work):
     """Search the exits of the lines of the first ``count`` nodes of ``doubtful``."""
     nodes, rows = work.doubtful, work.rows
     depth, met, place = work.depth, work.met, work.place
-    n = LANES
+    n, d = LANES, DIRECTION_ROWS * LANES
     for begin in range(0, count, LANES):
         block = min(LANES, count - begin)
         fill_lines(rotation, translation, bed.points, bed.normals, nodes, begin, block, rows)
@@ -138,7 +149,7 @@ def search_doubtful(rotation, translation, femur, bed, reach, count, work):
             node = nodes[begin + i]
             met[node], place[node, 0], place[node, 1], depth[node] = search_hit(
                 femur, reach, met[node], rows[i], rows[n + i], rows[2 * n + i],
-                rows[3 * n + i], rows[4 * n + i], rows[5 * n + i],
+                rows[d + i], rows[d + n + i], rows[d + 2 * n + i],
             )  # fmt: skip
 
 
@@ -204,12 +215,13 @@ def highest_of(elements, element, depth):
 @fused_part
 def plane_in_tibia(rotation, translation, planes, plane):
     """Return normal and level of a bounding plane in the tibial frame: (x, y, z, level)."""
-    px, py, pz = planes[plane, 0], planes[plane, 1], planes[plane, 2]
-    x, y, z = planes[plane, 3], planes[plane, 4], planes[plane, 5]
+    p, m = PLANE_POINT, PLANE_NORMAL
+    px, py, pz = planes[plane, p], planes[plane, p + 1], planes[plane, p + 2]
+    x, y, z = planes[plane, m], planes[plane, m + 1], planes[plane, m + 2]
     mx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
     my = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
     mz = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
-    level = x * px + y * py + z * pz + planes[plane, 6]
+    level = x * px + y * py + z * pz + planes[plane, PLANE_HEIGHT]
     level += mx * translation[0] + my * translation[1] + mz * translation[2]
     return mx, my, mz, level
 
@@ -237,16 +249,16 @@ def place_groups(rotation, translation, femur, bed, begin, count, rows):
         pz = r02 * x + r12 * y + r22 * z
         rows[i], rows[n + i], rows[2 * n + i] = px, py, pz
         x, y, z = direction[0, t], direction[1, t], direction[2, t]
-        rows[3 * n + i] = r00 * x + r10 * y + r20 * z
-        rows[4 * n + i] = r01 * x + r11 * y + r21 * z
-        rows[5 * n + i] = r02 * x + r12 * y + r22 * z
+        rows[_MEAN * n + i] = r00 * x + r10 * y + r20 * z
+        rows[(_MEAN + 1) * n + i] = r01 * x + r11 * y + r21 * z
+        rows[(_MEAN + 2) * n + i] = r02 * x + r12 * y + r22 * z
         x, y, z = (px - low_x) * per_cell, (py - low_y) * per_cell, (pz - low_z) * per_cell
         a = np.floor(min(max(x, 0.0), nx - 1.0))
         b = np.floor(min(max(y, 0.0), ny - 1.0))
         c = np.floor(min(max(z, 0.0), nz - 1.0))
-        rows[6 * n + i] = (a * ny + b) * nz + c
+        rows[_CELL * n + i] = (a * ny + b) * nz + c
         x, y, z = max(-x, x - nx, 0.0), max(-y, y - ny, 0.0), max(-z, z - nz, 0.0)
-        rows[7 * n + i] = x * x + y * y + z * z
+        rows[_OFF_GRID * n + i] = x * x + y * y + z * z
 
 
 @fused_part
@@ -271,32 +283,35 @@ def find_groups(rotation, translation, femur, bed, work, first, last):
         count = min(n, last - begin)
         place_groups(rotation, translation, femur, bed, begin, count, rows)
         for i in range(count):
-            at = int(rows[6 * n + i])
+            at = int(rows[_CELL * n + i])
             plane = plane_of_cell[at]
             plane_of_block[i] = plane
-            rows[8 * n + i] = distances[at]
+            rows[_DISTANCE * n + i] = distances[at]
             for k in range(7):
-                rows[(9 + k) * n + i] = planes[plane, k]
+                rows[(_PLANE + k) * n + i] = planes[plane, k]
         for i in range(count):
             t = begin + i
-            mx, my, mz = rows[12 * n + i], rows[13 * n + i], rows[14 * n + i]
-            x, y = rows[i] - rows[9 * n + i], rows[n + i] - rows[10 * n + i]
-            z = rows[2 * n + i] - rows[11 * n + i]
-            along = abs(mx * rows[3 * n + i] + my * rows[4 * n + i] + mz * rows[5 * n + i])
+            p, m, d = _PLANE + PLANE_POINT, _PLANE + PLANE_NORMAL, _MEAN
+            mx, my, mz = rows[m * n + i], rows[(m + 1) * n + i], rows[(m + 2) * n + i]
+            x, y = rows[i] - rows[p * n + i], rows[n + i] - rows[(p + 1) * n + i]
+            z = rows[2 * n + i] - rows[(p + 2) * n + i]
+            along = abs(
+                mx * rows[d * n + i] + my * rows[(d + 1) * n + i] + mz * rows[(d + 2) * n + i]
+            )
             height = mx * x + my * y + mz * z
             half = along * thickness[t] + np.sqrt(max(1.0 - along * along, 0.0)) * radius[t]
-            gap = height - rows[15 * n + i] - half
+            gap = height - rows[(_PLANE + PLANE_HEIGHT) * n + i] - half
             room = max(plane_reach - radius[t], 0.0)
             bounded = x * x + y * y + z * z < room * room
             # A femur inside the grid is no nearer to a point outside than to the grid's edge.
-            distance = max(rows[8 * n + i], cell * np.sqrt(rows[7 * n + i]))
+            distance = max(rows[_DISTANCE * n + i], cell * np.sqrt(rows[_OFF_GRID * n + i]))
             apart = ((distance > radius[t]) & (height > 0.0)) | (bounded & (gap > bulge[t]))
-            rows[16 * n + i] = 1.0 if apart else 0.0
-            rows[17 * n + i] = 1.0 if bounded else 0.0
+            rows[_EXCLUDED * n + i] = 1.0 if apart else 0.0
+            rows[_BOUNDED * n + i] = 1.0 if bounded else 0.0
         for i in range(count):
             groups[listed] = begin + i
-            plane_near[listed] = plane_of_block[i] if rows[17 * n + i] > 0.0 else -1
-            listed += 0 if rows[16 * n + i] > 0.0 else 1
+            plane_near[listed] = plane_of_block[i] if rows[_BOUNDED * n + i] > 0.0 else -1
+            listed += 0 if rows[_EXCLUDED * n + i] > 0.0 else 1
     return listed
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.compiling import fused_kernel, fused_part
 from foundation.kernels.gradients import add_curvature
 from foundation.kernels.lattice import (
+    FIRST_EDGE,
+    MOMENTS,
+    NORMAL,
+    ORIGIN,
     REACH,
+    SECOND_EDGE,
+    Lattice,
     add_field,
     find_patch,
     fit_lattice,
+    lattice_metric,
     link_lattice,
     refine_lattice,
     sample_overlaps,
     widen_patch,
 )
-from foundation.kernels.patch import extrapolate, measure_patch
+from foundation.kernels.patch import BELOW, extrapolate, measure_patch
+from foundation.kernels.sums import AREA, CARRIED, DEPTH, ENERGY, OFFSET, PEAK, PLACE, STRAIN
 from foundation.kernels.two_layers import (
     lattice_curvature,
     lattice_excess,
@@ -42,14 +53,58 @@ _FINER, _COARSEST = 0.7, 0.8
 #: Edge of a cell over the thickness of other layers from which the finer lattice takes part in the
 #: loads, and from which that lattice alone bears them: the patch is wide beside the layer.
 _WIDE_FROM, _WIDE_TO = 0.35, 0.5
-#: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
-_START, _TOLERANCE = 0.4, 1e-12
-_PATIENCE, _MOST = 8, 500
-#: Least part of the largest squared pressure by which a node outside lies below the edge.
-_BELOW = 1e-9
+#: Part of the largest overlap above which a node counts as in contact at the start of the
+#: complementarity problem (`foundation.layer_theory.complementarity`). In Hertz's contact the edge
+#: is where half of the approach is left.
+START = 0.4
+#: A gap or force is wrong if it is negative by more than this part of the largest.
+TOLERANCE = 1e-12
+#: Exchanges of all wrong nodes at once without fewer wrong ones, before single nodes are exchanged;
+#: and most exchanges.
+PATIENCE, _MOST = 8, 500
 #: Stiffness over the area that bears: power of the area, and reach of the cells of the bearing
 #: nodes beyond the edge found [edges of a cell], for flat layers of `benchmarks.exact_layer`.
 _STIFFNESS_POWER, _BEYOND_EDGE = 0.8, 0.14
+
+
+class Layers(NamedTuple):
+    """Layers whose compliance the springs share.
+
+    Parameters
+    ----------
+    tables : (L, P, 4) float64
+        Cubic pieces of D, see `foundation.layer_theory.flat_layer` [1].
+    per_step : float
+        Pieces of a table per thickness.
+    strengths, ratios : (L,) float64
+        B [m²/N] and Poisson's ratio [1].
+    thicknesses : (L, F) float64
+        Thickness at each element of the bed [m].
+    """
+
+    tables: NDArray[np.float64]
+    per_step: float
+    strengths: NDArray[np.float64]
+    ratios: NDArray[np.float64]
+    thicknesses: NDArray[np.float64]
+
+
+class Lattices(NamedTuple):
+    """Lattices over which loads are averaged.
+
+    Parameters
+    ----------
+    scale : float
+        Edges of a lattice over the root of the central second moment of the overlap [1].
+    places : (M, 2) float64
+        Place of the nodes in the cell, for each lattice [edges of a cell].
+    edge_offset : float
+        Offset of the edge of contact [edges of a cell].
+    """
+
+    scale: float
+    places: NDArray[np.float64]
+    edge_offset: float
 
 
 @fused_kernel
@@ -59,27 +114,24 @@ def evaluate_coupled(
 ):  # fmt: skip
     """Evaluate a compartment at one pose, see `foundation.elastic_foundation.coupled_springs`.
 
-    ``layers`` has the tables (L, P, 4) of D, pieces of a table per thickness, strengths (L,)
-    [m²/N], Poisson's ratios (L,) and thicknesses (L, F) [m]; ``lattices`` the edges of a lattice
-    over the root of the central second moment of the overlap, the place of its nodes in the cell
-    (M, 2) for each of M lattices, over which loads are averaged, and the offset of the edge of
-    contact [edges of a cell]. Writes ``sums`` (SUMS,) and ``jacobian`` (6, 6) as
-    `foundation.kernels.loads.evaluate_contact`, and indentation and pressure at the middle of each
-    element to ``field`` (2, F) [m, Pa]. Returns whether a solution was found.
+    ``layers`` and ``lattices`` have the values of `Layers` and `Lattices`. Writes ``sums`` (SUMS,)
+    and ``jacobian`` (6, 6) as `foundation.kernels.loads.evaluate_contact`, and indentation and
+    pressure at the middle of each element to ``field`` (2, F) [m, Pa]. Returns whether a solution
+    was found.
     """
     sums[:] = 0.0
     jacobian[:, :] = 0.0
-    moments, frame = np.empty(13), np.empty((4, 3))
+    moments, frame = np.empty(MOMENTS), np.empty((4, 3))
+    layers, lattices = Layers(*layers), Lattices(*lattices)
     end, deepest, largest = find_patch(
         rotation, translation, femur, bed, work, compartment, reach, moments
     )
     if end > 0:
         whole = 0.0
-        for layer in range(len(layers[4])):
-            whole += layers[4][layer, deepest]
-        sums[12], sums[13] = largest, largest / whole
-    scale, _, _ = lattices
-    if end == 0 or not fit_lattice(moments, scale, frame):
+        for layer in range(len(layers.thicknesses)):
+            whole += layers.thicknesses[layer, deepest]
+        sums[DEPTH], sums[STRAIN] = largest, largest / whole
+    if end == 0 or not fit_lattice(moments, lattices.scale, frame):
         return True
     thickness, finer = finer_part(layers, deepest, frame)
     plain_sums, plain_jacobian, plain_field = sums.copy(), jacobian.copy(), field.copy()
@@ -95,7 +147,7 @@ def evaluate_coupled(
     bulging = _WIDE
     while True:
         end = widen_patch(
-            rotation, translation, femur, bed, work, compartment, reach, frame[3],
+            rotation, translation, femur, bed, work, compartment, reach, frame[NORMAL],
             bulging * largest,
         )  # fmt: skip
         farthest = bear_lattices(
@@ -125,9 +177,9 @@ def finer_part(layers, deepest, frame):
     """
     thickness, soft = 1.0, False
     whole = mean = 0.0
-    for layer in range(len(layers[4])):
-        ratio, own = layers[3][layer], layers[4][layer, deepest]
-        given = own * layers[2][layer] * (1.0 - 2.0 * ratio) / (1.0 - ratio) ** 2
+    for layer in range(len(layers.thicknesses)):
+        ratio, own = layers.ratios[layer], layers.thicknesses[layer, deepest]
+        given = own * layers.strengths[layer] * (1.0 - 2.0 * ratio) / (1.0 - ratio) ** 2
         whole += given
         mean += given * own
         if ratio > NEARLY_INCOMPRESSIBLE:
@@ -135,10 +187,7 @@ def finer_part(layers, deepest, frame):
     if soft:
         return thickness, 1.0
     mean /= whole
-    first = second = 0.0
-    for k in range(3):
-        first += frame[1, k] * frame[1, k]
-        second += frame[2, k] * frame[2, k]
+    first, _, second = lattice_metric(frame)
     cell = (first * second) ** 0.25 / mean
     part = min(max((cell - _WIDE_FROM) / (_WIDE_TO - _WIDE_FROM), 0.0), 1.0)
     return mean, part * part * (3.0 - 2.0 * part)
@@ -162,23 +211,25 @@ def bear_lattices(
     Returns how far apart the surfaces were at the farthest node in contact, as part of the largest
     overlap; NaN if no solution was found.
     """
-    _, places, edge_offset = lattices
-    for k in range(15):
-        if k != 12 and k != 13:
+    places, edge_offset = lattices.places, lattices.edge_offset
+    for k in range(OFFSET):
+        if k != DEPTH and k != STRAIN:
             sums[k] = 0.0
     jacobian[:, :] = 0.0
     field[:, :] = 0.0
-    origin, farthest = frame[0].copy(), -np.inf
-    least = -bulging * sums[12] if finer else 0.0
+    origin, farthest = frame[ORIGIN].copy(), -np.inf
+    least = -bulging * sums[DEPTH] if finer else 0.0
     for place in places:
         for k in range(3):
-            frame[0, k] = origin[k] + place[0] * frame[1, k] + place[1] * frame[2, k]
-        nodes = new_lattice(len(layers[4]))
+            frame[ORIGIN, k] = (
+                origin[k] + place[0] * frame[FIRST_EDGE, k] + place[1] * frame[SECOND_EDGE, k]
+            )
+        lattice = new_lattice(len(layers.thicknesses))
         number = np.empty((2 * REACH + 1, 2 * REACH + 1), np.int64)
-        count = laid_lattice(bed, work, end, frame, layers[4], bulging, number, nodes)
+        count = laid_lattice(bed, work, end, frame, layers.thicknesses, bulging, number, lattice)
         squares = np.zeros(count)
         apart = bear_lattice(
-            rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
+            rotation, femur, bed, work, end, frame, layers, number, lattice, count, edge_offset,
             1.0 / len(places), bulging, finer, conservative, with_jacobian, squares, sums, jacobian,
         )  # fmt: skip
         if np.isnan(apart):
@@ -187,14 +238,14 @@ def bear_lattices(
         if with_field:
             add_field(bed, work, end, frame, number, squares, 1.0 / len(places), least, field)
     for k in range(3):
-        frame[0, k] = origin[k]
+        frame[ORIGIN, k] = origin[k]
     return farthest
 
 
 @fused_part
 def new_lattice(layers):
-    """Return memory for the nodes of a lattice, see `foundation.kernels.lattice`."""
-    return (
+    """Return memory for the nodes of a lattice."""
+    return Lattice(
         np.empty((ROOM, 2), np.int64), np.empty((ROOM, 6), np.int64), np.empty((ROOM, 6)),
         np.empty((ROOM, 3)), np.empty((ROOM, 3)), np.empty(ROOM), np.empty(ROOM),
         np.empty((layers, ROOM)),
@@ -210,8 +261,8 @@ def laid_lattice(bed, work, end, frame, thickness_of, bulging, number, lattice):
         if count <= ROOM:
             return count
         for k in range(3):
-            frame[1, k] *= _COARSER
-            frame[2, k] *= _COARSER
+            frame[FIRST_EDGE, k] *= _COARSER
+            frame[SECOND_EDGE, k] *= _COARSER
 
 
 @fused_part
@@ -225,22 +276,19 @@ def bear_lattice(
     overlaps. Returns how far apart the surfaces were at the farthest node in contact, as part of
     the largest overlap; NaN if no solution was found.
     """
-    cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
-    tables, per_step, factors, ratios, _ = layers
+    points, overlaps, areas = lattice.points, lattice.overlaps, lattice.areas
     if count == 0 or not overlaps[:count].max() > 0.0:
         return -np.inf
     deepest, farthest = overlaps[:count].max(), -np.inf
     inside = np.flatnonzero(overlaps[:count] > -bulging * deepest)
-    compliance = lattice_compliance(
-        frame, tables, per_step, factors, ratios, inside, points, areas, thickness
-    )
+    compliance = lattice_compliance(frame, layers, lattice, inside)
     if finer:
-        add_curvatures(frame, factors.sum(), number, cells, inside, compliance)
-    gradients = lattice_gradients(work, nodes, shapes, inside)
+        add_curvatures(frame, layers.strengths.sum(), number, lattice.cells, inside, compliance)
+    gradients = lattice_gradients(work, lattice, inside)
     forces, moved = solve_springs(compliance, overlaps[inside], gradients)
     if not np.isfinite(forces[0]):
         return np.nan
-    wrenches = -gradients if conservative else normal_wrenches(points, directions, inside)
+    wrenches = -gradients if conservative else normal_wrenches(points, lattice.directions, inside)
     held = np.zeros(count)
     for i in range(len(inside)):
         at, force = inside[i], part * forces[i]
@@ -251,12 +299,12 @@ def bear_lattice(
         for k in range(6):
             sums[k] += force * wrenches[i, k]
         for k in range(3):
-            sums[9 + k] += force * points[at, k]
-        sums[8] += force
-        sums[14] += 0.5 * force * overlaps[at]
-    area, peak, margin = measured(frame, number, cells, count, points, squares, finer, edge_offset)
-    sums[6] += part * area
-    sums[7] += part * peak
+            sums[PLACE + k] += force * points[at, k]
+        sums[CARRIED] += force
+        sums[ENERGY] += 0.5 * force * overlaps[at]
+    area, peak, margin = measured(frame, number, lattice, count, squares, finer, edge_offset)
+    sums[AREA] += part * area
+    sums[PEAK] += part * peak
     if with_jacobian:
         covered = 0.0
         for i in range(len(inside)):
@@ -269,35 +317,32 @@ def bear_lattice(
                 for i in range(len(inside)):
                     jacobian[j, k] += share * wrenches[i, j] * moved[i, k]
         if conservative:
-            spread(work, nodes, shapes, held)
+            spread(work, lattice, held)
             add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
     return farthest
 
 
 @fused_part
-def lattice_compliance(
-    frame, tables, per_step, factors, ratios, inside, points, areas, thickness
-):  # fmt: skip
+def lattice_compliance(frame, layers, lattice, inside):
     """Return the compliance (n, n) [m/N] between the nodes ``inside`` (n,) of a lattice."""
-    g11 = g12 = g22 = 0.0
-    for k in range(3):
-        g11 += frame[1, k] * frame[1, k]
-        g12 += frame[1, k] * frame[2, k]
-        g22 += frame[2, k] * frame[2, k]
+    g11, g12, g22 = lattice_metric(frame)
     flat, cell = lattice_own_part(g11, g12, g22), np.sqrt(g11 * g22 - g12 * g12)
     own, at = np.empty(len(inside)), np.empty((len(inside), 3))
     compliance = np.zeros((len(inside), len(inside)))
-    for layer in range(len(tables)):
-        below = thickness[layer][inside]
+    for layer in range(len(layers.tables)):
+        below = lattice.thickness[layer][inside]
         for i in range(len(inside)):
             # The cell of a tilted surface is that of the lattice, stretched.
-            stretch = areas[inside[i]] / cell
+            stretch = lattice.areas[inside[i]] / cell
             own[i] = flat / np.sqrt(stretch) + lattice_excess(
-                stretch * g11, stretch * g12, stretch * g22, below[i], ratios[layer]
+                stretch * g11, stretch * g12, stretch * g22, below[i], layers.ratios[layer]
             )
             for k in range(3):
-                at[i, k] = points[inside[i], k]
-        subtract_flat(tables[layer], per_step, -factors[layer], at, below, own, compliance)
+                at[i, k] = lattice.points[inside[i], k]
+        subtract_flat(
+            layers.tables[layer], layers.per_step, -layers.strengths[layer], at, below, own,
+            compliance,
+        )  # fmt: skip
     return compliance
 
 
@@ -310,11 +355,7 @@ def add_curvatures(frame, factor, number, cells, inside, compliance):
     spacing, is much: it is taken from nodes and neighbours (n, n), of the sum ``factor`` of the
     strengths of the layers.
     """
-    g11 = g12 = g22 = 0.0
-    for k in range(3):
-        g11 += frame[1, k] * frame[1, k]
-        g12 += frame[1, k] * frame[2, k]
-        g22 += frame[2, k] * frame[2, k]
+    g11, g12, g22 = lattice_metric(frame)
     m11, m12, m22 = lattice_curvature(g11, g12, g22)
     across = abs(m12)
     weights = (factor * (m11 - across), factor * (m22 - across), factor * across)
@@ -349,13 +390,13 @@ def normal_wrenches(points, directions, inside):
 
 
 @fused_part
-def lattice_gradients(work, nodes, shapes, inside):
+def lattice_gradients(work, lattice, inside):
     """Return d(overlap)/d(femoral twist) of the nodes ``inside`` (n,) of a lattice, (n, 6)."""
     gradient, found = work.gradient, np.zeros((len(inside), 6))
     for i in range(len(inside)):
         at = inside[i]
         for j in range(6):
-            node, s = nodes[at, j], shapes[at, j]
+            node, s = lattice.nodes[at, j], lattice.shapes[at, j]
             for k in range(6):
                 found[i, k] += s * gradient[node, k]
     return found
@@ -370,8 +411,8 @@ def solve_springs(compliance, overlaps, gradients):
     """
     count = len(overlaps)
     forces, moved = np.zeros(count), np.zeros((count, 6))
-    inside = overlaps > _START * overlaps.max()
-    fewest, patience = count + 1, _PATIENCE
+    inside = overlaps > START * overlaps.max()
+    fewest, patience = count + 1, PATIENCE
     for _ in range(_MOST):
         active = np.flatnonzero(inside)
         if len(active) == 0:
@@ -388,14 +429,14 @@ def solve_springs(compliance, overlaps, gradients):
         wrong, last = 0, -1
         turned = np.zeros(count, np.bool_)
         for i in range(len(active)):
-            if solved[i, 0] < -_TOLERANCE * strongest:
+            if solved[i, 0] < -TOLERANCE * strongest:
                 turned[active[i]] = True
         for j in range(count):
             if not inside[j]:
                 gap = -overlaps[j]
                 for i in range(len(active)):
                     gap += solved[i, 0] * compliance[active[i], j]
-                turned[j] = gap < -_TOLERANCE * overlaps.max()
+                turned[j] = gap < -TOLERANCE * overlaps.max()
             if turned[j]:
                 wrong, last = wrong + 1, j
         if wrong == 0:
@@ -404,7 +445,7 @@ def solve_springs(compliance, overlaps, gradients):
                 for k in range(6):
                     moved[active[i], k] = solved[i, 1 + k]
             return forces, moved
-        patience = _PATIENCE if wrong < fewest else patience - 1
+        patience = PATIENCE if wrong < fewest else patience - 1
         fewest = min(fewest, wrong)
         if patience >= 0:
             for j in range(count):
@@ -416,45 +457,31 @@ def solve_springs(compliance, overlaps, gradients):
 
 
 @fused_part
-def measured(frame, number, cells, count, points, squares, bent, edge_offset):
+def measured(frame, number, lattice, count, squares, bent, edge_offset):
     """Return area [m²], peak pressure [Pa] and edge times the cell's edge [m²] of a patch.
 
     The squared pressures become those of the nodes next to the patch too, which are negative.
     """
     neighbours = np.empty((count, 2, 2), np.int64)
     quads, quads_at = np.empty((count, 4), np.int64), np.empty((count, 4), np.int64)
-    link_lattice(number, cells, count, neighbours, quads, quads_at)
+    link_lattice(number, lattice.cells, count, neighbours, quads, quads_at)
     active = np.flatnonzero(squares > 0.0)
-    level, weight, out = np.zeros(count), np.zeros(count), np.zeros(4)
-    ring = np.empty(4 * count, np.int64)
-    measure_patch(
-        neighbours,
-        quads,
-        quads_at,
-        points,
-        active,
-        squares[active],
-        0.0,
-        bent,
-        level,
-        weight,
-        ring,
-        out,
-    )
-    extrapolate(neighbours, active, -_BELOW * squares.max(), bent, squares, weight, ring)
-    first = second = 0.0
-    for k in range(3):
-        first += frame[1, k] * frame[1, k]
-        second += frame[2, k] * frame[2, k]
-    margin = (first * second) ** 0.25 * out[1]
-    return out[0] - edge_offset * margin, out[2], margin
+    level, weight, ring = np.zeros(count), np.zeros(count), np.empty(4 * count, np.int64)
+    area, edge, peak, _ = measure_patch(
+        neighbours, quads, quads_at, lattice.points, active, squares[active], 0.0, bent, level,
+        weight, ring,
+    )  # fmt: skip
+    extrapolate(neighbours, active, -BELOW * squares.max(), bent, squares, weight, ring)
+    first, _, second = lattice_metric(frame)
+    margin = (first * second) ** 0.25 * edge
+    return area - edge_offset * margin, peak, margin
 
 
 @fused_part
-def spread(work, nodes, shapes, held):
+def spread(work, lattice, held):
     """Spread the forces at the nodes of a lattice to the nodes of the bed."""
     force = work.force
     for at in range(len(held)):
         if held[at] != 0.0:
             for j in range(6):
-                force[nodes[at, j]] += shapes[at, j] * held[at]
+                force[lattice.nodes[at, j]] += lattice.shapes[at, j] * held[at]

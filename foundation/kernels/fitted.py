@@ -10,7 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.compiling import fused_kernel, fused_part
+from foundation.base.loads import AREA, CENTRE_X, MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.kernels.common_normal import (
+    BENDS,
+    CENTRE,
+    EXTENT,
+    GAP,
+    INVERSE,
+    LENGTH,
+    MATRIX,
+    MEETING_ROWS,
+    NORMAL,
+    NUMBERS,
+    POINT,
+    REACH,
+    SECOND,
+    TANGENTS,
+    THIRD,
     cross,
     dot,
     find_meeting,
@@ -21,9 +37,14 @@ from foundation.kernels.common_normal import (
 
 #: Outcomes of `fitted_contact`.
 OUT_OF_CONTACT, TOUCHING, NOT_FOUND, CONFORMING = range(4)
-#: Numbers of a result: loads in the order of `foundation.base.loads.LOAD_COLUMNS`, depth [m],
-#: energy [J], determinant [1/m²] and trace [1/m] of the relative curvature.
+#: Places in a result after the loads, which have the order of `foundation.base.loads.LOAD_COLUMNS`:
+#: depth [m], energy [J], determinant [1/m²] and trace [1/m] of the relative curvature.
+DEPTH, ENERGY, DETERMINANT, TRACE = range(12, 16)
 FITTED_RESULTS = 16
+#: Numbers of a law: E*, constant stiffness or 0 for Hertz's, exponent, least ln x of the factors.
+MODULUS, STIFFNESS, EXPONENT, LEAST_RATIO = range(4)
+#: Rows of the factors, Chebyshev coefficients: ln Φ, its derivative by ln x, and ln F₁.
+SHAPE, SHAPE_SLOPE, SIZE = range(3)
 _IMAGINARY = 1e-30
 
 
@@ -40,13 +61,13 @@ def series(coefficients, place):
 @fused_part
 def relative_curvature(femur, at, form, metric):
     """Write the second form C (2, 2) of the gap and the metric g (2, 2); return det and trace."""
-    s, length = at[8, 0], at[8, 1]
+    s, length = at[NUMBERS, EXTENT], at[NUMBERS, LENGTH]
     turned = np.empty(3, at.dtype)
     for i in range(2):
-        product(femur, 4, at[3 + i], turned)
+        product(femur, MATRIX, at[TANGENTS + i], turned)
         for j in range(2):
-            form[i, j] = s * dot(turned, at[3 + j]) - at[9, i + j] / length
-            metric[i, j] = dot(at[3 + i], at[3 + j])
+            form[i, j] = s * dot(turned, at[TANGENTS + j]) - at[SECOND, i + j] / length
+            metric[i, j] = dot(at[TANGENTS + i], at[TANGENTS + j])
     area = metric[0, 0] * metric[1, 1] - metric[0, 1] * metric[0, 1]
     det = (form[0, 0] * form[1, 1] - form[0, 1] * form[0, 1]) / area
     trace = (
@@ -58,31 +79,33 @@ def relative_curvature(femur, at, form, metric):
 @fused_part
 def form_rates(femur, at, k, form, metric):
     """Write the derivatives of C and g (2, 2) by u_k, k < 2, or by rotation about axis k - 2."""
-    n, reach, s, length = at[2], at[7], at[8, 0], at[8, 1]
+    n, reach, s, length = at[NORMAL], at[REACH], at[NUMBERS, EXTENT], at[NUMBERS, LENGTH]
     axis = np.zeros(3, at.dtype)
     turns = np.empty((2, 3), at.dtype)
     turned = np.empty((2, 3), at.dtype)
-    product(femur, 4, at[3], turned[0])
-    product(femur, 4, at[4], turned[1])
+    product(femur, MATRIX, at[TANGENTS], turned[0])
+    product(femur, MATRIX, at[TANGENTS + 1], turned[1])
     if k < 2:
-        rate = dot(reach, at[5 + k]) / s
-        stretch = (at[3, 2] * at[9, k] + at[4, 2] * at[9, 1 + k]) / length
+        rate = dot(reach, at[BENDS + k]) / s
+        stretch = (
+            at[TANGENTS, 2] * at[SECOND, k] + at[TANGENTS + 1, 2] * at[SECOND, 1 + k]
+        ) / length
     else:
         axis[k - 2] = 1.0
         rate = dot(n, cross(axis, reach)) / s
         stretch = 0.0 * s
-        turns[0] = cross(axis, at[3])
-        turns[1] = cross(axis, at[4])
+        turns[0] = cross(axis, at[TANGENTS])
+        turns[1] = cross(axis, at[TANGENTS + 1])
     for i in range(2):
         for j in range(2):
-            value = rate * dot(turned[i], at[3 + j])
+            value = rate * dot(turned[i], at[TANGENTS + j])
             if k < 2:
-                bend_i, bend_j = at[9, i + k], at[9, j + k]
+                bend_i, bend_j = at[SECOND, i + k], at[SECOND, j + k]
                 value += s * (bend_i * turned[j, 2] + bend_j * turned[i, 2])
-                value += at[9, i + j] * stretch / (length * length)
+                value += at[SECOND, i + j] * stretch / (length * length)
                 order = i + j + k
-                value -= (at[10, order] if order < 3 else at[11, 0]) / length
-                metric[i, j] = bend_i * at[3 + j, 2] + bend_j * at[3 + i, 2]
+                value -= (at[THIRD, order] if order < 3 else at[THIRD + 1, 0]) / length
+                metric[i, j] = bend_i * at[TANGENTS + j, 2] + bend_j * at[TANGENTS + i, 2]
             else:
                 value -= s * (dot(turns[i], turned[j]) + dot(turned[i], turns[j]))
                 metric[i, j] = 0.0 * s
@@ -116,14 +139,14 @@ def log_rates(femur, at, det, trace, form, metric, by_place, rates):
 @fused_part
 def add_gradient(femur, at, slope, rates, scale, wrench):
     """Subtract from a wrench (6,) `scale` times the derivative of ln K by the femur's motion."""
-    n, reach, s = at[2], at[7], at[8, 0]
+    n, reach, s = at[NORMAL], at[REACH], at[NUMBERS, EXTENT]
     det = slope[0, 0] * slope[1, 1] - slope[0, 1] * slope[1, 0]
     pull = np.empty(2, at.dtype)
     pull[0] = -(slope[1, 1] * rates[0] - slope[1, 0] * rates[1]) / det
     pull[1] = -(slope[0, 0] * rates[1] - slope[0, 1] * rates[0]) / det
     along = np.empty(3, at.dtype)
     for i in range(3):
-        along[i] = pull[0] * at[3, i] + pull[1] * at[4, i]
+        along[i] = pull[0] * at[TANGENTS, i] + pull[1] * at[TANGENTS + 1, i]
         wrench[i] -= scale * along[i]
     axis = np.zeros(3, at.dtype)
     spread = np.empty(3, at.dtype)
@@ -132,10 +155,10 @@ def add_gradient(femur, at, slope, rates, scale, wrench):
         axis[:] = 0.0
         axis[k] = 1.0
         # x₂ at a fixed normal: c - B n/s turns with B, and s changes.
-        product(femur, 1, cross(axis, n), spread)
+        product(femur, INVERSE, cross(axis, n), spread)
         turned = cross(axis, reach)
         stretch = dot(n, turned) / s
-        from_centre = cross(axis, femur[0])
+        from_centre = cross(axis, femur[CENTRE])
         for i in range(3):
             moved[i] = from_centre[i] - (turned[i] - spread[i]) / s + reach[i] * stretch / (s * s)
         wrench[3 + k] -= scale * (dot(along, moved) + rates[2 + k])
@@ -145,12 +168,12 @@ def add_gradient(femur, at, slope, rates, scale, wrench):
 def wrench_at(femur, quadric, law, factors, u, result, wrench):
     """Write wrench (6,) about the frame's origin and result (`FITTED_RESULTS`,) at a meeting u.
 
-    `law` is (E*, constant stiffness or 0, exponent, least ln x of the factors); `factors` (3, N)
-    are the Chebyshev coefficients of ln Φ, its derivative by ln x, and ln F₁.
+    The numbers of `law` (4,) are those from `MODULUS` on, the rows of `factors` (3, N) those from
+    `SHAPE` on.
 
     Returns the outcome.
     """
-    at = np.empty((12, 3), u.dtype)
+    at = np.empty((MEETING_ROWS, 3), u.dtype)
     closure = np.empty(2, u.dtype)
     slope = np.empty((2, 2), u.dtype)
     form = np.empty((2, 2), u.dtype)
@@ -158,27 +181,32 @@ def wrench_at(femur, quadric, law, factors, u, result, wrench):
     depth = meeting(femur, quadric, u, np.bool_(False), closure, slope, at)
     det, trace = relative_curvature(femur, at, form, metric)
     ratio = 4.0 * det / (trace * trace)
-    if not (det.real > 0.0 and trace.real > 0.0 and np.log(ratio.real) >= law[3]):
+    if not (det.real > 0.0 and trace.real > 0.0 and np.log(ratio.real) >= law[LEAST_RATIO]):
         return CONFORMING
-    place = 1.0 - 2.0 * np.log(ratio) / law[3]
-    stiffness = law[1] + 0.0 * det
-    if law[1] == 0.0:
-        stiffness = 4.0 / 3.0 * law[0] * np.exp(series(factors[0], place)) / np.sqrt(np.sqrt(det))
-    force = stiffness * depth ** law[2]
-    energy = force * depth / (law[2] + 1.0)
+    place = 1.0 - 2.0 * np.log(ratio) / law[LEAST_RATIO]
+    stiffness = law[STIFFNESS] + 0.0 * det
+    if law[STIFFNESS] == 0.0:
+        stiffness = (
+            4.0 / 3.0 * law[MODULUS] * np.exp(series(factors[SHAPE], place)) / np.sqrt(np.sqrt(det))
+        )
+    force = stiffness * depth ** law[EXPONENT]
+    energy = force * depth / (law[EXPONENT] + 1.0)
     for i in range(3):
-        wrench[i] = force * at[2, i]
-    wrench[3:] = cross(at[0], wrench[:3])
-    if law[1] == 0.0:
+        wrench[i] = force * at[NORMAL, i]
+    wrench[3:] = cross(at[POINT], wrench[:3])
+    if law[STIFFNESS] == 0.0:
         rates = np.empty(5, u.dtype)
-        by_place = series(factors[1], place)
+        by_place = series(factors[SHAPE_SLOPE], place)
         log_rates(femur, at, det, trace, form, metric, by_place, rates)
         add_gradient(femur, at, slope, rates, energy, wrench)
-    mean = np.exp(series(factors[2], place)) * (0.75 * force / (law[0] * np.sqrt(det))) ** (1 / 3)
+    mean = np.exp(series(factors[SIZE], place)) * (
+        0.75 * force / (law[MODULUS] * np.sqrt(det))
+    ) ** (1 / 3)
     area = np.pi * mean * mean
-    result[6], result[7], result[8] = area, 1.5 * force / area, force / area
-    result[9:12] = at[0]
-    result[12], result[13], result[14], result[15] = depth, energy, det, trace
+    result[AREA], result[PEAK_PRESSURE] = area, 1.5 * force / area
+    result[MEAN_PRESSURE] = force / area
+    result[CENTRE_X : CENTRE_X + 3] = at[POINT]
+    result[DEPTH], result[ENERGY], result[DETERMINANT], result[TRACE] = depth, energy, det, trace
     return TOUCHING
 
 
@@ -190,14 +218,14 @@ def stepped(femur, k, into):
         for j in range(3):
             into[i, j] = femur[i, j]
     if k < 3:
-        into[0, k] += step
+        into[CENTRE, k] += step
         return
     axis = np.zeros(3)
     axis[k - 3] = 1.0
-    turned = cross(axis, femur[0])
+    turned = cross(axis, femur[CENTRE])
     for i in range(3):
-        into[0, i] += step * turned[i]
-    for start in (1, 4):
+        into[CENTRE, i] += step * turned[i]
+    for start in (INVERSE, MATRIX):
         # [e] M - M [e], of a symmetric matrix: the columns turn, and so do the rows.
         for i in range(3):
             turned = cross(axis, femur[start + i])
@@ -216,7 +244,7 @@ def write_jacobian(femur, quadric, law, factors, u, jacobian):
     step = np.empty(2, np.complex128)
     closure = np.empty(2, np.complex128)
     slope = np.empty((2, 2), np.complex128)
-    at = np.empty((12, 3), np.complex128)
+    at = np.empty((MEETING_ROWS, 3), np.complex128)
     for k in range(6):
         stepped(femur, k, moved)
         v[0], v[1] = u[0], u[1]
@@ -240,18 +268,19 @@ def fitted_contact(femur, quadric, law, factors, with_jacobian, result, jacobian
     Returns the outcome: `OUT_OF_CONTACT`, `TOUCHING`, `NOT_FOUND` or `CONFORMING`.
     """
     result[:] = 0.0
-    result[9:12] = np.nan
+    result[CENTRE_X : CENTRE_X + 3] = np.nan
     jacobian[:] = 0.0
-    at = np.empty((12, 3))
+    at = np.empty((MEETING_ROWS, 3))
     closure = np.empty(2)
     slope = np.empty((2, 2))
     u = np.empty(2)
     # From below the ellipsoid's lowest point to the least gap along w, which every pose has.
-    low = np.sqrt(femur[3, 2])
-    u[0], u[1] = femur[0, 0] - femur[1, 2] / low, femur[0, 1] - femur[2, 2] / low
+    low = np.sqrt(femur[INVERSE + 2, 2])
+    u[0] = femur[CENTRE, 0] - femur[INVERSE, 2] / low
+    u[1] = femur[CENTRE, 1] - femur[INVERSE + 1, 2] / low
     if not find_meeting(femur, quadric, np.bool_(True), u, closure, slope, at):
         return NOT_FOUND
-    if at[8, 2] >= 0.0:
+    if at[NUMBERS, GAP] >= 0.0:
         return OUT_OF_CONTACT
     if not find_meeting(femur, quadric, np.bool_(False), u, closure, slope, at):
         return NOT_FOUND

@@ -6,12 +6,21 @@ indentation of a node is that of the bed's quadratic fields at its place.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.compiling import fused_part
 from foundation.kernels.contact import LUMPED, find_contact, indent_nodes
 from foundation.kernels.fields import quadratic_shapes
 from foundation.kernels.gradients import find_gradients
+
+#: Places in the moments of an overlap: volume V [m³], its first moments (3) [m⁴], the integral of
+#: the normal times the overlap (3) [m³], second moments xx, yy, zz and xy, yz, zx [m⁵].
+VOLUME, FIRST_MOMENT, MEAN_NORMAL, SECOND_MOMENT, MIXED_MOMENT, MOMENTS = 0, 1, 4, 7, 10, 13
+#: Rows of the frame (4, 3) of a lattice: origin [m], edges of the cell [m] and unit normal.
+ORIGIN, FIRST_EDGE, SECOND_EDGE, NORMAL = range(4)
 
 #: Overlap of a node that is out of contact [m].
 _FAR = -1.0
@@ -25,14 +34,39 @@ _TOLERANCE = 1e-9
 _STEEPEST = 0.2
 
 
+class Lattice(NamedTuple):
+    """Nodes of a lattice.
+
+    Parameters
+    ----------
+    cells : (P, 2) int64
+        Place in the lattice.
+    nodes, shapes : (P, 6) int64, (P, 6) float64
+        Nodes of the bed and weights that the overlap is made of [1].
+    points, directions : (P, 3) float64
+        Position [m] and normal [1].
+    overlaps, areas : (P,) float64
+        Overlap [m] and area of the surface [m²].
+    thickness : (L, P) float64
+        Thickness of the layers [m].
+    """
+
+    cells: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    shapes: NDArray[np.float64]
+    points: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+    areas: NDArray[np.float64]
+    thickness: NDArray[np.float64]
+
+
 @fused_part
 def find_patch(rotation, translation, femur, bed, work, compartment, reach, moments):
     """Find the elements of a compartment in contact and their gradients.
 
-    Writes the moments of the overlap to ``moments`` (13,): volume V [m³], its first moments (3)
-    [m⁴], the integral of the normal times the overlap (3) [m³] and the second moments (xx, yy, zz,
-    xy, yz, zx) [m⁵]. Returns the number of active elements, the deepest element and its indentation
-    [m].
+    Writes the moments of the overlap to ``moments`` (`MOMENTS`,). Returns the number of active
+    elements, the deepest element and its indentation [m].
     """
     work.generation[0] += 1
     groups, active = bed.compartments, work.active
@@ -120,19 +154,19 @@ def add_moments(
                 continue
             depth *= weight[q]
             v = depth * np.sqrt(ax * ax + ay * ay + az * az)
-            moments[0] += v
-            moments[1] += v * x
-            moments[2] += v * y
-            moments[3] += v * z
-            moments[4] += depth * ax
-            moments[5] += depth * ay
-            moments[6] += depth * az
-            moments[7] += v * x * x
-            moments[8] += v * y * y
-            moments[9] += v * z * z
-            moments[10] += v * x * y
-            moments[11] += v * y * z
-            moments[12] += v * z * x
+            moments[VOLUME] += v
+            moments[FIRST_MOMENT] += v * x
+            moments[FIRST_MOMENT + 1] += v * y
+            moments[FIRST_MOMENT + 2] += v * z
+            moments[MEAN_NORMAL] += depth * ax
+            moments[MEAN_NORMAL + 1] += depth * ay
+            moments[MEAN_NORMAL + 2] += depth * az
+            moments[SECOND_MOMENT] += v * x * x
+            moments[SECOND_MOMENT + 1] += v * y * y
+            moments[SECOND_MOMENT + 2] += v * z * z
+            moments[MIXED_MOMENT] += v * x * y
+            moments[MIXED_MOMENT + 1] += v * y * z
+            moments[MIXED_MOMENT + 2] += v * z * x
 
 
 @fused_part
@@ -147,34 +181,35 @@ def normalise(a):
 @fused_part
 def quadratic_form(moments, a, b):
     """Return a . M b of the central second moments of the overlap over its volume [m²]."""
-    v = moments[0]
+    v = moments[VOLUME]
     total = 0.0
     for k in range(3):
-        total += a[k] * b[k] * moments[7 + k]
-    total += (a[0] * b[1] + a[1] * b[0]) * moments[10]
-    total += (a[1] * b[2] + a[2] * b[1]) * moments[11]
-    total += (a[2] * b[0] + a[0] * b[2]) * moments[12]
+        total += a[k] * b[k] * moments[SECOND_MOMENT + k]
+    total += (a[0] * b[1] + a[1] * b[0]) * moments[MIXED_MOMENT]
+    total += (a[1] * b[2] + a[2] * b[1]) * moments[MIXED_MOMENT + 1]
+    total += (a[2] * b[0] + a[0] * b[2]) * moments[MIXED_MOMENT + 2]
     first = second = 0.0
     for k in range(3):
-        first += a[k] * moments[1 + k]
-        second += b[k] * moments[1 + k]
+        first += a[k] * moments[FIRST_MOMENT + k]
+        second += b[k] * moments[FIRST_MOMENT + k]
     return total / v - first * second / (v * v)
 
 
 @fused_part
 def fit_lattice(moments, scale, frame):
-    """Write origin, edges and normal of a lattice to ``frame`` (4, 3) [m, m, m, 1].
+    """Write origin, edges and normal of a lattice to ``frame`` (4, 3), see `ORIGIN`.
 
     The edges are ``scale`` times the columns of the Cholesky factor of the central second moments
     of the overlap in its mean tangential plane; of a long patch, the long edge is shortened to
     twice the short one. Returns whether there is an overlap with an extent.
     """
-    if not moments[0] > 0.0:
+    if not moments[VOLUME] > 0.0:
         return False
-    origin, first, second, normal = frame[0], frame[1], frame[2], frame[3]
+    origin, first = frame[ORIGIN], frame[FIRST_EDGE]
+    second, normal = frame[SECOND_EDGE], frame[NORMAL]
     for k in range(3):
-        origin[k] = moments[1 + k] / moments[0]
-        normal[k] = moments[4 + k]
+        origin[k] = moments[FIRST_MOMENT + k] / moments[VOLUME]
+        normal[k] = moments[MEAN_NORMAL + k]
     normalise(normal)
     # Tangents: across (the part of z), and forward.
     for k in range(3):
@@ -200,9 +235,20 @@ def fit_lattice(moments, scale, frame):
 
 
 @fused_part
+def lattice_metric(frame):
+    """Return the metric (g11, g12, g22) of the edges of a lattice [m²]."""
+    g11 = g12 = g22 = 0.0
+    for k in range(3):
+        g11 += frame[FIRST_EDGE, k] * frame[FIRST_EDGE, k]
+        g12 += frame[FIRST_EDGE, k] * frame[SECOND_EDGE, k]
+        g22 += frame[SECOND_EDGE, k] * frame[SECOND_EDGE, k]
+    return g11, g12, g22
+
+
+@fused_part
 def refine_lattice(part, longest, frame):
     """Shorten both edges of a lattice to a ``part``, and to at most ``longest`` [m]."""
-    for edge in (frame[1], frame[2]):
+    for edge in (frame[FIRST_EDGE], frame[SECOND_EDGE]):
         length = np.sqrt(edge[0] * edge[0] + edge[1] * edge[1] + edge[2] * edge[2])
         for k in range(3):
             edge[k] *= min(part, longest / length)
@@ -212,28 +258,23 @@ def refine_lattice(part, longest, frame):
 def sample_overlaps(bed, work, end, frame, thickness_of, bulging, number, lattice):
     """Write the nodes of a lattice within the active elements and around; return their number.
 
-    ``lattice`` has, for each of P nodes, the place (P, 2) in the lattice, nodes of the bed and
-    weights (P, 6) that the overlap is made of, position (P, 3) [m], normal (P, 3), overlap (P,)
-    [m], area (P,) of the surface [m²] and thickness (L, P) of the layers [m], which comes from
-    ``thickness_of`` (L, F). Around the nodes that are apart by less than ``bulging`` times the
+    ``lattice`` is a `Lattice`; the thickness of the layers comes from ``thickness_of`` (L, F).
+    Around the nodes that are apart by less than ``bulging`` times the
     largest overlap stand nodes that are out of contact.
     ``number`` (2 R + 1, 2 R + 1) is -1 before and the number of each node of the lattice after.
     P + 1 nodes mean that there is no room for all.
     """
-    cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
+    cells, thickness = lattice.cells, lattice.thickness
     elements, positions, active = bed.elements, bed.points, work.active
     normals, depths, kinds = bed.normals, work.depth, work.kind
-    origin, first, second, normal = frame[0], frame[1], frame[2], frame[3]
-    g11 = g12 = g22 = 0.0
-    for k in range(3):
-        g11 += first[k] * first[k]
-        g12 += first[k] * second[k]
-        g22 += second[k] * second[k]
+    origin, first = frame[ORIGIN], frame[FIRST_EDGE]
+    second, normal = frame[SECOND_EDGE], frame[NORMAL]
+    g11, g12, g22 = lattice_metric(frame)
     det = g11 * g22 - g12 * g12
     cell = np.sqrt(det)
     u, v = np.empty(3), np.empty(3)
     shape = np.empty(6)
-    count, room = np.int64(0), len(overlaps)
+    count, room = np.int64(0), len(lattice.overlaps)
     for i in range(end):
         e = active[i]
         for k in range(3):
@@ -263,20 +304,21 @@ def sample_overlaps(bed, work, end, frame, thickness_of, bulging, number, lattic
                 quadratic_shapes(s, t, shape)
                 sample(
                     elements, positions, normals, depths, e, centre, shape, normal, cell, count,
-                    nodes, shapes, points, directions, overlaps, areas,
+                    lattice,
                 )  # fmt: skip
                 for layer in range(len(thickness)):
                     thickness[layer, count] = thickness_of[layer, e]
                 count += 1
-    return add_ring(first, second, number, cells, points, overlaps, bulging, count)
+    return add_ring(first, second, number, lattice, bulging, count)
 
 
 @fused_part
-def add_ring(first, second, number, cells, points, overlaps, bulging, count):
+def add_ring(first, second, number, lattice, bulging, count):
     """Add nodes out of contact around the nodes with overlap; return the number of all nodes.
 
     The edge of contact is found between nodes inside and outside.
     """
+    cells, points, overlaps = lattice.cells, lattice.points, lattice.overlaps
     room = len(overlaps)
     lowest = -bulging * max(overlaps[:count].max(), 0.0) if count > 0 else 0.0
     for i in range(count):
@@ -300,14 +342,14 @@ def add_ring(first, second, number, cells, points, overlaps, bulging, count):
 
 @fused_part
 def sample(
-    elements, positions, normals, depths, e, centre, shape, normal, cell, at, nodes, shapes, points,
-    directions, overlaps, areas,
+    elements, positions, normals, depths, e, centre, shape, normal, cell, at, lattice
 ):  # fmt: skip
     """Write overlap, position, normal and area of a node of a lattice within an active element.
 
     ``centre`` is the node of the centroid of an element of one spring, else -1. The normal is
     that of the nodes of the bed, which neighbouring elements share.
     """
+    points, directions = lattice.points, lattice.directions
     depth = ax = ay = az = 0.0
     for d in range(3):
         points[at, d] = 0.0
@@ -321,13 +363,13 @@ def sample(
         if centre >= 0:
             node = centre
         depth += s * depths[node]
-        nodes[at, j] = node
-        shapes[at, j] = s
-    overlaps[at] = depth
+        lattice.nodes[at, j] = node
+        lattice.shapes[at, j] = s
+    lattice.overlaps[at] = depth
     length = np.sqrt(ax * ax + ay * ay + az * az)
     directions[at, 0], directions[at, 1], directions[at, 2] = ax / length, ay / length, az / length
     along = ax * normal[0] + ay * normal[1] + az * normal[2]
-    areas[at] = cell / max(along / length, _STEEPEST)
+    lattice.areas[at] = cell / max(along / length, _STEEPEST)
 
 
 @fused_part
@@ -372,12 +414,8 @@ def add_field(bed, work, end, frame, number, squares, part, least, field):
     by cubic convolution (Keys 1981, IEEE Trans Acoust Speech Signal Process 29:1153-1160): the
     square of the pressure of a smooth contact is smooth up to its edge.
     """
-    origin, first, second = frame[0], frame[1], frame[2]
-    g11 = g12 = g22 = 0.0
-    for k in range(3):
-        g11 += first[k] * first[k]
-        g12 += first[k] * second[k]
-        g22 += second[k] * second[k]
+    origin, first, second = frame[ORIGIN], frame[FIRST_EDGE], frame[SECOND_EDGE]
+    g11, g12, g22 = lattice_metric(frame)
     det = g11 * g22 - g12 * g12
     for i in range(end):
         e = work.active[i]

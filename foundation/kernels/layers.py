@@ -14,13 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.compiling import fused_kernel, fused_part
+from foundation.base.loads import STRAIN_LIMIT
 
 POWER = 0
 LOGARITHMIC = 1
-
-#: Compressive strain up to which a logarithmic layer follows its law. Beyond it the law continues
-#: along its tangent, so that trial steps of an integrator stay finite; such results are flagged.
-STRAIN_LIMIT = 0.99
 
 _NEWTON_STEPS = 60
 

@@ -29,9 +29,7 @@ from foundation.kernels.fields import (
 from foundation.kernels.gradients import add_curvature, find_gradients
 from foundation.kernels.layers import series_pressure, spring_pressure, spring_strain
 from foundation.kernels.search import LANES
-
-#: Number of sums of `integrate_contact` per compartment.
-SUMS = 16
+from foundation.kernels.sums import AREA, CARRIED, DEPTH, OFFSET, PEAK, PLACE, STRAIN
 
 #: An element of a law with exponent m != 1 bears "all over" only where its nodes are pressed by
 #: this many times the rise of the indentation over it.
@@ -84,9 +82,9 @@ def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force)
         node = nodes[j]
         for k in range(6):
             sums[k] -= bears[j] * gradient[node, k]
-        sums[8] += bears[j]
+        sums[CARRIED] += bears[j]
         for k in range(3):
-            sums[9 + k] += bears[j] * points[node, k]
+            sums[PLACE + k] += bears[j] * points[node, k]
         if with_jacobian:
             force[node] += bears[j]
 
@@ -104,7 +102,7 @@ def add_block(
     gradient, force, side = work.gradient, work.force, work.side
     points, kind_of, centre_gradient = bed.points, work.kind, work.centre_gradient
     for i in range(count):
-        sums[6] += rows[BORNE * LANES + i]
+        sums[AREA] += rows[BORNE * LANES + i]
     if not conservative:
         add_wrenches(rows)
     if not (conservative or with_jacobian):
@@ -155,8 +153,8 @@ def add_extremes(bed, law, begin, end, offset, moving, work, sums):
         ratio = spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, pressed)
         strain = max(strain, ratio)
     # Damping changes the pressure at each point.
-    sums[7] = 0.0 if moving else peak
-    sums[13] = strain
+    sums[PEAK] = 0.0 if moving else peak
+    sums[STRAIN] = strain
 
 
 @fused_part
@@ -224,8 +222,8 @@ def integrate_contact(
                 jacobian,
             )  # fmt: skip
     take_sums(work.block, with_jacobian, sums, jacobian)
-    sums[12], sums[15] = largest, offset
-    if sums[8] < 0.0 and not conservative:
+    sums[DEPTH], sums[OFFSET] = largest, offset
+    if sums[CARRIED] < 0.0 and not conservative:
         # At the lightest touch the smoothing of the edge may take away more than there is.
         sums[:] = 0.0
         jacobian[:, :] = 0.0
@@ -256,9 +254,9 @@ def add_lumped(
         fz = by_offset[j] * vectors[element, j, 2]
         add_force(side, x, y, z, fx, fy, fz)
     if conservative:
-        sums[8] += total
+        sums[CARRIED] += total
         for k in range(3):
-            sums[9 + k] += total * points[node, k]
+            sums[PLACE + k] += total * points[node, k]
         for k in range(6):
             sums[k] -= total * gradient[node, k]
             side[k] = -slope * gradient[node, k]

@@ -11,14 +11,14 @@ import numpy as np
 from foundation.base.compiling import fused_kernel, fused_part
 
 #: Least part of the largest squared pressure by which a node outside lies below the edge.
-_BELOW = 1e-9
+BELOW = 1e-9
 
 
 @fused_kernel
 def measure_patch(
-    neighbours, quads, quads_at, points, active, squares, mean_part, bent, level, weight, ring, out
+    neighbours, quads, quads_at, points, active, squares, mean_part, bent, level, weight, ring
 ):  # fmt: skip
-    """Write contact area [m²], length of the edge [m], peak pressure [Pa] and sharpness to ``out``.
+    """Return contact area [m²], length of the edge [m], peak pressure [Pa] and sharpness [1].
 
     The sharpness of the peak and ``mean_part`` are as of `fitted_peak`, ``bent`` as of
     `extrapolate`.
@@ -32,7 +32,7 @@ def measure_patch(
     for i in range(len(active)):
         if squares[i] > highest:
             highest, top = squares[i], active[i]
-    floor = -_BELOW * highest
+    floor = -BELOW * highest
     for i in range(len(active)):
         level[active[i]] = max(squares[i], -floor)
     count = extrapolate(neighbours, active, floor, bent, level, weight, ring)
@@ -46,12 +46,12 @@ def measure_patch(
                 part, length = cut_quad(quads, quad, points, level)
                 area += part
                 edge += length
-    out[0], out[1] = area, edge
-    out[2], out[3] = fitted_peak(neighbours, top, level, mean_part)
+    peak, sharpness = fitted_peak(neighbours, top, level, mean_part)
     for i in range(len(active)):
         level[active[i]] = 0.0
     for i in range(count):
         level[ring[i]] = 0.0
+    return area, edge, peak, sharpness
 
 
 @fused_part

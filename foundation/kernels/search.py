@@ -25,9 +25,12 @@ STEP = 1e-4
 _FAR = 0.3
 _SEAM_WIDTH = 0.05
 
-#: Rows of `LANES` numbers in the arguments of `meet_patches`.
-LINE_ROWS, HIT_ROWS, MEET_ROWS = 0, 24, 29
-_PATCH_ROWS = 6
+#: Rows of `LANES` numbers in the arguments of `meet_patches`: origin and direction of the lines
+#: (3 each), coefficients of the patches (18), and of the hits u, v, s, m.d and the last step.
+LINE_ROWS, DIRECTION_ROWS, _PATCH_ROWS, HIT_ROWS = 0, 3, 6, 24
+HIT_U, HIT_V, HIT_DISTANCE, HIT_OUT, HIT_STEP = range(HIT_ROWS, HIT_ROWS + 5)
+#: Number of these rows.
+MEET_ROWS = HIT_ROWS + 5
 #: Parts in each direction of the grid's cells near the surface; a power of two.
 PARTS = 4
 #: Number of walks along facet normals in the search for the foot of a perpendicular.
@@ -199,11 +202,10 @@ def gather_patches(patch, terms, facets, count, rows):
 def meet_planes(patch, facets, count, rows):
     """Intersect `LANES` lines with plane facets; see `meet_patches`."""
     n = LANES
-    c = _PATCH_ROWS * n
-    h = HIT_ROWS * n
+    c, d = _PATCH_ROWS * n, DIRECTION_ROWS * n
     gather_patches(patch, np.int64(3), facets, count, rows)
     for i in range(n):
-        dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
+        dx, dy, dz = rows[d + i], rows[d + n + i], rows[d + 2 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
         x = rows[c + i] - rows[i]
         y = rows[c + n + i] - rows[n + i]
@@ -215,10 +217,10 @@ def meet_planes(patch, facets, count, rows):
         p2, q2, r2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
         det = p1 * q2 - p2 * q1
         u, v = (p2 * q0 - p0 * q2) / det, (p0 * q1 - p1 * q0) / det
-        rows[h + i], rows[h + n + i] = u, v
-        rows[h + 2 * n + i] = r0 + u * r1 + v * r2
-        rows[h + 3 * n + i] = det
-        rows[h + 4 * n + i] = 0.0
+        rows[HIT_U * n + i], rows[HIT_V * n + i] = u, v
+        rows[HIT_DISTANCE * n + i] = r0 + u * r1 + v * r2
+        rows[HIT_OUT * n + i] = det
+        rows[HIT_STEP * n + i] = 0.0
 
 
 @fused_kernel
@@ -226,18 +228,17 @@ def meet_patches(patch, curved, facets, count, rows):
     """Intersect `LANES` lines with patches (F, 6, 3) [m] of facets, continued beyond their edges.
 
     The first ``count`` of ``facets`` are those of the lines. ``rows`` contains o [m] and d [1] of
-    the lines in the six rows from `LINE_ROWS` and gets, in the rows from `HIT_ROWS`: u, v, s, m.d
-    of `patch_hit` and the size of the last step in (u, v).
+    the lines in the six rows from `LINE_ROWS` and gets, in the rows from `HIT_U`: u, v, s, m.d of
+    `patch_hit` and the size of the last step in (u, v).
     """
     n = LANES
-    c = _PATCH_ROWS * n
-    h = HIT_ROWS * n
+    c, d = _PATCH_ROWS * n, DIRECTION_ROWS * n
     if not curved:
         meet_planes(patch, facets, count, rows)
         return
     gather_patches(patch, np.int64(6), facets, count, rows)
     for i in range(n):
-        dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
+        dx, dy, dz = rows[d + i], rows[d + n + i], rows[d + 2 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
         x = rows[c + i] - rows[i]
         y = rows[c + n + i] - rows[n + i]
@@ -272,10 +273,10 @@ def meet_patches(patch, curved, facets, count, rows):
             v += dv
         # Far from a patch its continuation means nothing; the plane still tells on which side.
         u, v = start_u if far else u, start_v if far else v
-        rows[h + i], rows[h + n + i] = u, v
-        rows[h + 2 * n + i] = r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5)
-        rows[h + 3 * n + i] = det
-        rows[h + 4 * n + i] = abs(du) + abs(dv)
+        rows[HIT_U * n + i], rows[HIT_V * n + i] = u, v
+        rows[HIT_DISTANCE * n + i] = r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5)
+        rows[HIT_OUT * n + i] = det
+        rows[HIT_STEP * n + i] = abs(du) + abs(dv)
 
 
 @fused_kernel

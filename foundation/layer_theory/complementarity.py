@@ -18,17 +18,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from foundation.base.checks import FloatArray, IntArray
+from foundation.kernels.coupled import PATIENCE, START, TOLERANCE
 
-#: Part of the largest overlap above which a node counts as in contact at the start. In Hertz's
-#: contact the edge is where half of the approach is left.
-_START = 0.4
-#: Nodes that are farther from the femur than this part of the largest overlap are looked at last.
+#: Nodes that are farther from the femur than this part of the largest overlap are checked last.
 _NEAR = 0.3
-#: Exchanges of all wrong nodes at once without fewer wrong ones, before single nodes are exchanged.
-_PATIENCE = 8
-#: A gap or force is wrong if it is negative by more than this part of the largest.
-_TOLERANCE = 1e-12
-
 
 #: Returns the block of given rows and columns of a compliance.
 Compliance = Callable[[IntArray, IntArray], FloatArray]
@@ -69,9 +62,9 @@ def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact 
     deepest = float(overlaps.max(initial=0.0))
     if deepest <= 0.0:
         return None
-    inside = overlaps > _START * deepest
+    inside = overlaps > START * deepest
     close = overlaps > -_NEAR * deepest
-    fewest, patience = len(overlaps) + 1, _PATIENCE
+    fewest, patience = len(overlaps) + 1, PATIENCE
     while True:
         found = _held(compliance, overlaps, np.flatnonzero(inside))
         wrong = _wrong(found, compliance, overlaps, close & ~inside)
@@ -79,7 +72,7 @@ def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact 
             wrong = _wrong(found, compliance, overlaps, ~close & ~inside)
         if len(wrong) == 0:
             return found
-        patience = _PATIENCE if len(wrong) < fewest else patience - 1
+        patience = PATIENCE if len(wrong) < fewest else patience - 1
         fewest = min(fewest, len(wrong))
         inside[wrong if patience >= 0 else wrong[-1:]] ^= True
 
@@ -97,7 +90,7 @@ def _wrong(
 ) -> IntArray:
     """Return the nodes, sorted, that are pulled, or that enter the femur from those apart."""
     strongest = max(float(np.abs(found.forces).max(initial=0.0)), 1e-300)
-    pulled = found.active[found.forces < -_TOLERANCE * strongest]
+    pulled = found.active[found.forces < -TOLERANCE * strongest]
     watched = np.flatnonzero(apart)
     gaps = found.forces @ compliance(found.active, watched) - overlaps[watched]
-    return np.union1d(pulled, watched[gaps < -_TOLERANCE * overlaps.max()])
+    return np.union1d(pulled, watched[gaps < -TOLERANCE * overlaps.max()])

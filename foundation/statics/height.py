@@ -1,6 +1,6 @@
 """Static analysis of one compartment: the height at which the compartment carries an axial load.
 
-Lin et al. (2010, Med Eng Phys 32:584-594) prescribe the load in a stiff direction likewise.
+Lin et al. (2010, Med Eng Phys 32:584-594) also prescribe the load in a stiff direction.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import PoseError
-from foundation.base.loads import AXIAL_FORCE
+from foundation.base.loads import AXIAL_FORCE, STRAIN_LIMIT
 from foundation.base.pose import Pose
-from foundation.kernels import STRAIN_LIMIT
 from foundation.surface_contact import SurfaceContact
 
 #: A step of Newton's method that is at most this part of the depth below first contact [1] ends the

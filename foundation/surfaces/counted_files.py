@@ -68,33 +68,35 @@ def _check_lines(text: str, elements: list[_Element]) -> None:
         if found < count:
             raise InputError(f"{found} of {count} lines of element {name} that its header counts")
         for number, words in enumerate(rows[start : start + count], start=1):
-            if _words(words, properties) != len(words):
+            if _length_of_line(words, properties) != len(words):
                 raise InputError(f"element {name} number {number} has a wrong number of values")
         start += count
     if len(rows) > declared:
         raise InputError(f"{len(rows)} lines of elements, its header counts {declared}")
 
 
-def _words(words: list[str], properties: list[tuple[str, ...]]) -> int:
-    """Return how many words of a line its properties take; -1 if a list is cut off.
-
-    Raises
-    ------
-    InputError
-        If an integer of a list, as the corners of a face, is none: trimesh cuts its fraction off.
-    """
+def _length_of_line(words: list[str], properties: list[tuple[str, ...]]) -> int:
+    """Return how many words of a line its properties take; -1 if a list is cut off."""
     at = 0
     for types in properties:
-        if len(types) == 2:
+        is_list = len(types) == 2
+        if is_list:
             if at >= len(words) or not words[at].isdecimal():
                 return -1
             begin, at = at + 1, at + int(words[at])
-            if types[1][0] in "iu":
-                for word in words[begin : at + 1]:
-                    if not word.lstrip("+-").isdecimal():
-                        raise InputError(f"expected integers in a list, found {word}")
+            _check_values(words[begin : at + 1], types[1])
         at += 1
     return at
+
+
+def _check_values(words: list[str], kind: str) -> None:
+    """Raise an InputError if a value in a list of integers, such as a corner, is not an integer.
+
+    trimesh cuts the fraction of such a value off.
+    """
+    wrong = [word for word in words if not word.lstrip("+-").isdecimal()]
+    if wrong and kind[0] in "iu":
+        raise InputError(f"expected integers in a list, found {wrong[0]}")
 
 
 def _check_bytes(content: bytes, at: int, elements: list[_Element], order: str) -> None:

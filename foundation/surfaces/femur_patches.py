@@ -26,6 +26,8 @@ _MARGIN = 0.1
 #: Upper bound of the distance of a facet's points from its corners, middles and centroid, as a
 #: fraction of its longest edge (a third for an equilateral triangle, less for slivers).
 _COVERED = 0.35
+#: Radius within which the bounding planes need be valid, in radii of the largest group of a bed.
+PLANE_REACH = 3.5
 
 
 def femur_patches(

@@ -226,12 +226,10 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
         raise MeshError(
             f"{path}: VTP files need VTK, which is not installed: pip install knee-contact[vtp]"
         ) from error
-    reader = vtkXMLPolyDataReader()
-    reader.SetFileName(str(path))
-    messages = _run_vtk(reader)
-    if messages or reader.GetErrorCode():
-        raise _unreadable(path, messages[0] if messages else f"VTK {reader.GetErrorCode()}")
-    _check_vtp_counts(path)
+    content, reader = path.read_bytes(), vtkXMLPolyDataReader()
+    if reason := _run_vtk(reader, content):
+        raise _unreadable(path, reason)
+    _check_vtp_counts(path, content)
     triangles = vtkTriangleFilter()
     triangles.PassLinesOff()
     triangles.PassVertsOff()
@@ -245,27 +243,22 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
     return points.astype(np.float64), cells.astype(np.int64).reshape(-1, 3)
 
 
-def _check_vtp_counts(path: Path) -> None:
+def _check_vtp_counts(path: Path, content: bytes) -> None:
     """Raise a MeshError if a VTP file has more polygons than it counts, which VTK leaves out.
 
     Each count is raised by one: VTK then reads the file if there is one polygon more.
     """
     from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
-    content = path.read_bytes()
     for found in re.finditer(_POLYGONS, content):
         raised = b'NumberOfPolys="%d"' % (int(found[1]) + 1)
-        reader = vtkXMLPolyDataReader()
-        reader.ReadFromInputStringOn()
-        raised_content = content[: found.start()] + raised + content[found.end() :]
-        # The stubs of VTK know text alone, which appended arrays are not.
-        reader.SetInputString(raised_content)  # type: ignore[call-overload]
-        if not _run_vtk(reader) and not reader.GetErrorCode():
+        changed = content[: found.start()] + raised + content[found.end() :]
+        if not _run_vtk(vtkXMLPolyDataReader(), changed):
             raise _unreadable(path, f"more polygons than the {int(found[1])} that it counts")
 
 
 def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read a STEP file, triangulated; trimesh returns metres, whatever the unit of the file."""
+    """Read a STEP file, triangulated; trimesh returns metres for any unit of the file."""
     try:
         import cascadio  # noqa: F401
     except ImportError as error:
@@ -286,10 +279,15 @@ def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
     return vertices, faces
 
 
-def _run_vtk(reader: Any) -> list[str]:
-    """Run a VTK reader and return its error messages, which VTK would write to stderr."""
+def _run_vtk(reader: Any, content: bytes) -> str:
+    """Make a VTK reader read the content of a file; return why it failed, "" if it did not.
+
+    VTK would write its error messages to stderr.
+    """
     from vtkmodules.vtkCommonCore import vtkLogger
 
+    reader.ReadFromInputStringOn()
+    reader.SetInputString(content)
     messages: list[str] = []
 
     def listen(_source: object, _event: str, message: str) -> None:
@@ -304,7 +302,8 @@ def _run_vtk(reader: Any) -> list[str]:
         reader.Update()
     finally:
         vtkLogger.SetStderrVerbosity(verbosity)
-    return messages
+    code = reader.GetErrorCode()
+    return messages[0] if messages else f"VTK {code}" if code else ""
 
 
 _READERS: dict[str, Callable[[Path], tuple[FloatArray, IntArray]]] = {

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.errors import PoseError
-from foundation.base.loads import LOAD_COLUMNS
+from foundation.base.loads import LOAD_COLUMNS, STRAIN_LIMIT
 from foundation.base.pose import Pose
-from foundation.kernels import STRAIN_LIMIT
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of

@@ -130,7 +130,7 @@ def run_remarks(
         Warnings that were given while model and path were built.
     """
     remarks = Remarks()
-    with silenced(quiet=True):
+    with silenced():
         check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), remarks)
         _check_laws(config, remarks)
         for remark in heard.ordered():

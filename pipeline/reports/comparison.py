@@ -25,6 +25,8 @@ from pipeline.reports.verdict import ascii_line
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.workspace_lock import differing_keys, flat_keys
 
+#: The page of a comparison.
+PAGE = "compared_runs.html"
 #: Names of the two runs on the page and in its document.
 LETTERS = ("A", "B")
 #: Columns of the cycle that are overlaid, beside the medial share.
@@ -36,8 +38,8 @@ _OVERLAID = (
 Row = dict[str, Any]
 
 
-def write_comparison(one: Path, other: Path, out: Path) -> Row:
-    """Write `compare.html` and `compare.json` of two finished runs to a folder.
+def compare_runs(one: Path, other: Path, out: Path) -> Row:
+    """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
 
     Parameters
     ----------
@@ -49,8 +51,8 @@ def write_comparison(one: Path, other: Path, out: Path) -> Row:
     Returns
     -------
     dict
-        Content of `compare.json`: figures in units for people, with B less A, the keys in which
-        the configurations differ, both verdicts, and `summary`, lines for the terminal.
+        Content of `compared_runs.json`: figures in units for people, with B less A, the keys in
+        which the configurations differ, both verdicts, and `summary`, lines for the terminal.
 
     Raises
     ------
@@ -72,13 +74,13 @@ def write_comparison(one: Path, other: Path, out: Path) -> Row:
             )
     content = comparison_content(files)
     out.mkdir(parents=True, exist_ok=True)
-    write_page(out / "compare.html", **content, pictures=_pictures(files))
-    write_document(out / "compare.json", content)
+    write_page(out / PAGE, **content, pictures=_pictures(files))
+    write_document(out / "compared_runs.json", content)
     return content
 
 
 def comparison_content(files: dict[str, RunFiles]) -> Row:
-    """Return the content of `compare.json` from the files of the runs A and B."""
+    """Return the content of `compared_runs.json` from the files of the runs A and B."""
     reports = {letter: report_content(each) for letter, each in files.items()}
     knees = [report["knee"] for report in reports.values()]
     rows = [_figure(*figure, *knees) for figure in FIGURES]

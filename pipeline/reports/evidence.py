@@ -91,4 +91,4 @@ def more_samples(design: Row) -> str:
         keys = ["budget"]
     pairs = " ".join(f"--set design.{key}={2 * design[key]}" for key in keys)
     place = f"{FOLDER} --resume" if keys == ["budget"] else f"{FOLDER}-more"
-    return f"python -m pipeline run {FOLDER}/config.toml --out {place} {pairs}"
+    return f"knee-contact run {FOLDER}/config.toml --out {place} {pairs}"

@@ -239,28 +239,28 @@ def part_of(what: str, findings: list[Finding], sign: str) -> Row:
 def _next(parts: list[Row], more_samples: str, evidence: Evidence) -> Row:
     """Return the next step in words and its command, of the first part that is not trusted."""
     nodes = evidence.node_spacing
-    check = f"python -m pipeline check {FOLDER}/config.toml"
+    check = f"knee-contact check {FOLDER}/config.toml"
     many = " ".join(f"--set {pair}" for pair in _MANY_SAMPLES)
     steps = {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
         "mesh": ("see the size of the triangles, then refine the tibial mesh", check),
         "ridges": (
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
-            f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-ridges {many}",
+            f"knee-contact run {FOLDER}/config.toml --out {FOLDER}-ridges {many}",
         ),
         **({} if nodes is None else {"spacing": _finer(nodes["spacing_mm"])}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
             "see what the surrogate misses, then add rows to the table there",
-            f"python -m pipeline report {FOLDER}",
+            f"knee-contact report {FOLDER}",
         ),
     }
     wrong = [part for part in parts if part["level"] != LEVELS[0]]
     if not wrong:
         if not evidence.simulated:
-            command = f"python -m pipeline export {FOLDER}"
+            command = f"knee-contact export {FOLDER}"
             return {"text": "use it: in Python, or exported to C", "command": command}
-        command = f"python -m pipeline study montecarlo --set study.run={FOLDER}"
+        command = f"knee-contact study montecarlo --set study.run={FOLDER}"
         return {"text": "use it: vary the gait, the alignment and the material", "command": command}
     remedies = wrong[0]["remedies"]
     text, command = steps[next(name for name in steps if name in remedies)]
@@ -272,7 +272,7 @@ def _finer(spacing_mm: float) -> tuple[str, str]:
     half = max(0.5 * spacing_mm, _LEAST_SPACING_MM)
     key = f"--set contact.finite_element.node_spacing_mm={half:g}"
     words = "bring the nodes closer together, which takes several times as long"
-    return words, f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-finer {key}"
+    return words, f"knee-contact run {FOLDER}/config.toml --out {FOLDER}-finer {key}"
 
 
 def verdict_lines(found: Row) -> list[str]:

@@ -14,7 +14,6 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.loads import SpringState
 from foundation.base.pose import Pose
 from foundation.finite_element.model import FiniteElementContact
-from foundation.finite_element.nodal_fields import nodal_places, nodal_state
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
@@ -95,9 +94,9 @@ def _places(
     nodes, have corners at the nodes that a smooth field cannot follow.
     """
     if isinstance(model, FiniteElementContact):
-        nodes = Places(*nodal_places(model, name))
+        nodes = Places(*model.nodal_places(name))
         own = np.arange(len(nodes.points))
-        return partial(nodal_state, model, compartment=name), nodes, own
+        return partial(model.nodal_state, compartment=name), nodes, own
     tibia, side = model.tibia, model.compartment_names.index(name)
     own = np.flatnonzero(np.asarray(model.compartments) == side)
     places = Places(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)

@@ -30,11 +30,10 @@ import math
 import numpy as np
 
 from foundation.base.compiling import fused_inlined, fused_kernel, fused_pasted
+from foundation.base.loads import STRAIN_LIMIT
 
 #: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
 POWER, LOGARITHMIC = 0, 1
-#: Strain up to which a logarithmic law is followed; beyond it continues along its tangent.
-STRAIN_LIMIT = 0.99
 #: Points of a group.
 GROUP = 8
 #: Groups of a block.

@@ -106,13 +106,18 @@ def test_fitted_surfaces_of_one_compartment():
         model.with_law((None, None))
 
 
-def test_labels_that_do_not_suit_the_names_are_refused():
-    law, three = LogarithmicLaw(E, NU, H), ("a", "b", "c")
-    with pytest.raises(InputError, match="since there are 3"):
-        ElasticFoundation(PUNCH, PLATE, law, compartment_names=three)
-    with pytest.raises(InputError, match=r"no triangle is c \(2\)"):
-        ElasticFoundation(PUNCH, PLATE, law, compartments=SIDES_OF_PLATE, compartment_names=three)
-    with pytest.raises(InputError, match=r"expected only 0 \(patellofemoral\)"):
-        ElasticFoundation(PUNCH, PLATE, law, compartments=SIDES_OF_PLATE, compartment_names=ONE)
-    with pytest.raises(InputError, match=r"compartment: .*patellofemoral"):
-        ElasticFoundation(PUNCH, PLATE, law, compartment_names=ONE).indentation(POSE, "medial")
+@pytest.mark.parametrize(
+    ("labels", "names", "message"),
+    [
+        (None, ("a", "b", "c"), "since there are 3"),
+        (SIDES_OF_PLATE, ("a", "b", "c"), r"no triangle is c \(2\)"),
+        (SIDES_OF_PLATE, ONE, r"expected only 0 \(patellofemoral\)"),
+        (None, ONE, r"compartment: .*patellofemoral"),
+    ],
+)
+def test_labels_that_do_not_suit_the_names_are_refused(labels, names, message):
+    law = LogarithmicLaw(E, NU, H)
+    with pytest.raises(InputError, match=message):
+        ElasticFoundation(
+            PUNCH, PLATE, law, compartments=labels, compartment_names=names
+        ).indentation(POSE, "medial")

@@ -146,10 +146,26 @@ def test_names_that_are_no_names_are_refused(names):
         check_names(names)
 
 
-def test_loads_that_do_not_suit_the_names_are_refused():
-    with pytest.raises(InputError, match=r"values: expected the loads of 1 compartments \(apex\)"):
-        ContactLoads.from_values([MEDIAL, LATERAL], ("apex",))
-    with pytest.raises(InputError, match="lateral: expected nothing beside a mapping"):
-        ContactLoads.from_compartments({"apex": MEDIAL}, LATERAL)
-    with pytest.raises(InputError, match="lateral: expected the loads of the lateral compartment"):
-        ContactLoads.from_compartments(MEDIAL)
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (
+            ContactLoads.from_values,
+            ([MEDIAL, LATERAL], ("apex",)),
+            r"values: expected the loads of 1 compartments \(apex\)",
+        ),
+        (
+            ContactLoads.from_compartments,
+            ({"apex": MEDIAL}, LATERAL),
+            "lateral: expected nothing beside a mapping",
+        ),
+        (
+            ContactLoads.from_compartments,
+            (MEDIAL,),
+            "lateral: expected the loads of the lateral compartment",
+        ),
+    ],
+)
+def test_loads_that_do_not_suit_the_names_are_refused(make, arguments, message):
+    with pytest.raises(InputError, match=message):
+        make(*arguments)

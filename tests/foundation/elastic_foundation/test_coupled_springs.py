@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, implant_model
 from scipy.optimize import brentq
 from some_slow import first_of, first_rows
 
@@ -43,10 +44,8 @@ def flat_contact(law, radii, half, cells=48):
 @cache
 def implant(law="coupled", edge=1.5e-3):
     """Built-in implant with a law of its insert, and its shape."""
-    shape = CondylarImplant()
-    femur, tibia, labels = shape.tessellate(edge)
     kind = {"coupled": CoupledLaw, "linear": LinearLaw}[law]
-    return shape, ElasticFoundation(femur, tibia, kind(E, NU, H), compartments=labels)
+    return IMPLANT, implant_model(kind(E, NU, H), edge=edge)
 
 
 def pressed(count=3, depth=0.1e-3):

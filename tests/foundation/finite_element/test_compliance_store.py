@@ -20,7 +20,7 @@ class Body:
         self.count = 0
         monkeypatch.setattr(compliance_store, "compliance", self.compliance)
 
-    def compliance(self, body, solver):
+    def compliance(self, body):
         self.count += 1
         return np.arange(9.0).reshape(3, 3)
 
@@ -29,7 +29,7 @@ class Body:
 
 
 def stored(folder, body):
-    return ComplianceStore(folder, "substructures", "float64").get(DIGEST, 3, body)
+    return ComplianceStore(folder, "float64").get(DIGEST, 3, body)
 
 
 def test_condensed_once_and_read_by_others(tmp_path, monkeypatch):
@@ -48,7 +48,7 @@ def test_a_truncated_file_is_computed_again(tmp_path, monkeypatch, keep):
     content = path.read_bytes()
     path.unlink()
     path.write_bytes(content[:keep])
-    assert not ComplianceStore(tmp_path, "substructures", "float64").is_kept(DIGEST, 3)
+    assert not ComplianceStore(tmp_path, "float64").is_kept(DIGEST, 3)
     assert np.array_equal(stored(tmp_path, body), expected)
     assert body.count == 2
     assert path.read_bytes() == content
@@ -64,7 +64,7 @@ def test_a_file_of_another_array_is_computed_again(tmp_path, monkeypatch, other)
     (path,) = tmp_path.iterdir()
     path.unlink()
     np.save(path, other)
-    assert not ComplianceStore(tmp_path, "substructures", "float64").is_kept(DIGEST, 3)
+    assert not ComplianceStore(tmp_path, "float64").is_kept(DIGEST, 3)
     assert np.array_equal(stored(tmp_path, body), expected)
     assert body.count == 2
 

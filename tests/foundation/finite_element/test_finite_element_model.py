@@ -7,6 +7,7 @@ import layers
 import numpy as np
 import pytest
 from differences import differences, pose_differences
+from hexahedral_blocks import sparse_compliance
 from scipy.spatial.transform import Rotation
 from shapes import pressed_poses, turned_pose
 
@@ -15,10 +16,10 @@ from benchmarks.exact_layer_axisymmetric import press_ball
 from benchmarks.flat_layer import FlatLayer
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
-from foundation.finite_element.base import PlaneBase, ThicknessBase
+from foundation.finite_element.base import ThicknessBase
+from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.finite_element.nodal_fields import nodal_places, nodal_state
 from foundation.surfaces.mesh import TriangleMesh
 
 
@@ -194,31 +195,6 @@ def test_too_few_nodes_are_refused():
     assert str(caught.value).endswith("; decrease spacing")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"spacing": 0.05e-3}, "spacing"),
-        ({"spacing": np.nan}, "spacing"),
-        ({"growth": 0.9}, "growth"),
-        ({"growth": np.nan}, "growth"),
-        ({"search_depth": 0.0}, "search_depth"),
-        ({"precision": "float16"}, "precision"),
-        ({"solver": "pardiso"}, "solver"),
-        ({"candidates": [True]}, "candidates"),
-        ({"base": PlaneBase(7e-3)}, "base overlaps the surface"),
-    ],
-)
-def test_what_is_refused(options, words):
-    with pytest.raises(InputError, match=words):
-        layers.plate_contact(**options)
-
-
-@pytest.mark.parametrize("poissons_ratio", [0.5, 0.49995, np.nan, -1.0])
-def test_poissons_ratios_that_are_refused(poissons_ratio):
-    with pytest.raises(InputError, match="poissons_ratio"):
-        ElasticLayer(1e6, poissons_ratio, PlaneBase())
-
-
 def test_deep_contact_is_flagged():
     model = layers.plate_contact(ThicknessBase(1e-3))
     flags = model.evaluate(Pose(superior=0.046 - 1.2e-3, lateral=20e-3)).flags
@@ -238,7 +214,7 @@ def test_pressures_of_the_triangles_carry_the_load():
 def test_triangles_interpolate_from_the_nodes():
     model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
-    places, nodes = nodal_places(model, "lateral"), nodal_state(model, pose, "lateral")
+    places, nodes = model.nodal_places("lateral"), model.nodal_state(pose, "lateral")
     assert nodes.pressure @ places.areas == pytest.approx(model.evaluate(pose).force[1], rel=0.02)
     assert nodes.indentation.max() == pytest.approx(model.indentation(pose, "lateral"))
     found = (places.shares * nodes.pressure[places.corners]).sum(axis=1)
@@ -254,12 +230,10 @@ def test_float32_compliance_changes_little():
     assert short.size.storage == exact.size.storage / 2
 
 
-def test_solvers_agree():
-    first, second = layers.plates(), layers.plate_contact(solver="superlu")
-    pose = Pose(superior=0.0453, lateral=20.2e-3, anterior=0.1e-3)
-    np.testing.assert_allclose(
-        second.evaluate(pose).total.array, first.evaluate(pose).total.array, rtol=1e-9, atol=1e-12
-    )
+def test_condensed_layer_agrees_with_a_sparse_solver():
+    body = layers.plates().layers[0].body
+    found, expected = compliance(body), sparse_compliance(body)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10 * expected.max())
 
 
 def test_twice_the_modulus_doubles_the_force():

@@ -1,5 +1,7 @@
 """Arguments of a finite-element model that cannot be used, refused before anything is meshed."""
 
+from functools import partial
+
 import layers
 import numpy as np
 import pytest
@@ -56,22 +58,40 @@ def test_a_layer_is_an_elastic_layer(unmeshed, options):
         contact(tibia, labels, **options)
 
 
-def test_a_base_is_a_base():
-    with pytest.raises(InputError, match="base: expected PlaneBase, SolidBase or Thick"):
-        ElasticLayer(1e6, 0.4, 5e-3)
+REFUSED = [
+    *(
+        (partial(layers.plate_contact, **options), next(iter(options)))
+        for options in (
+            {"spacing": 0.05e-3},
+            {"spacing": np.nan},
+            {"growth": 0.9},
+            {"growth": np.nan},
+            {"search_depth": 0.0},
+            {"precision": "float16"},
+            {"candidates": [True]},
+        )
+    ),
+    (partial(layers.plate_contact, PlaneBase(7e-3)), "base overlaps the surface"),
+    (
+        partial(layers.plate_contact, PlaneBase(-6.0)),
+        r"reaches up to y = 6\.00 mm; .* give metres, not milli",
+    ),
+    *(
+        (partial(ElasticLayer, 1e6, ratio, PlaneBase()), "poissons_ratio")
+        for ratio in (0.5, 0.49995, np.nan, -1.0)
+    ),
+    (partial(ElasticLayer, 1e6, 0.4, 5e-3), "base: expected PlaneBase, SolidBase or Thick"),
+    *(
+        (partial(ThicknessBase, thickness), r"^thickness: expected ")
+        for thickness in ("6 mm", [], [[1e-3]], 0.0, np.nan, [6e-3, np.nan], 6.0, [6e-3, 0.05e-3])
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    "thickness", ["6 mm", [], [[1e-3]], 0.0, np.nan, [6e-3, np.nan], 6.0, [6e-3, 0.05e-3]]
-)
-def test_thicknesses_that_are_refused(thickness):
-    with pytest.raises(InputError, match=r"^thickness: expected "):
-        ThicknessBase(thickness)
-
-
-def test_a_plane_in_millimetres_is_refused():
-    with pytest.raises(InputError, match=r"reaches up to y = 6\.00 mm; .* give metres, not milli"):
-        layers.plate_contact(PlaneBase(-6.0))
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from differences import differences
 
 from foundation import kernels
 from foundation.base.pose import Pose
-from foundation.finite_element.condensed_layer import MARGIN
-from foundation.finite_element.node_bed import neighbourhood_order, node_bed
-from foundation.kernels.scratch import Scratch
+from foundation.finite_element.condensed_layer import MARGIN, neighbourhood_order, node_bed
+from foundation.kernels.arrays import Scratch
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface
 

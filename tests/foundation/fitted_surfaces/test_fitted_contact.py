@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
-from foundation.base.errors import InputError, PoseError
+from foundation.base.errors import PoseError
 from foundation.base.loads import AREA, CENTRE, FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose, generalised_force
 from foundation.contact_laws import EllipticContact, HertzLaw, HookeLaw, effective_radius
@@ -246,15 +246,3 @@ def test_conforming_surfaces_have_no_answer():
         model.evaluate(Pose(superior=RADIUS - DEPTH))
     with pytest.raises(PoseError, match="medial"):
         fitted.balls(RADIUS, -25e-3).evaluate(Pose(anterior=1e-3, superior=RADIUS - DEPTH))
-
-
-def test_refusals():
-    base = fitted.balls(RADIUS, -45e-3)
-    with pytest.raises(InputError, match="poses to fit surfaces for"):
-        type(base)(base.femur, base.tibia, MODULUS, compartments=base.compartments)
-    with pytest.raises(InputError, match="law: expected None"):
-        base.with_law("Hertz")
-    with pytest.raises(InputError, match="compartment"):
-        base.indentation(POSE, "middle")
-    with pytest.raises(InputError, match="modulus"):
-        base.with_law(None, 0.0)

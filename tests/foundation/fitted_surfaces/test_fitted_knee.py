@@ -8,10 +8,9 @@ from functools import cache
 import fitted
 import numpy as np
 import pytest
-from beds import POLYETHYLENE
+from beds import IMPLANT, POLYETHYLENE, implant_meshes
 from numpy.testing import assert_allclose
 
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
@@ -22,29 +21,18 @@ from foundation.fitted_surfaces.stiffness import (
     calibrated_modulus,
     secant_laws,
 )
-from foundation.implant import CondylarImplant
 
 FLEXIONS = np.radians([-10.0, 0.0, 15.0, 30.0, 45.0, 60.0, 70.0])
 MODULUS = effective_modulus(np.inf, 0.3, *POLYETHYLENE[:2])
 
 
-@cache
-def implant():
-    return CondylarImplant()
-
-
-@cache
-def meshes():
-    return implant().tessellate(2e-3)
-
-
 def poses():
-    return [implant().home_pose(float(flexion)) for flexion in FLEXIONS]
+    return [IMPLANT.home_pose(float(flexion)) for flexion in FLEXIONS]
 
 
 @cache
 def fitted_implant():
-    femur, insert, sides = meshes()
+    femur, insert, sides = implant_meshes(2e-3)
     return FittedSurfaceContact(femur, insert, MODULUS, poses(), compartments=sides)
 
 
@@ -53,7 +41,7 @@ def pressed(pose):
 
 
 def test_residuals_are_the_distances_of_the_vertices():
-    femur, _, _ = meshes()
+    femur, _, _ = implant_meshes(2e-3)
     medial, lateral = fitted_implant().surfaces
     for fit in (medial, lateral):
         assert 2e-6 < fit.tibia_residual.rms < 6e-6
@@ -68,8 +56,9 @@ def test_residuals_are_the_distances_of_the_vertices():
 
 
 def test_a_single_radius_is_fitted_better():
-    femur, insert, sides = CondylarImplant.single_radius().tessellate(2e-3)
-    single = [CondylarImplant.single_radius().home_pose(float(f)) for f in FLEXIONS]
+    shape = type(IMPLANT).single_radius()
+    femur, insert, sides = shape.tessellate(2e-3)
+    single = [shape.home_pose(float(f)) for f in FLEXIONS]
     medial, _ = fit_compartments(femur, insert, single, compartments=sides)
     # The gap is fitted, not each surface for itself.
     assert medial.gap_residual < 0.1 * fitted_implant().surfaces[0].gap_residual
@@ -77,7 +66,7 @@ def test_a_single_radius_is_fitted_better():
 
 
 def test_heights_of_the_poses_do_not_matter():
-    femur, insert, sides = meshes()
+    femur, insert, sides = implant_meshes(2e-3)
     raised = [replace(pose, superior=pose.superior + 3e-3) for pose in poses()]
     medial, _ = fit_compartments(femur, insert, raised, compartments=sides)
     expected = fitted_implant().surfaces[0]
@@ -94,9 +83,9 @@ def test_a_symmetric_knee_bears_symmetrically():
 
 
 def test_a_pose_beyond_the_fitted_range_is_flagged():
-    femur, insert, sides = meshes()
+    femur, insert, sides = implant_meshes(2e-3)
     straight = FittedSurfaceContact(femur, insert, MODULUS, poses()[:4], compartments=sides)
-    bent = implant().home_pose(0.9)
+    bent = IMPLANT.home_pose(0.9)
     flags = straight.evaluate(fitted.pressed(straight, bent, 0.1e-3)).flags
     assert any("the femur was fitted for" in flag for flag in flags)
 
@@ -128,7 +117,7 @@ def test_secant_of_hertz():
 
 def test_calibration_is_closest_to_an_elastic_foundation():
     """Of least squares: a modulus or stiffness 5 % off is farther from the forces of the bed."""
-    femur, insert, sides = meshes()
+    femur, insert, sides = implant_meshes(2e-3)
     bed = ElasticFoundation(femur, insert, LinearLaw(*POLYETHYLENE), compartments=sides)
     low = [pressed(pose) for pose in poses()]
     knee = fitted_implant()
@@ -147,21 +136,3 @@ def test_calibration_is_closest_to_an_elastic_foundation():
         other = (HertzLaw(part * stiff[0].stiffness), stiff[1])
         assert error(stiff) < error(other)
     assert error(None, modulus) < error(None, MODULUS)
-
-
-def test_refusals():
-    femur, insert, sides = meshes()
-    with pytest.raises(InputError, match="at least one pose"):
-        fit_compartments(femur, insert, [], compartments=sides)
-    with pytest.raises(InputError, match="no tibial triangle below the femur"):
-        fit_compartments(femur, insert, [Pose(anterior=0.5)], compartments=sides)
-    with pytest.raises(InputError, match="nearness"):
-        fit_compartments(femur, insert, poses(), compartments=sides, nearness=0.0)
-    apart = [Pose(superior=0.2)]
-    knee = fitted_implant()
-    with pytest.raises(InputError, match="medial contact, found none"):
-        secant_laws(knee, apart, 100.0)
-    with pytest.raises(InputError, match="contact of both models"):
-        calibrated_laws(knee, knee, apart)
-    with pytest.raises(InputError, match="contact of both models"):
-        calibrated_modulus(knee, knee, apart)
