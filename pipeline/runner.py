@@ -23,9 +23,8 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import Knee
 from pipeline.originals.finite_element_layer import remove_stale
-from pipeline.originals.protocol import OriginalModel
+from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_remarks
 from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
@@ -102,11 +101,9 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
             gait_ligaments(config.simulation)
         run.compile_kernels()
         heard = Remarks()
-        with heard.hearing(
-            "[original]" if config.original.kind == "table" else "[knee], [contact]"
-        ):
+        with heard.hearing(config.original.sections):
             original = build_original(config, folder)
-        if isinstance(original, Knee) and config.feasibility.bounds == "gait":
+        if config.feasibility.bounds == "gait":
             run.wait_for_kernels()
             run.config = config = _bounded(config, original)
     run.prepare(resume=resume, original=original, replace=replace)
@@ -145,7 +142,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     return write_report(folder)
 
 
-def _bounded(config: Config, original: Knee) -> Config:
+def _bounded(config: Config, original: OriginalModel) -> Config:
     """Return the configuration with the bounds of its gait cycle.
 
     The warnings of the reference path are given where the path of the run is found.
@@ -153,7 +150,7 @@ def _bounded(config: Config, original: Knee) -> Config:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = original.reference_path(config)
-    return with_gait_bounds(config, original.quick, path)
+    return with_gait_bounds(config, contact_model(original, quick=True), path)
 
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:

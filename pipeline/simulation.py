@@ -24,7 +24,7 @@ from dynamics.wear.wear_law import WearLaw
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from pipeline.config.data_folder import data_file
-from pipeline.config.key_names import in_words_of
+from pipeline.config.key_names import naming_keys
 from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
 from pipeline.config.simulation_schema import SimulationConfig
@@ -73,7 +73,7 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
             strict=True,
         )
     )
-    with in_words_of(_SIMULATOR_KEYS):
+    with naming_keys(_SIMULATOR_KEYS):
         return KneeSimulator(
             **of_coordinates,
             medial_offset=1e-3 * config.medial_offset_mm,

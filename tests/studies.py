@@ -41,7 +41,6 @@ TINY = (
     "design.first=60",
     "design.budget=80",
     "design.domain_samples=16",
-    "surrogate.kriging.likelihood_points=40",
     "surrogate.polynomial.terms=28",
     "validation.points=20",
     "simulation.samples=21",

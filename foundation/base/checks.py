@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.errors import InputError
+from foundation.base.errors import BoundsError, InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -110,7 +110,7 @@ def check_number(
     Raises
     ------
     InputError
-        If the value is not a finite number or is outside the bounds.
+        If the value is not a finite number or is outside the bounds (`BoundsError`).
     """
     try:
         if isinstance(value, str):
@@ -119,11 +119,6 @@ def check_number(
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: expected a number, found {value!r}") from error
-    wanted = [
-        f"{sign} {bound:g}{' ' + unit if unit else ''}"
-        for sign, bound in ((">", above), ("<", below), (">=", at_least), ("<=", at_most))
-        if bound is not None
-    ]
     inside = (
         np.isfinite(number)
         and (above is None or number > above)
@@ -132,8 +127,9 @@ def check_number(
         and (at_most is None or number <= at_most)
     )
     if not inside:
-        text = " and ".join(wanted) if wanted else "a finite number"
-        raise InputError(f"{name}: expected {text}, found {number!r}")
+        limits = ((">", above), ("<", below), (">=", at_least), ("<=", at_most))
+        stated = tuple((sign, bound) for sign, bound in limits if bound is not None)
+        raise BoundsError(name, stated, number, unit)
     return number
 
 

@@ -74,9 +74,10 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     ]
     if not found or wrong or len(set(found)) < len(found):
         raise InputError(
-            "compartment_names: expected one or more distinct names of letters, digits and "
-            f"underscores, no quantity of the loads or total, found {list(found)}; for example "
-            '["patellofemoral"]'
+            "{name}: expected one or more distinct names of letters, digits and underscores, no "
+            f"quantity of the loads or total, found {list(found)}; for example "
+            '["patellofemoral"]',
+            "compartment_names",
         )
     return found
 

@@ -177,7 +177,8 @@ def meshed_layer(
     if len(chosen) < _FEWEST:
         raise InputError(
             f"{surface.name}: {len(chosen)} nodes {1e3 * spacing:g} mm apart fit on the "
-            f"compartment, expected at least {_FEWEST}; decrease spacing"
+            f"compartment, expected at least {_FEWEST}; decrease {{name}}",
+            "spacing",
         )
     candidates = chosen[neighbourhood_order(grid.points[chosen])]
     return MeshedLayer(mesh, layer, surface, chart, candidates, spacing)

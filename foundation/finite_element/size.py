@@ -81,9 +81,10 @@ def check_memory(needed: float, what: str) -> None:
     available = machine_memory()
     if available is not None and needed > _USABLE * available:
         raise InputError(
-            f"spacing: {what}, and the condensation needs {1e-9 * needed:,.1f} GB of memory "
+            f"{{name}}: {what}, and the condensation needs {1e-9 * needed:,.1f} GB of memory "
             f"(expected at most {_USABLE:.0%} of the {1e-9 * available:.1f} GB of this machine); "
-            "increase spacing, or check the unit of the surfaces"
+            "increase {name}, or check the unit of the surfaces",
+            "spacing",
         )
 
 

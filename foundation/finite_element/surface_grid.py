@@ -119,7 +119,9 @@ def lay_grid(
     cells = _largest(inside[:-1, :-1] & inside[1:, :-1] & inside[1:, 1:] & inside[:-1, 1:])
     if not cells.any():
         raise InputError(
-            f"{surface.name}: no cell of {1e3 * spacing:g} mm fits on the surface; decrease spacing"
+            f"{surface.name}: no cell of {1e3 * spacing:g} mm fits on the surface; decrease "
+            "{name}",
+            "spacing",
         )
     used, quads = _quads(cells)
     sizes = np.maximum(*np.meshgrid(*(_sizes(line) for line in axes), indexing="ij"))

@@ -55,12 +55,12 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
     across = mesh.centroids[:, 2]
     if split_z is not None:
         threshold = check_number("split_z", split_z, unit="m")
-        return _labelled(mesh, across > threshold, f"split_z = {threshold:g} m")
+        return _labelled(mesh, across > threshold, f"{{name}} = {1e3 * threshold:g} mm")
     by_piece = _plateau_pieces(mesh)
     if by_piece is not None:
         return by_piece
     threshold = find_split(mesh)
-    return _labelled(mesh, across > threshold, f"the ridge at z = {threshold:g} m")
+    return _labelled(mesh, across > threshold, f"the ridge at z = {1e3 * threshold:g} mm")
 
 
 def find_split(mesh: TriangleMesh) -> float:
@@ -77,7 +77,8 @@ def find_split(mesh: TriangleMesh) -> float:
     if height[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
         raise MeshError(
             f"{mesh.name}: no ridge found between the plateaus (highest rise "
-            f"{1e3 * (height[top] - valley):.2f} mm); set split_z, the z between the plateaus"
+            f"{1e3 * (height[top] - valley):.2f} mm); set {{name}}, the z between the plateaus",
+            "split_z",
         )
     half = 0.5 * (height[top] + valley)
     below = np.flatnonzero(height < half)
@@ -149,8 +150,10 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
         if not members.any():
             z = mesh.centroids[:, 2]
             raise MeshError(
-                f"{mesh.name}: no triangle is {name} with {split}; z runs from {z.min():.4g} to "
-                f"{z.max():.4g} m: set split_z between the plateaus, or check axes and unit"
+                f"{mesh.name}: no triangle is {name} with {split}; z runs from "
+                f"{1e3 * z.min():.4g} to {1e3 * z.max():.4g} mm: set {{name}} between the "
+                "plateaus, or check axes and unit",
+                "split_z",
             )
     return np.where(lateral, LATERAL, MEDIAL).astype(np.int8)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 from pydantic import Field
 
-from pipeline.choices import CalibratedLaw
+from pipeline.config.knee_schema import OWN_KEYS
 from pipeline.config.schema_base import Section
+
+if TYPE_CHECKING:
+    CalibratedLaw = str
+else:
+    CalibratedLaw = Literal[tuple(OWN_KEYS)]
 
 
 class CalibrationConfig(Section):

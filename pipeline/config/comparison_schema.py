@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
-from pipeline.choices import ComparedModel
-from pipeline.config.schema_base import NonNegative, Positive, Section
+from pipeline.config.schema_base import Section
 
-
-class WeightsConfig(Section):
-    """Weights of the criteria of the weighted sum, with which the page of a comparison opens.
-
-    They are those of table 2 of Lehtoranta (2011) as far as the criteria can be measured. Only
-    their ratios matter. A reader of the page can change the weights.
-    """
-
-    accuracy: NonNegative = Field(
-        0.30, description="errors at given poses and over the cycle that the model drives"
-    )
-    speed: NonNegative = Field(0.20, description="time of an evaluation and of a cycle")
-    preparation: NonNegative = Field(0.10, description="time of the set-up")
-    versatility: NonNegative = Field(
-        0.09, description="share of the figures of accuracy that the model answers"
-    )
+#: Names of the compared models, the rows of `pipeline.studies.contact_models.registry.MODELS`.
+ComparedModel = Literal[
+    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
+    "modified_calibrated", "coupled", "coupled_calibrated", "elliptic_hertz", "hertz_calibrated",
+    "hooke_calibrated", "springs_surrogate", "elements_surrogate",
+]  # fmt: skip
 
 
 class ComparisonConfig(Section):
@@ -35,15 +26,6 @@ class ComparisonConfig(Section):
     poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
     models: tuple[ComparedModel, ...] = Field(
         (),
-        description="models beside the finite elements (docs/comparison.md); by default all",
+        description="models to compare with the finite elements (docs/comparison.md); by default "
+        "all",
     )
-    modified_f: float = Field(
-        float("inf"), gt=1.0, description="f of the modified law, unless [contact] has this law"
-    )
-    modified_m: Positive = Field(
-        0.9, description="exponent of the modified law, unless [contact] has this law"
-    )
-    modified_reference_indentation_mm: Positive = Field(
-        1.0, description="dref of the modified law, unless [contact] has this law"
-    )
-    weights: WeightsConfig = Field(default_factory=WeightsConfig)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
-from pipeline.choices import Law
-from pipeline.config.key_names import in_words_of
+from foundation.elastic_foundation.laws import LAWS
+from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
+
+if TYPE_CHECKING:
+    Law = str
+else:
+    Law = Literal[tuple(LAWS)]
 
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
@@ -68,6 +73,11 @@ class OriginalConfig(Section):
         'right; use "right" if its third axis points lateral',
     )
 
+    @property
+    def sections(self) -> str:
+        """Sections of a configuration that describe the original model."""
+        return "[original]" if self.kind == "table" else "[knee], [contact]"
+
     @model_validator(mode="after")
     def _file_of_a_table(self) -> Self:
         if self.kind == "table" and self.file is None:
@@ -122,7 +132,7 @@ class KneeConfig(Section):
     def _compartments_known(self) -> Self:
         if self.compartments == COMPARTMENTS:
             return self
-        with in_words_of({"compartment_names": "compartments"}):
+        with naming_keys({"compartment_names": "compartments"}):
             names = check_names(self.compartments)
         if self.source == "builtin":
             raise InputError('compartments need source = "meshes"; those of the implant are known')
@@ -155,7 +165,7 @@ Thickness = Annotated[
 ]
 
 
-#: Keys that a single law has beside those of all laws: key -> parameter of the law, factor to SI.
+#: Keys of a single law in addition to those of all laws: key -> parameter of the law, factor to SI.
 OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
     "modified": {
         "f": ("f", 1.0),
@@ -213,7 +223,7 @@ class LayerConfig(Section):
 
     @property
     def own_parameters(self) -> dict[str, float]:
-        """Parameters that the law has beside those of all laws [SI]."""
+        """Parameters that the law has in addition to those of all laws [SI]."""
         keys = OWN_KEYS.get(self.law, {})
         return {name: factor * getattr(self, key) for key, (name, factor) in keys.items()}
 
@@ -254,15 +264,12 @@ class FiniteElementConfig(Section):
     growth: float = Field(
         1.1, ge=1.0, le=2.0, description="height of an element over that of the element above"
     )
-    precision: Literal["float64", "float32"] = Field(
-        "float64", description="numbers of the stored compliances: float32 takes half the memory"
-    )
 
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
 _MOST_INCOMPRESSIBLE = 0.4999
 #: Keys of a bed of springs, which finite elements do not have.
-OF_BEDS = ("surface", "conservative", "search_depth_mm")
+OF_BEDS = ("surface", "conservative")
 
 
 class ContactConfig(LayerConfig):
@@ -286,7 +293,6 @@ class ContactConfig(LayerConfig):
         description="loads are the gradient of the stored energy, instead of acting along the "
         "normal of each spring; not with the modified law of finite f",
     )
-    search_depth_mm: Positive = Field(20.0, description="largest indentation that is searched for")
     finite_element: FiniteElementConfig | None = Field(
         None, description='finite elements of the layers, with model = "finite_element"'
     )

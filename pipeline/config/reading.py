@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from foundation.base.errors import InputError
+from pipeline.config.removed_keys import REMOVED
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
 
@@ -50,7 +51,7 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
 def shipped_configs() -> dict[str, Path]:
     """Return the shipped configuration files by name."""
     here = Path(__file__).parents[1]
-    # A wheel carries them in the package; in the repository they stand beside it.
+    # A wheel has the files in the package, the repository has a folder next to the package.
     for folder in (here / "configs", here.parent / "configs"):
         if found := sorted(folder.glob("*.toml")):
             return {file.stem: file for file in found}
@@ -242,6 +243,8 @@ def _key(item: ErrorDetails) -> list[str]:
 
 def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
+        if (reason := REMOVED.get(".".join(parts))) is not None:
+            return f"remove this key: {reason}"
         section = schema
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from foundation.base.errors import InputError
-from pipeline.choices import Family, Formulation
 from pipeline.config.sampling_schema import Design
 from pipeline.config.schema_base import NonNegative, Positive, Section, ascending
+from surrogates.families.registry import FAMILIES
+from surrogates.formulations.registry import FORMULATIONS
+
+if TYPE_CHECKING:
+    Family = str
+    Formulation = str
+else:
+    Family = Literal[tuple(FAMILIES)]
+    Formulation = Literal[tuple(FORMULATIONS)]
 
 
 class KrigingConfig(Section):
@@ -24,16 +32,13 @@ class KrigingConfig(Section):
         "auto", description="trend; auto is quadratic if there are enough samples, else linear"
     )
     starts: int = Field(1, ge=1, description="number of starts of the likelihood search")
-    likelihood_points: int = Field(
-        400, ge=20, description="number of samples that the correlation lengths are fitted to"
-    )
     nugget: Annotated[tuple[Positive, Positive], AfterValidator(ascending)] = Field(
         (1e-8, 1e-3), description="bounds of the estimated nugget, relative to the process variance"
     )
 
 
 class PolynomialConfig(Section):
-    """Polynomial response surface."""
+    """Polynomial response surface, or Poly-Fourier series: polynomials times a wave in flexion."""
 
     basis: Literal["anisotropic", "total_degree"] = Field(
         "anisotropic",
@@ -48,20 +53,11 @@ class PolynomialConfig(Section):
     )
 
 
-class PolyFourierConfig(PolynomialConfig):
-    """Fourier series in flexion times polynomials in the other variables."""
-
-    period_ratio: float = Field(
-        2.0, ge=1.0, allow_inf_nan=False, description="period over the range of flexion"
-    )
-
-
 class NetworkConfig(Section):
     """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
 
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
     networks: int = Field(4, ge=1, le=8, description="number of networks that are added up")
-    base_degree: int = Field(4, ge=1, le=6, description="total degree of the polynomial")
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
@@ -96,7 +92,6 @@ class SurrogateConfig(Section):
     )
     kriging: KrigingConfig = Field(default_factory=KrigingConfig)
     polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)
-    poly_fourier: PolyFourierConfig = Field(default_factory=PolyFourierConfig)
     network: NetworkConfig = Field(default_factory=NetworkConfig)
     fields: FieldsConfig | None = Field(
         None, description="pressure fields on the tibial mesh; none without this section"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,11 +18,11 @@ from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import bed_beside, build_elements, check_nodes
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
-from pipeline.originals.layer_checks import layer_remarks
+from pipeline.originals.layer_checks import law_remarks, layer_remarks
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
-from pipeline.originals.spring_bed import bed_digest, build_bed, confined_layers, unchanged_laws
+from pipeline.originals.spring_bed import bed_digest, build_bed
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -38,14 +38,12 @@ class Knee:
     start : Pose
         An unrotated pose near contact, where settling of the reference path begins.
     digest : str
-        SHA-256 of whatever decides on the loads.
+        SHA-256 of everything that determines the loads.
     bed : SurfaceContact, optional
         Elastic foundation over the same surfaces, which needs no preparation: settles the
         reference path and checks the domain. By default the model itself.
     preparation : callable, optional
         Computes what every evaluation needs, unless it is stored.
-    remarks : tuple of str
-        Warnings about the meshes and layers of the study, for its report.
     """
 
     model: SurfaceContact
@@ -53,12 +51,11 @@ class Knee:
     digest: str
     bed: SurfaceContact | None = None
     preparation: Callable[[Progress], None] | None = None
-    remarks: tuple[str, ...] = ()
     not_given: ClassVar[tuple[str, ...]] = ()
 
     @property
     def quick(self) -> SurfaceContact:
-        """Model for what many evaluations at about the right height suffice for."""
+        """Contact model for what many evaluations at about the right height suffice for."""
         return self.model if self.bed is None else self.bed
 
     def prepare(self, progress: Progress) -> None:
@@ -106,11 +103,13 @@ class Knee:
     def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
         del space, surrogate
-        return {"kind": "model", "remarks": list(self.remarks)}
+        return {"kind": "model"}
 
 
 def build_knee(config: Config, folder: Path | None = None) -> Knee:
     """Load or build the surfaces of a study and return the contact model over these surfaces.
+
+    Doubtful surfaces and layers are warned about.
 
     Parameters
     ----------
@@ -124,27 +123,17 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
     InputError
         If a mesh or a parameter cannot be used; the message names it.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        surfaces = load_surfaces(config)
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=2)
+    surfaces = load_surfaces(config)
+    for text in law_remarks(config.contact).values():
+        warnings.warn(text, stacklevel=2)
     knee = _BUILDERS[config.contact.model](config, surfaces, folder)
-    layers = layer_remarks(config.contact, surfaces.tibia, knee.quick)
-    for key, text in layers.items():
+    for key, text in layer_remarks(config.contact, surfaces.tibia, knee.quick).items():
         warnings.warn(f"{key}: {text}", stacklevel=2)
-    own = [
-        *(str(w.message) for w in caught if issubclass(w.category, UserWarning)),
-        *(f"{key}: {text}" for key, text in layers.items()),
-    ]
-    return replace(knee, remarks=tuple(dict.fromkeys(own)))
+    return knee
 
 
 def _spring_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) -> Knee:
     del folder  # springs need no preparation
-    contact = config.contact
-    for text in (unchanged_laws(contact) | confined_layers(contact)).values():
-        warnings.warn(text, stacklevel=3)
     model = build_bed(config.contact, surfaces)
     return Knee(model, middle_pose(model.femur, model.tibia), bed_digest(model))
 

@@ -20,7 +20,7 @@ from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
-from pipeline.config.key_names import in_words_of
+from pipeline.config.key_names import naming_keys
 from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
@@ -62,7 +62,7 @@ def build_elements(
     """
     settings = contact.finite_element
     assert settings is not None  # the schema gives the section
-    with in_words_of(_KEYS):
+    with naming_keys(_KEYS):
         return FiniteElementContact(
             surfaces.femur,
             surfaces.tibia,
@@ -71,7 +71,6 @@ def build_elements(
             growth=settings.growth,
             compartments=surfaces.compartments,
             compartment_names=surfaces.names,
-            precision=settings.precision,
             folder=None if folder is None else folder / CONDENSED,
             **_femoral_option(contact, surfaces),
         )

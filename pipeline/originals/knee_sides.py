@@ -1,4 +1,4 @@
-"""Side of a knee by the shapes of femur and tibia, beside the side that a configuration states."""
+"""Side of a knee by the shapes of femur and tibia, compared with the configured side."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
+from foundation.anatomy.femoral_frame import lateral_ridge
 from foundation.anatomy.tibial_frame import shape_of
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from pipeline.originals.forward_frame import forward_frame
 from pipeline.originals.knee_surface_checks import SurfaceFinding
 
 #: Least logarithm of a ratio of medial and lateral sizes that tells the side (measured: plateaus
@@ -37,7 +38,7 @@ def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     for body, mesh in meshes.items():
         try:
             if body == "femur":
-                score = lateral_ridge(mesh, femoral_frame(mesh, np.eye(3)[0]))
+                score = lateral_ridge(mesh, forward_frame(mesh))
             else:
                 score = shape_of(mesh, np.eye(3)).longer
         except MeshError:  # the shape has no such part, which does not make the mesh wrong

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
@@ -21,6 +21,7 @@ from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
 _FEWEST = 200
@@ -94,18 +95,26 @@ def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
     """Return errors about the surfaces of a contact pair that is no tibiofemoral joint.
 
     Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
-    left out: the bed, in the place of the tibia, must be one open surface that faces +y.
+    left out: the bed, given as the tibia, must be one open surface that faces +y.
     """
     return _findings(meshes, (_same, _pieces, _bed_faces_up, _solids))
 
 
 def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding]:
+    return list(_found(tuple(meshes.items()), checks))
+
+
+# `check` and the contact model over the same meshes need the findings one after the other.
+@lru_cache(maxsize=1)
+def _found(
+    meshes: tuple[tuple[str, TriangleMesh], ...], checks: tuple[_Check, ...]
+) -> tuple[SurfaceFinding, ...]:
     found: list[SurfaceFinding] = []
     for check in checks:
-        found += check(meshes)
+        found += check(dict(meshes))
         if any(finding.is_error for finding in found):
             break
-    return found
+    return tuple(found)
 
 
 def report_surfaces(findings: Iterable[SurfaceFinding]) -> None:
@@ -237,7 +246,7 @@ def _turned(meshes: Meshes) -> _Findings:
         if squares[2] > 1.3 * squares[0]:
             text = "the condyles roll about the anterior axis (expected about the lateral axis)"
             yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
-        elif _faces_backward(femur):
+        elif faces_backward(femur):
             text = (
                 "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
                 "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
@@ -269,15 +278,6 @@ def _turned(meshes: Meshes) -> _Findings:
             "posteriorly); check that the first of knee.tibia.axes points anterior"
         )
         yield SurfaceFinding("[knee.tibia]", "tibia-opposed", False, text)
-
-
-def _faces_backward(femur: TriangleMesh) -> bool:
-    """Return whether the trochlea of a femur is posterior; False without a trochlea."""
-    try:
-        frame = femoral_frame(femur)
-    except MeshError:
-        return False
-    return frame.evidence["anterior"].certainty == "sure" and float(frame.rotation[0, 0]) < 0.0
 
 
 def _exchange(body: str) -> str:
@@ -354,10 +354,9 @@ def _far(
 
 def _axes(meshes: Meshes) -> _Findings:
     """Yield warnings about bodies that are turned against their anatomical frame."""
-    forward = np.eye(3)[0]
     for body, mesh in meshes.items():
         try:
-            frame = (femoral_frame if body == "femur" else tibial_frame)(mesh, forward)
+            frame = forward_frame(mesh) if body == "femur" else tibial_frame(mesh, FORWARD)
         except MeshError:  # the frame is not found, which does not make the mesh wrong
             continue
         # Flexion and the slope of the plateau are not visible in the shapes.

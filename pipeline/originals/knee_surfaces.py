@@ -16,7 +16,7 @@ from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
-from pipeline.config.key_names import in_words_of
+from pipeline.config.key_names import naming_keys
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces, report_surfaces
@@ -27,6 +27,7 @@ _IMPLANT_KEYS = {
     "dish sagittal_radius": "knee.implant.dish_sagittal_radius_mm",
     "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
     "dish half_length": "knee.implant.dish_half_length_mm",
+    "dish half_length + |bottom_anterior|": "knee.implant.dish_half_length_mm",
     "condyle posterior_radius": "knee.implant.radius_mm",
     "condyle distal_radius": "knee.implant.radius_mm",
     "condyle anterior_radius": "knee.implant.radius_mm",
@@ -102,16 +103,16 @@ def load_surfaces(config: Config) -> KneeSurfaces:
 
 def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
     implant = build_implant(config)
-    with in_words_of({"edge_length": "knee.implant.femur_edge_mm"}):
+    with naming_keys({"edge_length": "knee.implant.femur_edge_mm"}):
         femur, _, _ = implant.tessellate(1e-3 * config.femur_edge_mm)
-    with in_words_of({"edge_length": "knee.implant.edge_mm"}):
+    with naming_keys({"edge_length": "knee.implant.edge_mm"}):
         _, tibia, labels = implant.tessellate(1e-3 * config.edge_mm)
     return KneeSurfaces(femur, tibia, labels, implant if measured else None)
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
     """Return the built-in implant of a configuration."""
-    with in_words_of(_IMPLANT_KEYS):
+    with naming_keys(_IMPLANT_KEYS):
         dish = Dish(
             sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
             coronal_radius=1e-3 * config.dish_coronal_radius_mm,
@@ -133,7 +134,7 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
         If a compartment has no triangle, or no split is found; the message names the key.
     """
     split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
-    with in_words_of({"split_z": "knee.split_lateral_mm"}):
+    with naming_keys({"split_z": "knee.split_lateral_mm"}):
         return find_compartments(tibia, split)
 
 

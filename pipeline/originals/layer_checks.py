@@ -1,4 +1,4 @@
-"""Plausibility of elastic layers: values that the schema allows and that no knee has."""
+"""Plausibility of elastic layers: values that the schema allows, but that are hardly meant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from foundation.elastic_foundation.confinement import (
+    NEARLY_INCOMPRESSIBLE,
+    REMEDY,
+    confined_excess,
+    times,
+)
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.schema import ContactConfig, LayerConfig
@@ -24,6 +30,38 @@ _THICKEST = {"cartilage": 10e-3, "polyethylene": 30e-3}
 _THINNEST = 0.2e-3
 #: Largest thickness over the shorter side of the bearing surface: a thicker layer is no layer.
 _OF_SIDE = 0.5
+
+
+def law_remarks(contact: ContactConfig) -> dict[str, str]:
+    """Return the keys of doubtful spring laws, each with finding and remedy.
+
+    A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
+    """
+    if contact.model != "elastic_foundation":
+        return {}
+    sections: dict[str, LayerConfig] = {"contact": contact}
+    if contact.femur_layer is not None:
+        sections["contact.femur_layer"] = contact.femur_layer
+    unchanged = {
+        f"{section}.law": (
+            f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
+            "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
+            'them by `knee-contact calibrate`, or set law = "linear"'
+        )
+        for section, layer in sections.items()
+        if layer.is_modified_in_name_alone
+    }
+    confined = {
+        f"{section}.poissons_ratio": (
+            f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
+            f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
+            "on a patch twice as wide as the layer is thick: expected at most "
+            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}"
+        )
+        for section, layer in sections.items()
+        if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
+    }
+    return unchanged | confined
 
 
 def layer_remarks(
@@ -80,7 +118,7 @@ def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, st
 def _of_thickness(
     layer: LayerConfig, thickness: Any, sides: np.ndarray
 ) -> Iterator[tuple[str, str]]:
-    """Yield the key of an unusual thickness [m] beside the sides of the bearing surface [m]."""
+    """Yield the key of a thickness [m] that is unusual for the sides of the bearing surface [m]."""
     if thickness is None:
         return
     key = "thickness_mm" if layer.thickness_file is None else "thickness_file"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,11 @@ class TableError(InputError):
     """A table of poses and loads that cannot be used; the message names it, row and remedy."""
 
 
-def check_columns(part: pd.DataFrame, head: str) -> None:
-    """Check that a compartment's table has the pose, six loads, and a whole centre or none."""
+def check_columns(part: pd.DataFrame, head: str, in_file: Mapping[str, str]) -> None:
+    """Check that a compartment's table has the pose, six loads, and a whole centre or none.
+
+    `head` precedes the names of the loads in the file, `in_file` maps columns to those of the file.
+    """
     missing = [name for name in POSE_COLUMNS if name not in part.columns]
     missing += [f"{head}{name}" for name in WRENCH_COLUMNS if name not in part.columns]
     if missing:
@@ -50,9 +53,11 @@ def check_columns(part: pd.DataFrame, head: str) -> None:
         )
     centre = [name for name in _TOGETHER if name in part.columns]
     if 0 < len(centre) < len(_TOGETHER):
+        whole, found = (
+            ", ".join(in_file.get(name, name) for name in names) for names in (_TOGETHER, centre)
+        )
         raise TableError(
-            f"expected all coordinates of the centre of pressure ({', '.join(_TOGETHER)}) "
-            f"or none, found {', '.join(centre)}"
+            f"expected all coordinates of the centre of pressure ({whole}) or none, found {found}"
         )
 
 
@@ -67,9 +72,10 @@ def check_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
         row, column = np.argwhere(bad)[0]
         raise TableError(
             f"{_place(table, row)}: "
-            f"expected a finite {names[column]}, found {table[names[column]].iloc[row]} "
+            f"expected a finite {{name}}, found {table[names[column]].iloc[row]} "
             f"({int(bad.any(axis=1).sum())} such rows); remove these rows, or mark them with "
-            '"failed" in a column status'
+            '"failed" in a column status',
+            names[column],
         )
 
 
@@ -82,8 +88,9 @@ def check_units(table: pd.DataFrame) -> None:
         low, high = _LIMITS[str(name)]
         if not low <= found <= high:
             raise TableError(
-                f"{name}: expected a largest value from {low:g} to {high:g} in SI units, "
-                f"found {found:.4g}; the values have another unit than the column name says"
+                f"{{name}}: expected a largest value from {low:g} to {high:g} in SI units, "
+                f"found {found:.4g}; the values have another unit than the column name says",
+                str(name),
             )
     loaded = table[table["force_y_N"].abs() > CONTACT_PART * largest["force_y_N"]]
     forces, moments = (
@@ -103,9 +110,10 @@ def check_signs(table: pd.DataFrame, largest: float) -> None:
     pulling = axial < -CONTACT_PART * max(largest, 0.0)
     if pulling.sum() > 0.5 * (axial != 0.0).sum():
         raise TableError(
-            f"force_y_N: expected forces on the femur, with a positive axial component in "
+            "{name}: expected forces on the femur, with a positive axial component in "
             f"compression, found {int(pulling.sum())} of {len(axial)} negative; these may be loads "
-            "on the tibia: change the sign of all forces and moments"
+            "on the tibia: change the sign of all forces and moments",
+            "force_y_N",
         )
     if pulling.any():
         row = int(np.flatnonzero(pulling)[0])
@@ -169,9 +177,10 @@ def check_heights(rows: pd.DataFrame) -> None:
         loaded = np.column_stack([terms, load, np.sqrt(load)])
         if without < _SCATTER and _scatter(loaded, height) > _UNEXPLAINED * without:
             raise TableError(
-                f"superior_m, {name}: expected heights that vary independently, found "
+                f"{{name}}, {name}: expected heights that vary independently, found "
                 f"heights that follow from the other coordinates to within {1e6 * without:.2g} µm "
-                "and do not vary with the load; add poses with the femur higher and lower"
+                "and do not vary with the load; add poses with the femur higher and lower",
+                "superior_m",
             )
 
 

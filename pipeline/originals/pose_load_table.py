@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
-from pipeline.config.key_names import renamed
 from pipeline.originals.pose_load_checks import (
     CONTACT_PART,
     TableError,
@@ -97,14 +96,14 @@ def read_pose_loads(path: Path, side: str = "right") -> PoseLoads:
         If it cannot be read, lacks a column, or holds what no knee's table can.
     """
     # Columns as in the file, by the names that the checks use.
-    names_in_file: dict[str, str] = {}
+    in_file: dict[str, str] = {}
     try:
         raw = _read(path)
         values, ignored = _in_si(raw)
-        names_in_file = {name: str(column.name) for name, column in values.items()}
+        in_file = {name: str(column.name) for name, column in values.items()}
         return _checked(path.name, raw, values, ignored, side)
     except TableError as error:
-        raise TableError(f"{path}: {renamed(str(error), names_in_file)}") from error
+        raise TableError(f"{path}: {error.under(in_file.get(error.name, error.name))}") from error
 
 
 def _checked(
@@ -135,7 +134,7 @@ def _checked(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """Return the table as it stands in the file, its names without blanks around them."""
+    """Return the table as read, its names without surrounding blanks."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except OSError as error:
@@ -175,7 +174,7 @@ def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
         unit = unit_of(column)
         name = known.get(column if unit is None else unit.quantity)
         if name is None:
-            # A quantity with a unit that is none would else be left out without a word.
+            # Otherwise, a quantity with an unknown unit would be ignored.
             name = next((n for q, n in known.items() if column.startswith(f"{q}_")), None)
             if name is None or column in _OWN:
                 ignored.append(column)
@@ -229,7 +228,7 @@ def _by_compartment(raw: pd.DataFrame, values: dict[str, pd.Series]) -> list[pd.
             )
         parts = [base[names == name].assign(compartment=name) for name in COMPARTMENTS]
     for head, part in zip(heads, parts, strict=True):
-        check_columns(part, head if wide else "")
+        check_columns(part, head if wide else "", {n: str(c.name) for n, c in values.items()})
     return parts
 
 

@@ -1,4 +1,4 @@
-"""What a run asks of an original model: the model that a surrogate stands for."""
+"""What a run needs of an original model, which the surrogate replaces."""
 
 from __future__ import annotations
 
@@ -29,26 +29,27 @@ class Evaluation(NamedTuple):
         First arguments of every call, sent to each worker once.
     stored : bool
         Whether finished chunks are stored, so that an interrupted run keeps them.
-    together : int
-        Number of consecutive rows that must stay in one chunk.
     """
 
     function: Callable[..., pd.DataFrame]
     shared: tuple[Any, ...] = ()
     stored: bool = True
-    together: int = 1
 
 
 class OriginalModel(Protocol):
-    """The model that a surrogate stands for: a contact model, or a table of poses and loads."""
+    """The model that a surrogate replaces: a contact model, or a table of poses and loads."""
 
     @property
     def model(self) -> SurfaceContact | None:
         """Contact model that gives loads at any pose; None if only stored rows are known."""
 
     @property
+    def quick(self) -> SurfaceContact | None:
+        """Contact model for what many evaluations at about the right height suffice for, if any."""
+
+    @property
     def digest(self) -> str:
-        """SHA-256 of whatever decides on the loads."""
+        """SHA-256 of everything that determines the loads."""
 
     @property
     def not_given(self) -> tuple[str, ...]:
@@ -75,17 +76,18 @@ class OriginalModel(Protocol):
         """Return the entry `original` of `run.json`."""
 
 
-def contact_model(original: OriginalModel) -> SurfaceContact:
-    """Return the contact model of an original model.
+def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
+    """Return the contact model of an original model, or its `quick` model.
 
     Raises
     ------
     InputError
         If the original model is a table.
     """
-    if original.model is None:
+    model = original.quick if quick else original.model
+    if model is None:
         raise InputError(
             "this needs a contact model, but the run was built from a table of poses and loads; "
             'rerun with original.kind = "model"'
         )
-    return original.model
+    return model

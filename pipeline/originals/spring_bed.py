@@ -9,15 +9,8 @@ from dataclasses import fields
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from foundation.elastic_foundation.confinement import (
-    NEARLY_INCOMPRESSIBLE,
-    REMEDY,
-    confined_excess,
-    times,
-)
 from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from pipeline.config.key_names import in_words_of
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
@@ -41,17 +34,15 @@ def law_over(contact: ContactConfig, surfaces: KneeSurfaces) -> SpringLaw:
 
 def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return the bed of springs of a law over the surfaces of a knee; errors as `build_bed`."""
-    with in_words_of({"search_depth": "contact.search_depth_mm"}):
-        return ElasticFoundation(
-            surfaces.femur,
-            surfaces.tibia,
-            law,
-            surface=contact.surface,
-            conservative=contact.conservative,
-            compartments=surfaces.compartments,
-            compartment_names=surfaces.names,
-            search_depth=1e-3 * contact.search_depth_mm,
-        )
+    return ElasticFoundation(
+        surfaces.femur,
+        surfaces.tibia,
+        law,
+        surface=contact.surface,
+        conservative=contact.conservative,
+        compartments=surfaces.compartments,
+        compartment_names=surfaces.names,
+    )
 
 
 def build_law(
@@ -78,37 +69,6 @@ def build_law(
     if femoral is None:
         return tibial
     return SeriesLaw(tibial, layer_law(femoral, layer_thickness(femoral, vertices)))
-
-
-def unchanged_laws(contact: ContactConfig) -> dict[str, str]:
-    """Return the keys of modified laws that are the linear law, each with what to do."""
-    layers = {"contact": contact, "contact.femur_layer": contact.femur_layer}
-    return {
-        f"{section}.law": (
-            f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
-            "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            'them by `knee-contact calibrate`, or set law = "linear"'
-        )
-        for section, layer in layers.items()
-        if layer is not None and layer.is_modified_in_name_alone
-    }
-
-
-def confined_layers(contact: ContactConfig) -> dict[str, str]:
-    """Return the keys of ratios that make independent springs too stiff, and what to do."""
-    layers = {"contact": contact, "contact.femur_layer": contact.femur_layer}
-    return {
-        f"{section}.poissons_ratio": (
-            f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
-            f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
-            "on a patch twice as wide as the layer is thick: expected at most "
-            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}"
-        )
-        for section, layer in layers.items()
-        if layer is not None
-        and layer.law != "coupled"
-        and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
-    }
 
 
 def layer_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:

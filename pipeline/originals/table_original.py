@@ -1,4 +1,4 @@
-"""A table of poses and loads in the place of the original model: `[original] kind = "table"`.
+"""A table of poses and loads that replaces the original model: `[original] kind = "table"`.
 
 Its rows are the candidates of stage a, but for some that are held out; what stages b and f would
 compute is looked up. Where the configuration leaves sample space and numbers open, they follow from
@@ -52,10 +52,11 @@ AnySection = TypeVar("AnySection", bound=Section)
 
 
 class TableOriginal(PoseLoads):
-    """A checked table of poses and loads that stands for the original model."""
+    """A checked table of poses and loads that replaces the original model."""
 
     #: The rows alone are known, no loads at other poses.
     model: ClassVar[None] = None
+    quick: ClassVar[None] = None
 
     def prepare(self, progress: Progress) -> None:
         """Do nothing: rows are looked up."""

@@ -1,4 +1,4 @@
-"""Frames proposed for the meshes of a configuration, beside the configured frames."""
+"""Frames proposed for the meshes of a configuration, compared with the configured frames."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import draw_alignment
-from pipeline.preparation.mesh_guess import read_raw, side_in_name
+from pipeline.preparation.mesh_guess import read_raw, side_in_names
 from pipeline.preparation.starter import SLOPES_DEG
 
 BODIES = ("femur", "tibia")
@@ -45,7 +45,7 @@ def align_study(
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
 
-    A picture beside the configuration shows the meshes as configured and as proposed.
+    A picture in the folder of the configuration shows the meshes as configured and as proposed.
 
     Parameters
     ----------
@@ -69,8 +69,7 @@ def align_study(
     config = load_config(file, overrides)
     meshes = {body: _in_metres(config, body) for body in BODIES}
     check_before_alignment(meshes)
-    named = {side_in_name(Path(mesh.name)) for mesh in meshes.values()} - {None}
-    named_side = named.pop() if len(named) == 1 else None
+    named_side = side_in_names(Path(mesh.name) for mesh in meshes.values())
     alignment = propose_alignment(
         meshes,
         anterior,

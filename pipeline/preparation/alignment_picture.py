@@ -77,7 +77,7 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> Non
 def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
     """Draw the meshes of a configuration as a run sees them; return the file of the picture.
 
-    The picture lies beside the configuration. Returns None if a mesh cannot be used.
+    The picture is in the folder of the configuration. Returns None if a mesh cannot be used.
     """
     assert knee.femur is not None
     assert knee.tibia is not None

@@ -17,8 +17,8 @@ from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
+from pipeline.originals.layer_checks import law_remarks
 from pipeline.originals.protocol import OriginalModel
-from pipeline.originals.spring_bed import confined_layers, unchanged_laws
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
 from pipeline.preparation.mesh_checkup import check_meshes
@@ -57,8 +57,7 @@ def check_study(
     if config is not None:
         if config.simulation.kind == "gait":
             _check_tables(config, remarks)
-        if config.original.kind == "model":
-            _check_layers(config, remarks)
+        _check_laws(config, remarks)
         if too_fine and not deep:
             remarks.warning(
                 "[knee]",
@@ -85,18 +84,17 @@ def _check_tables(config: Config, remarks: Remarks) -> None:
     remarks.attempt("simulation.ligaments", gait_ligaments, config.simulation)
 
 
-def _check_layers(config: Config, remarks: Remarks) -> None:
-    if config.contact.model == "elastic_foundation":
-        found = unchanged_laws(config.contact) | confined_layers(config.contact)
-        for key, text in found.items():
-            remarks.warning(key, text)
+def _check_laws(config: Config, remarks: Remarks) -> None:
+    for key, text in law_remarks(config.contact).items():
+        remarks.warning(key, text)
 
 
 def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
     """Check the original model; return the expected time and disk space of a run."""
-    about = "[original]" if config.original.kind == "table" else "[knee], [contact]"
     say("building the contact model")
-    built = remarks.attempt(about, lambda: (build_original(config), completed(config)))
+    built = remarks.attempt(
+        config.original.sections, lambda: (build_original(config), completed(config))
+    )
     if built is None:
         return {}
     original, complete = built
@@ -108,7 +106,7 @@ def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, An
 
 
 def _check_rows(config: Config, original: TableOriginal, remarks: Remarks) -> None:
-    """Check the rows of a table in the place of the original model."""
+    """Check the rows of a table that replaces the original model."""
     rows = original.rows
     for name, own in rows.groupby("compartment"):
         check_bounds(config, loads_of(own), str(name), remarks)
@@ -134,8 +132,7 @@ def run_remarks(
     remarks = Remarks()
     with silenced():
         check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), remarks)
-        if config.original.kind == "model":
-            _check_layers(config, remarks)
+        _check_laws(config, remarks)
         for remark in heard.ordered():
             remarks.add(*remark)
         if isinstance(original, Knee):

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from pipeline.choices import Law
-
+#: As `foundation.elastic_foundation.laws.LAWS`, whose import takes long.
+Law = Literal["linear", "modified", "logarithmic", "coupled"]
 FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
 Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
 
@@ -42,7 +42,7 @@ class InitOptions:
         Side of the knee (default: from shape and file names).
     name : str, optional
         Name of the run (default: name of the configuration file).
-    law : {"linear", "modified", "logarithmic"}, optional
+    law : {"linear", "modified", "logarithmic", "coupled"}, optional
         Spring law (default: linear).
     youngs_modulus_MPa : float, optional
         Young's modulus [MPa] (default: from the material).

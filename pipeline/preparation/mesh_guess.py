@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -98,6 +99,12 @@ def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
     """Return whether the lateral plateau (label 1 of (F,)) is clearly the longer one."""
     lengths = [float(np.ptp(tibia.centroids[labels == part, 0])) for part in (0, 1)]
     return lengths[1] > _LONGER * lengths[0]
+
+
+def side_in_names(paths: Iterable[Path]) -> str | None:
+    """Return the side in the names of files, None if no name tells or two names differ."""
+    sides = {side for path in paths if (side := side_in_name(path)) is not None}
+    return sides.pop() if len(sides) == 1 else None
 
 
 def side_in_name(path: Path) -> str | None:

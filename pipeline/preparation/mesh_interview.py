@@ -24,7 +24,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_name
+from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_names
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 
@@ -91,8 +91,7 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
     )
-    named = {side for file in files.values() if (side := side_in_name(file))}
-    named_side = named.pop() if len(named) == 1 else None
+    named_side = side_in_names(files.values())
     if _frames(options, interview) == "file":
         notes = _file_frames(keys, meshes, options, interview, told)
         found, reason = options.side or named_side, "from the file names"

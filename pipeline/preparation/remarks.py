@@ -57,7 +57,7 @@ class Remarks:
 
     @contextmanager
     def hearing(self, about: str) -> Iterator[None]:
-        """Make remarks of the warnings of a block, which are given all the same."""
+        """Make remarks of the warnings of a block; the warnings are given anyway."""
         with heard_warnings() as told:
             yield
         for text in told:

@@ -255,8 +255,6 @@ def _notes(
     if original["kind"] == "table":
         for text in _table_notes(original):
             yield original["file"], text
-    for text in original.get("remarks", ()):
-        yield "input", text
     if gait["not_trusted"]:
         yield "gait, surrogate", gait["not_trusted"]
     for flag in gait["flags"]:

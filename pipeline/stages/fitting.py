@@ -161,7 +161,8 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
 
 def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int = 0) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
-    chosen = FAMILIES[family].settings(**getattr(settings, family).model_dump())
+    section = "polynomial" if family == "poly_fourier" else family
+    chosen = FAMILIES[family].settings(**getattr(settings, section).model_dump())
 
     def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
         # Each fit has its own generator, so that no fit depends on earlier fits.

@@ -159,7 +159,7 @@ class Run(AbstractContextManager["Run"]):
         ExecutionError
             If the workers were lost; the message says how many rows are stored.
         """
-        function, shared, stored, together = evaluation
+        function, shared, stored = evaluation
         if not stored:
             return function(*shared, rows)
         known = self.earlier.results(name, rows, self.config.design.follow)
@@ -172,7 +172,6 @@ class Run(AbstractContextManager["Run"]):
         each = self.stages.per_evaluation
         rate = 1.0 / each if each else 0.0
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
-        size += -size % together
         with bar(len(missing), "sample", name) as shown:
             found = self._chunks(name).evaluate(
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown

@@ -208,10 +208,9 @@ class Budget(Part):
 
 
 class FromModel(Part):
-    """The surrogate was made of a contact model; `remarks` are warnings about its input."""
+    """The surrogate was made of a contact model."""
 
     kind: Literal["model"] = "model"
-    remarks: list[str] = Field(default_factory=list)
 
 
 class RowErrors(Part):

@@ -36,7 +36,7 @@ from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.files.persistence import load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
 
-SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
+SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200))
 
 
 def _values(x: np.ndarray) -> np.ndarray:

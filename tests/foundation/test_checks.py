@@ -1,5 +1,6 @@
 """Checks of arguments, and counts in messages."""
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from foundation.base.checks import (
     check_numbers,
     check_unique,
 )
+from foundation.base.errors import BoundsError, InputError
 from foundation.base.wording import counted
 
 
@@ -39,6 +41,19 @@ def test_bounds_are_named_with_their_unit():
     with pytest.raises(ValueError, match=r"mass: expected > 0 kg and <= 400 kg, found 0\.0"):
         check_number("mass", 0.0, above=0.0, at_most=400.0, unit="kg")
     assert check_number("mass", 400.0, above=0.0, at_most=400.0, unit="kg") == 400.0
+
+
+def test_errors_are_told_under_another_name():
+    # A copy is made as for another process.
+    bounds = BoundsError("split_z", ((">", 0.0), ("<=", 0.1)), 0.5, "m")
+    for error, key, expected in (
+        (bounds, "depth", "depth: expected > 0 m and <= 0.1 m, found 0.5"),
+        (bounds, "depth_mm", "depth_mm: expected > 0 mm and <= 100 mm, found 500 mm"),
+        (InputError("set {name}, or {}", "split_z"), "split_mm", "set split_mm, or {}"),
+    ):
+        told = copy.copy(error).under(key)
+        assert (str(told), told.name) == (expected, key)
+    assert str(InputError("set {name}")) == "set {name}"
 
 
 @pytest.mark.parametrize(

@@ -391,8 +391,7 @@ def femoral_frames_found_once() -> Iterator[None]:
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("knee_surface_checks", "knee_sides"):
-            patch.setattr(f"pipeline.originals.{module}.femoral_frame", found)
+        patch.setattr("pipeline.originals.forward_frame.femoral_frame", found)
         yield
 
 

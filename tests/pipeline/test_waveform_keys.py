@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from pydantic import ValidationError
 
 from dynamics.simulator.waveform_tables import ACTIVITIES
 from pipeline.config.simulation_schema import SimulationConfig
@@ -33,10 +32,3 @@ def test_iso_tables_are_read_with_their_reversals(tmp_path):
     assert_allclose(1e3 * cycle.anterior, -np.sin(phase), atol=1e-6)
     cycle = gait_cycle(SimulationConfig(**keys, waveform_reversed=("ap",)))
     assert_allclose(1e3 * cycle.anterior, np.sin(phase), atol=1e-6)
-
-
-def test_the_standard_is_not_shipped():
-    with pytest.raises(ValidationError, match="numbers of the standard are not shipped"):
-        SimulationConfig(waveform_layout="iso14243")
-    with pytest.raises(ValidationError, match="needs waveform_layout"):
-        SimulationConfig(waveform_reversed=("ap",))

@@ -45,7 +45,7 @@ class Fit(NamedTuple):
 
 
 def errors_of(bed: ElasticFoundation, samples: CalibrationSamples) -> FloatArray:
-    """Return the `FIGURES` of springs beside samples, (N, 5) [1, m]."""
+    """Return the `FIGURES` of springs compared with samples, (N, 5) [1, m]."""
     columns = samples.poses, samples.compartments.tolist(), samples.loads, samples.stiffness
     rows = [_errors_at(bed, Pose.from_array(p), *rest) for p, *rest in zip(*columns, strict=True)]
     return np.array(rows)

@@ -71,7 +71,7 @@ def check_laws(config: Config, names: Sequence[str]) -> None:
 def free_springs(
     knee: ComparedKnee, samples: CalibrationSamples, linear: ElasticFoundation, name: str
 ) -> FreeSprings:
-    """Return the springs of a knee with a law of `FREE_LAWS`, beside those of the linear law.
+    """Return the springs of a knee with a law of `FREE_LAWS`, by means of `linear` springs.
 
     Raises an InputError as `check_laws`.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,7 @@ from foundation.fitted_surfaces.stiffness import calibrated_law
 from foundation.statics.height import pose_at_load
 from pipeline.originals.spring_bed import build_bed
 from pipeline.studies.calibration.samples import CalibrationSamples
-from pipeline.studies.contact_models.knee import Built, ComparedKnee
+from pipeline.studies.contact_models.knee import Built, ComparedKnee, timed
 
 #: Poses of the reference path that surfaces are fitted at.
 _POSES = 16
@@ -26,9 +25,7 @@ _NEARNESS = 2.0
 
 def elliptic_hertz(knee: ComparedKnee) -> Built:
     """Return Hertz's elliptic contact of fitted surfaces with the modulus of the material."""
-    start = time.perf_counter()
-    model = fitted_surfaces(knee)
-    return Built(model, time.perf_counter() - start)
+    return timed(lambda: fitted_surfaces(knee))
 
 
 def fitted_surfaces(knee: ComparedKnee) -> FittedSurfaceContact:
@@ -93,9 +90,7 @@ def _answers(model: FittedSurfaceContact, pose: Pose, compartment: str) -> bool:
 
 def _calibrated(knee: ComparedKnee, kind: type[HookeLaw | HertzLaw]) -> Built:
     samples = knee.samples
-    start = time.perf_counter()
-    model = calibrated_on(fitted_surfaces(knee), samples.value, kind)
-    return Built(model, samples.seconds + time.perf_counter() - start)
+    return timed(lambda: calibrated_on(fitted_surfaces(knee), samples.value, kind), samples.seconds)
 
 
 hooke_calibrated = partial(_calibrated, kind=HookeLaw)

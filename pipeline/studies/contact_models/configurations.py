@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from foundation.base.errors import InputError
-from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.knee_schema import OF_BEDS, OF_LAWS, OWN_KEYS, LayerConfig
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
@@ -17,6 +16,9 @@ from pipeline.originals.layer_thickness import layer_thickness
 
 #: Reason of a configuration that cannot be made.
 _SOURCE = "the configuration of a compared model"
+
+#: Keys of the compared modified law, unless [contact] has this law: the defaults are linear.
+MODIFIED = {"f": float("inf"), "m": 0.9, "reference_indentation_mm": 1.0}
 
 Tree = dict[str, Any]
 
@@ -63,7 +65,7 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     law : str
         Name of the law, for both layers if the femur has one.
     **own : float
-        Keys of the law beside those of all laws.
+        Keys of the law in addition to those of all laws.
 
     Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of varying
     thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
@@ -86,14 +88,12 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
 def given_parameters(config: Config, law: str) -> dict[str, float]:
     """Return the given keys of a spring law: of [contact], or for others those to compare with.
 
-    The modified law has the keys of [comparison] then, the others have their defaults.
+    These are the defaults, but those of the modified law are `MODIFIED`.
     """
-    keys = OWN_KEYS.get(law, ())
     if law == "modified" and config.contact.law != law:
-        section = config.comparison or ComparisonConfig()
-        return {key: getattr(section, f"modified_{key}") for key in keys}
+        return dict(MODIFIED)
     given = config.contact if config.contact.law == law else LayerConfig()
-    return {key: getattr(given, key) for key in keys}
+    return {key: getattr(given, key) for key in OWN_KEYS.get(law, ())}
 
 
 def training_configuration(config: Config, name: str) -> Config:

@@ -12,6 +12,7 @@ from pipeline.reports.judgement import judgement
 from pipeline.studies.contact_models.figures import (
     COLUMNS,
     CRITERIA,
+    WEIGHTS,
     figures_of,
     marks_of,
     unknown_groups,
@@ -37,7 +38,7 @@ Row = dict[str, Any]
 
 def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth: Truth) -> Row:
     """Return the content of `compared_models.json` from the measurements by model."""
-    weights = knee.settings.weights.model_dump()
+    weights = dict(WEIGHTS)
     elements = knee.elements_config.contact.finite_element
     assert elements is not None  # the configuration of the finite elements
     content = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +65,13 @@ class Built(NamedTuple):
     seconds: float
     set_up_memory: float | None = None
     teacher: str | None = None
+
+
+def timed(make: Callable[[], ContactModel], earlier: float = 0.0) -> Built:
+    """Return the model that `make` returns; the set-up took `earlier` [s] before that."""
+    start = time.perf_counter()
+    model = make()
+    return Built(model, earlier + time.perf_counter() - start)
 
 
 class TimedSamples(NamedTuple):

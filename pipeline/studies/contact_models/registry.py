@@ -1,9 +1,9 @@
 """The compared contact models: a row for each, in the order of the table.
 
-A new model is a row of `MODELS` and its name in `pipeline.choices.ComparedModel`. The model that
-`build` returns offers `loads` and `loads_and_jacobian` (`dynamics.protocol.ContactModel`); a model
-that also has surfaces (`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear
-by its own pressures.
+A new model is a row of `MODELS` and a name in `pipeline.config.comparison_schema.ComparedModel`.
+The model that `build` returns offers `loads` and `loads_and_jacobian`
+(`dynamics.protocol.ContactModel`); a model that also has surfaces
+(`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear by its own pressures.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from dynamics.protocol import ContactModel
 from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
 from pipeline.studies.calibration.fits import fit_law
@@ -23,7 +24,7 @@ from pipeline.studies.contact_models.analytical import (
     hooke_calibrated,
 )
 from pipeline.studies.contact_models.configurations import given_parameters
-from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee
+from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee, timed
 
 COARSE = "finite_elements_coarse"
 
@@ -41,7 +42,7 @@ class ModelKind:
     group : {"finite elements", "springs", "surrogate", "analytical"}
         Kind of the model.
     known : str
-        What must be known beforehand, beside the surfaces.
+        What must be known beforehand, in addition to the surfaces.
     build : callable
         Takes the `ComparedKnee` and returns the model as `Built`; raises InputError,
         StageError or ExecutionError where the model cannot be made.
@@ -66,17 +67,17 @@ def _coarse_elements(knee: ComparedKnee) -> Built:
 
 def _springs(knee: ComparedKnee, law: str) -> Built:
     config = knee.springs(law, **given_parameters(knee.config, law))
-    start = time.perf_counter()
-    model = build_bed(config.contact, knee.surfaces)
-    return Built(model, time.perf_counter() - start)
+    return timed(lambda: build_bed(config.contact, knee.surfaces))
 
 
 def _calibrated(knee: ComparedKnee, law: str) -> Built:
     samples = knee.samples
-    start = time.perf_counter()
-    springs = free_springs(knee, samples.value, linear_springs(knee), law)
-    model = springs.at(fit_law(springs.free, springs.at, samples.value).values)
-    return Built(model, samples.seconds + time.perf_counter() - start)
+
+    def fitted() -> ContactModel:
+        springs = free_springs(knee, samples.value, linear_springs(knee), law)
+        return springs.at(fit_law(springs.free, springs.at, samples.value).values)
+
+    return timed(fitted, samples.seconds)
 
 
 def _springs_surrogate(knee: ComparedKnee) -> Built:

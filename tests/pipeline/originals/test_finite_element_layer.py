@@ -40,13 +40,12 @@ def built(monkeypatch, config, folder=None):
 def test_elements_get_si_units(monkeypatch, tmp_path):
     settings = (
         *("contact.youngs_modulus_MPa=5.0", "contact.poissons_ratio=0.4"),
-        *("contact.finite_element.growth=1.3", "contact.finite_element.precision='float32'"),
+        "contact.finite_element.growth=1.3",
     )
     config = load_config(SMOKE, (*TINY, *ELEMENTS, *settings))
     found = built(monkeypatch, config, tmp_path)
     assert (found.layer.youngs_modulus, found.layer.poissons_ratio) == (5e6, 0.4)
     assert (found.spacing, found.growth) == (2e-3, 1.3)
-    assert found.precision == "float32"
     assert found.folder == tmp_path / "condensed"
     assert not hasattr(found, "femur_layer")
     np.testing.assert_array_equal(found.compartments, load_surfaces(config).compartments)

@@ -18,6 +18,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, FeasibilityConfig
 from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.originals import forward_frame, knee_surface_checks
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
@@ -80,6 +81,20 @@ def test_a_sound_study_is_ready(study, capsys):
     assert 1.0 < content["figures"]["run_s"] < 3600.0
     assert 1e6 < content["figures"]["disk_bytes"] < 1e9
     assert not any("split" in r["about"] for r in content["remarks"])
+
+
+def test_surfaces_are_checked_once(study, monkeypatch):
+    calls = []
+
+    def counted(module, name):
+        found = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args: calls.append(name) or found(*args))
+
+    counted(forward_frame, "femoral_frame")
+    counted(knee_surface_checks, "tibial_frame")
+    check_study(study())
+    # A femur without a trochlea is fitted again, with the first axis as anterior.
+    assert sorted(calls) == ["femoral_frame", "femoral_frame", "tibial_frame"]
 
 
 def test_everything_is_said_at_once(study, tmp_path, capsys):

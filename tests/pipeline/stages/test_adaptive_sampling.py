@@ -25,7 +25,7 @@ from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 FIRST, CANDIDATES = 40, 160
 STIFFNESS = 2.0e5  # N per square of a depth in mm
 SETTINGS = SurrogateConfig(
-    kriging=KrigingConfig(correlation="squared_exponential", trend="linear", likelihood_points=40),
+    kriging=KrigingConfig(correlation="squared_exponential", trend="linear"),
     polynomial=PolynomialConfig(basis="total_degree", degree=(1, 2), ridge=(1e-8,)),
 )
 WIDE = {"ap_ratio": 10.0, "ml_ratio": 10.0, "peak_pressure_MPa": 1e3}

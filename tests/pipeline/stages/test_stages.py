@@ -24,7 +24,7 @@ from surrogates.sampling.space import SampleSpace
 
 SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(2,), ridge=(0.0,)),
-    network=NetworkConfig(hidden=4, base_degree=1, steps=100),
+    network=NetworkConfig(hidden=4, steps=100),
 )
 PAIR = ("inverted", "polynomial")
 BOUNDS = FeasibilityConfig(

@@ -253,35 +253,6 @@ def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
     assert springs.bed.surface == "curved"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("contact.surface='flat'", "surface"),
-        ("contact.nodes_across=2", "nodes_across"),
-        ("contact.modulus_factor=0", "modulus_factor"),
-    ],
-)
-def test_keys_that_do_not_fit_the_coupled_law_are_refused(change, message):
-    with pytest.raises(InputError, match=message):
-        load_config(SMOKE, ("contact.law='coupled'", change))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (("contact.f=3.0", "contact.m=0.5"), 'f, m: expected only with law = "modified"'),
-        (("contact.law='modified'", "contact.nodes_across=9"), 'only with law = "coupled"'),
-        (
-            ("contact.femur_layer={thickness_mm=2.0, modulus_factor=2.0}",),
-            'femur_layer.modulus_factor: expected only with femur_layer.law = "coupled"',
-        ),
-    ],
-)
-def test_keys_of_another_law_are_refused(changes, message):
-    with pytest.raises(InputError, match=message):
-        load_config(SMOKE, changes)
-
-
 def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():
     config = load_config(SMOKE, ("contact.surface='flat'",))
     springs = springs_configuration(config, load_surfaces(config), "coupled").contact

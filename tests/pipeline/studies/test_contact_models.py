@@ -213,16 +213,6 @@ def test_a_section_of_defaults_is_no_other_setting(compared, tmp_path):
         compare_models(plain, folder, resume=True)
 
 
-def test_weights_change_the_sum_alone(compared, tmp_path):
-    folder = copied(compared, tmp_path)
-    others = [f"comparison.weights.{name}=0.0" for name in CRITERIA if name != "preparation"]
-    config = load_config(SMOKE, (*FEW, *others))
-    content = compare_models(config, folder, resume=True)
-    assert figures_of(folder) == figures_of(compared)
-    for row in content["models"]:
-        assert_allclose(row["weighted_sum"], row["marks"]["preparation"], rtol=1e-12)
-
-
 @pytest.mark.slow
 def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypatch):
     def refused(knee):

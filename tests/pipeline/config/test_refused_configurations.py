@@ -1,0 +1,277 @@
+"""Configurations that are refused: tables of what is changed, and of what the message says."""
+
+import re
+from pathlib import Path
+
+import pytest
+from studies import SMOKE, TINY
+
+from pipeline.config.reading import ConfigError, load_config
+from pipeline.config.removed_keys import REMOVED
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import build_simulator
+
+
+def refused(*overrides: str, config: Path = SMOKE) -> str:
+    """Return the message about a configuration with overrides."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(config, overrides)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "known"),
+    [
+        ("nonsense.x=1", "nonsense", "simulation"),
+        ("run.sede=1", "run.sede", "seed"),
+        ("knee.implant.edge=1.0", "knee.implant.edge", "edge_mm"),
+        ("surrogate.kriging.theta=1.0", "surrogate.kriging.theta", "nugget"),
+        ("contact.femur_layer.nu=0.3", "contact.femur_layer.nu", "poissons_ratio"),
+        ("space.path.step=1.0", "space.path.step", "step_deg"),
+    ],
+)
+def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
+    message = refused(override)
+    assert message.startswith(f"{SMOKE}: {key}: unknown key, expected one of ")
+    assert known in message
+
+
+@pytest.mark.parametrize("key", REMOVED)
+def test_removed_keys_are_named_with_the_reason(key):
+    assert refused(f"{key}=1") == f"{SMOKE}: {key}: remove this key: {REMOVED[key]}"
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "expected", "found"),
+    [
+        ("run.seed=true", "run.seed", "integer", "True"),
+        ("run.seed=1.0", "run.seed", "integer", "1.0"),
+        ("run.seed='1'", "run.seed", "integer", "'1'"),
+        ("run.seed=-1", "run.seed", "greater than or equal to 0", "-1"),
+        ("run.name='../x'", "run.name", "pattern", "'../x'"),
+        ("run.name='..'", "run.name", "pattern", "'..'"),
+        ("knee=5", "knee", "section", "5"),
+        ("knee.side='both'", "knee.side", "'right' or 'left'", "'both'"),
+        ("contact.poissons_ratio=0.5", "contact.poissons_ratio", "less than 0.5", "0.5"),
+        ("contact.poissons_ratio=nan", "contact.poissons_ratio", "less than 0.5", "nan"),
+        ("contact.poissons_ratio=-1.0", "contact.poissons_ratio", "greater than -1", "-1.0"),
+        ("contact.youngs_modulus_MPa=-1.0", "contact.youngs_modulus_MPa", "than 0", "-1.0"),
+        ("contact.youngs_modulus_MPa=inf", "contact.youngs_modulus_MPa", "finite", "inf"),
+        ("contact.youngs_modulus_MPa=nan", "contact.youngs_modulus_MPa", "finite", "nan"),
+        ("contact.youngs_modulus_MPa='463'", "contact.youngs_modulus_MPa", "number", "'463'"),
+        # Pascals, metres and micrometres instead of MPa and mm.
+        ("contact.youngs_modulus_MPa=463e6", "contact.youngs_modulus_MPa", "1000000", "4630000"),
+        ("contact.thickness_mm=0.008", "contact.thickness_mm", "0.1 or 'underside'", "0.008"),
+        ("contact.thickness_mm=8000", "contact.thickness_mm", "100 or 'underside'", "8000"),
+        ("contact.thickness_mm='thick'", "contact.thickness_mm", "'underside'", "'thick'"),
+        ("contact.f=1.0", "contact.f", "greater than 1", "1.0"),
+        ("space.flexion_deg=[63, -3]", "space.flexion_deg", "low < high", "[63, -3]"),
+        ("space.flexion_deg=[1, 2, 3]", "space.flexion_deg", "2 items", "[1, 2, 3]"),
+        ("space.flexion_deg=60", "space.flexion_deg", "list", "60"),
+        ("space.load_N=[0, 3]", "load_N", "0 < low < high", "[0.0, 3.0]"),
+        ("space.rotation_deg=0", "space.rotation_deg", "greater than 0", "0"),
+        ("space.path.kind='table'", "flexion_deg", "increasing knots", "[]"),
+        ("design.first=200", "first", "fewer than candidates (200)", "200"),
+        ("design.candidates=1e3", "design.candidates", "integer", "1000.0"),
+        ("design.kind='grid'", "design.kind", "'sobol'", "'grid'"),
+        ("design.budget=39", "budget", "at least first (60)", "39"),
+        ("design.earlier_budgets=[110]", "design", "increasing numbers below budget", "[110]"),
+        (
+            "design.earlier_budgets=[90, 80]",
+            "design",
+            "increasing numbers below budget",
+            "[90, 80]",
+        ),
+        ("design.earlier_budgets=[50, 80]", "design", "at least first (60)", "50"),
+        ("design.rounds=0", "design.rounds", "greater than or equal to 1", "0"),
+        ("design.wanted_error_percent=-1.0", "wanted_error_percent", "or equal to 0", "-1.0"),
+        ("design.follow='path'", "design.follow", "'load' or 'pose'", "'path'"),
+        ("design.load_spread=0.0", "design.load_spread", "greater than 0", "0.0"),
+        ("design.family='network'", "design.family", "'kriging' or 'polynomial'", "'network'"),
+        ("knee.implant.condyles='two'", "condyles", "'j_curve' or 'single_radius'", "'two'"),
+        ("knee.implant.radius_mm=0.0", "radius_mm", "greater than 0", "0.0"),
+        ("knee.implant.dish_half_length_mm=-1.0", "half_length_mm", "greater than 0", "-1.0"),
+        ("feasibility.outside_weight=-0.1", "outside_weight", "than or equal to 0", "-0.1"),
+        ("surrogate.compare=[['direct', 'spline']]", "surrogate.compare.0.1", "'krig", "'spline'"),
+        ("surrogate.polynomial.degree=[0]", "degree.0", "than or equal to 1", "0"),
+        ("validation.folds=1", "folds", "0 or at least 2", "1"),
+        ("feasibility.outside_weight=1.0", "outside_weight", "less than 1", "1.0"),
+        ("surrogate.network.hidden=2", "network.hidden", "equal to 4", "2"),
+        ("surrogate.load_degree=0.5", "load_degree", "equal to 1", "0.5"),
+        ("surrogate.kriging.correlation='linear'", "correlation", "'mixed'", "'linear'"),
+        ("surrogate.formulation='plain'", "formulation", "'inverted'", "'plain'"),
+        ("validation.points=2.5", "validation.points", "integer", "2.5"),
+        ("simulation.relative_tolerance=0.0", "simulation.relative_tolerance", "than 0", "0.0"),
+        ("simulation.period_s=2020-01-01", "simulation.period_s", "number", "datetime.date(2020"),
+        ("simulation.waveforms=7", "simulation.waveforms", "string", "7"),
+    ],
+)
+def test_values_out_of_range_name_file_key_expected_and_found(override, key, expected, found):
+    message = refused(override)
+    assert message.startswith(f"{SMOKE}: ")
+    assert f"{key}: " in message
+    said, _, shown = message.rpartition("found ")
+    assert expected in said
+    assert shown.startswith(found)
+
+
+def test_every_reason_is_told_at_once():
+    message = refused("run.seed=-1", "contact.poissons_ratio=0.5", "design.nonsense=1")
+    for key in ("run.seed", "contact.poissons_ratio", "design.nonsense"):
+        assert message.count(key) == 1
+
+
+#: What the rows of `CONTRADICTIONS` change, beside an empty file: configurations that load.
+ELEMENTS = ("contact.model='finite_element'",)
+MESHES = ("knee.source='meshes'", "knee.femur.file='a.stl'", "knee.tibia.file='b.stl'")
+PAIR = (
+    *MESHES,
+    *("knee.compartments=['joint']", "contact.thickness_mm=3.0", "simulation.kind='none'"),
+    *("space.path.kind='table'", "space.path.flexion_deg=[0, 30]"),
+    *(f"space.path.{name}_deg=[0, 0]" for name in ("adduction", "rotation")),
+    *(f"space.path.{name}_mm=[0, 0]" for name in ("anterior", "superior", "lateral")),
+)
+TABLE = ("original.kind='table'", "original.file='a.csv'")
+#: Keys that do not go together, and what the message says.
+CONTRADICTIONS = [
+    (("knee.source='meshes'",), "knee: ", "[knee.femur]", "[knee.tibia]"),
+    (("knee.femur.file='a.stl'",), "knee: ", 'source = "meshes"'),
+    (("knee.source='meshes'", "knee.femur.unit='mm'"), "knee.femur.file: expected a value"),
+    (("knee.side='left'",), 'side and split_lateral_mm need source = "meshes"'),
+    (("knee.split_lateral_mm=1.0",), 'side and split_lateral_mm need source = "meshes"'),
+    (("knee.tibia_solid.file='a.stl'",), "[knee.tibia_solid] need source"),
+    (("knee.compartments=['one']",), 'compartments need source = "meshes"'),
+    (MESHES, 'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid]'),
+    (("contact.femur_layer.m=1.0",), "contact.femur_layer.thickness_mm", "for the tibia only"),
+    (("design.family='polynomial'",), 'infill = "error" needs family = "kriging"'),
+    (("space.path.adduction_deg=[1.0]",), "space.path", 'kind = "table"'),
+    (
+        ("space.path.kind='table'", "space.path.flexion_deg=[0, 10]"),
+        "adduction_deg: expected one value per flexion_deg (2), found 0",
+    ),
+    (("simulation.waveform_layout='iso14243'",), "numbers of the standard are not shipped"),
+    (("simulation.waveform_reversed=['ap']",), "waveform_reversed needs waveform_layout"),
+    # Springs and finite elements have keys of their own, and so have the laws of springs.
+    (
+        ("contact.finite_element.node_spacing_mm=1.0",),
+        '[contact.finite_element] needs contact.model = "finite_element"',
+    ),
+    ((*ELEMENTS, "contact.law='logarithmic'"), "contact: law: expected only with springs"),
+    (
+        (*ELEMENTS, "contact.law='modified'", "contact.f=3.0", "contact.m=0.7"),
+        "contact: law, f, m: expected only with springs",
+    ),
+    (
+        (*ELEMENTS, "contact.reference_indentation_mm=0.5"),
+        "contact: reference_indentation_mm: expected only with springs",
+    ),
+    (
+        (*ELEMENTS, "contact.conservative=true", "contact.surface='flat'"),
+        "contact: surface, conservative: ",
+        'set model = "elastic_foundation"',
+    ),
+    (
+        (*ELEMENTS, "contact.femur_layer={law='logarithmic', thickness_mm=3.0}"),
+        "contact: femur_layer.law: expected only with springs",
+    ),
+    ((*ELEMENTS, "contact.femur_layer.m=2.0"), "contact: femur_layer.m: "),
+    (
+        (*ELEMENTS, "contact.finite_element.node_spacing_mm=20.0"),
+        "node_spacing_mm: expected less than",
+    ),
+    ((*ELEMENTS, "contact.poissons_ratio=0.49995"), "poissons_ratio: expected at most 0.4999"),
+    (
+        (*ELEMENTS, "contact.finite_element.growth=0.9"),
+        "growth: expected greater than or equal to 1",
+    ),
+    ((*ELEMENTS, "contact.finite_element.spacing=1.0"), "finite_element.spacing: unknown key"),
+    (("contact.f=3.0", "contact.m=0.5"), 'f, m: expected only with law = "modified"'),
+    (
+        ("contact.law='modified'", "contact.nodes_across=9"),
+        'nodes_across: expected only with law = "coupled"',
+    ),
+    (
+        ("contact.femur_layer={thickness_mm=2.0, modulus_factor=2.0}",),
+        'femur_layer.modulus_factor: expected only with femur_layer.law = "coupled"',
+    ),
+    (
+        ("contact.law='coupled'", "contact.femur_layer.thickness_mm=2.0"),
+        'law and femur_layer.law: expected "coupled" for both layers or for none',
+    ),
+    (
+        ("contact.law='coupled'", "contact.surface='flat'"),
+        'surface: expected "curved" with law = "coupled", found "flat"',
+    ),
+    (("contact.law='coupled'", "contact.nodes_across=2"), "contact.nodes_across: "),
+    (("contact.law='coupled'", "contact.modulus_factor=0"), "contact.modulus_factor: "),
+    # A contact pair that is no tibiofemoral joint.
+    ((*PAIR, "simulation.kind='gait'"), 'simulation.kind: expected "none"'),
+    ((*PAIR, "knee.compartments=['a', 'a']"), "compartments: expected one or more distinct"),
+    ((*PAIR, "knee.compartments=['left side']"), "compartments: expected one or more distinct"),
+    ((*PAIR, "knee.compartments=['a', 'b', 'c']"), "expected one or two, found 3"),
+    ((*PAIR, "knee.split_lateral_mm=0.0"), "split_lateral_mm: remove the key"),
+    (
+        (*MESHES, "knee.compartments=['joint']", "contact.thickness_mm=3", *PAIR[5:6]),
+        'space.path.kind: expected "table"',
+    ),
+    ((*PAIR, "design.gait_samples=10"), "design.gait_samples: expected 0"),
+    # A table of poses and loads in the place of a contact model.
+    (TABLE[:1], 'kind = "table" needs file'),
+    (TABLE[1:], 'file and side need kind = "table"'),
+    ((*TABLE, "contact.law='logarithmic'"), "knee and contact: remove these sections"),
+    ((*TABLE, "design.gait_samples=10"), "design.gait_samples: expected 0, new samples"),
+    ((*TABLE, "feasibility.bounds='gait'"), 'feasibility.bounds: expected "keys"'),
+]
+
+
+@pytest.fixture
+def empty(tmp_path):
+    (tmp_path / "study.toml").write_text("")
+    return tmp_path / "study.toml"
+
+
+@pytest.mark.parametrize(("overrides", "words"), [(row[0], row[1:]) for row in CONTRADICTIONS])
+def test_keys_that_do_not_go_together(empty, overrides, words):
+    message = refused(*overrides, config=empty)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize("overrides", [ELEMENTS, PAIR, TABLE, (*MESHES, "contact.thickness_mm=8")])
+def test_without_the_contradiction_nothing_is_refused(empty, overrides):
+    load_config(empty, overrides)
+
+
+@pytest.mark.parametrize("override", ["run.seed", "=3", "run..seed=3", ".seed=3", "", "run seed=3"])
+def test_overrides_need_key_and_value(override):
+    assert refused(override) == f"--set {override}: expected section.key=value"
+    assert "name is a value, not a section" in refused("run.name.first=1")
+
+
+def test_missing_file_folder_and_no_toml(tmp_path):
+    assert refused(config=tmp_path / "none.toml") == (
+        f"{tmp_path / 'none.toml'}: cannot be read (No such file or directory)"
+    )
+    assert "directory" in refused(config=tmp_path)
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[run\nname = 3")
+    assert refused(config=bad).startswith(f"{bad}: expected a TOML file, found: ")
+    bad.write_bytes(b"\xff\xfe[run]")
+    assert refused(config=bad).startswith(f"{bad}: expected a TOML file, found: ")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("knee.implant.edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
+        ("knee.implant.femur_edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
+        ("knee.implant.dish_coronal_radius_mm=5000.0", "expected > 0 mm and <= 1000 mm, found 5"),
+        ("knee.implant.dish_half_length_mm=80.0", "expected < "),
+        ("simulation.medial_offset_mm=500.0", "expected >= -100 mm and <= 100 mm, found 500 mm"),
+    ],
+)
+def test_refused_value_is_named_by_its_key(override, message):
+    config = load_config(SMOKE, (*TINY, override))
+    with pytest.raises(ValueError, match=re.escape(f"{override.split('=')[0]}: {message}")):
+        build_simulator(config.simulation, build_knee(config).start)
