@@ -21,7 +21,9 @@ from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
+from dynamics.musculoskeletal.osim_functions import SPLINE, read_function
+from dynamics.musculoskeletal.osim_writing import add_object, child_of, new_document, write_xml
+from dynamics.musculoskeletal.osim_xml import parse_xml, read_object
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
@@ -119,11 +121,11 @@ class ConstraintFunctions:
 
     def write(self, path: str | Path, paths: Mapping[str, str]) -> None:
         """Write OpenSim's FunctionSet (XML), with the path of each coordinate in the model."""
-        root = ET.Element("OpenSimDocument", Version="40000")
+        root = new_document()
         objects = ET.SubElement(ET.SubElement(root, "FunctionSet"), "objects")
         for name, values in zip(self.secondary, self.values.T, strict=True):
-            objects.append(_spline_element(paths[name], self.at, values))
-        ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+            _add_spline(objects, paths[name], self.at, values)
+        write_xml(root, path)
 
     @classmethod
     def read(cls, path: str | Path, coupled: str) -> Self:
@@ -134,20 +136,17 @@ class ConstraintFunctions:
         InputError
             If the file is missing, no XML, or has no splines through the same points.
         """
-        found = list(parse_xml(Path(path), "constraint functions").iter("SimmSpline"))
+        found = list(read_object(path, "constraint functions").below(SPLINE))
         if not found:
             raise InputError(f"{path}: expected SimmSplines, found none")
-        columns = {
-            e.get("name", "").rsplit("/", 1)[-1]: [_points(e, axis, path) for axis in "xy"]
-            for e in found
-        }
-        at = next(iter(columns.values()))[0]
-        if any(x.shape != y.shape or not np.array_equal(x, at) for x, y in columns.values()):
+        splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
+        at = next(iter(splines.values())).x
+        if any(f.x.shape != f.y.shape or not np.array_equal(f.x, at) for f in splines.values()):
             raise InputError(
                 f"{path}: expected SimmSplines through the same points, found different ones"
             )
-        values = np.column_stack([y for _, y in columns.values()])
-        return cls(coupled, tuple(columns), at, values)
+        values = np.column_stack([function.y for function in splines.values()])
+        return cls(coupled, tuple(splines), at, values)
 
     def add_to(self, model: str) -> str:
         """Return a model (XML text) whose secondary coordinates follow the functions.
@@ -160,15 +159,16 @@ class ConstraintFunctions:
         root = ET.fromstring(model)
         coordinates = {c.get("name", ""): c for c in root.iter("Coordinate")}
         _check_names((self.coupled, *self.secondary), coordinates)
-        default = float(child_text(coordinates[self.coupled], "default_value") or 0.0)
+        default = float(coordinates[self.coupled].findtext("default_value") or 0.0)
         defaults = self(np.array([default]))[0]
-        objects = _objects(root, "ConstraintSet")
+        constraints = child_of(_model_in(root), "ConstraintSet", name="constraintset")
+        objects = child_of(constraints, "objects")
         for k, name in enumerate(self.secondary):
-            objects.append(_coupler(name, self.coupled, self.at, self.values[:, k]))
-            _set(coordinates[name], "default_value", repr(float(defaults[k])))
+            _add_coupler(objects, name, self.coupled, self.at, self.values[:, k])
+            child_of(coordinates[name], "default_value").text = repr(float(defaults[k]))
             for tag in ("clamped", "locked", "prescribed"):
-                _set(coordinates[name], tag, "false")
-        _set(coordinates[self.coupled], "locked", "false")
+                child_of(coordinates[name], tag).text = "false"
+        child_of(coordinates[self.coupled], "locked").text = "false"
         return ET.tostring(root, encoding="unicode")
 
 
@@ -235,9 +235,7 @@ def with_markers(model: str, markers: Path) -> str:
             "OpenSim write the file anew"
         )
     root = ET.fromstring(model)
-    place = root.find("Model")
-    if place is None:
-        raise InputError("model: expected a Model, found none")
+    place = _model_in(root)
     for own in place.findall("MarkerSet"):
         place.remove(own)
     place.append(found)
@@ -253,46 +251,25 @@ def _check_names(names: tuple[str, ...], known: Mapping[str, ET.Element]) -> Non
         )
 
 
-def _objects(root: ET.Element, name: str) -> ET.Element:
-    """Return the objects of a set of a model, which is made where the model has none."""
-    model = root.find("Model")
-    if model is None:
+def _model_in(root: ET.Element) -> ET.Element:
+    found = root.find("Model")
+    if found is None:
         raise InputError("model: expected a Model, found none")
-    found = model.find(name)
-    found = ET.SubElement(model, name, name=name.lower()) if found is None else found
-    objects = found.find("objects")
-    return ET.SubElement(found, "objects") if objects is None else objects
+    return found
 
 
-def _coupler(name: str, coupled: str, at: FloatArray, values: FloatArray) -> ET.Element:
-    coupler = ET.Element("CoordinateCouplerConstraint", name=f"{name}_function")
+def _add_coupler(
+    objects: ET.Element, name: str, coupled: str, at: FloatArray, values: FloatArray
+) -> None:
+    """Append a constraint by which a coordinate follows the coupled one."""
+    coupler = ET.SubElement(objects, "CoordinateCouplerConstraint", name=f"{name}_function")
     function = ET.SubElement(coupler, "coupled_coordinates_function")
-    function.append(_spline_element(name, at, values))
+    _add_spline(function, name, at, values)
     ET.SubElement(coupler, "independent_coordinate_names").text = coupled
     ET.SubElement(coupler, "dependent_coordinate_name").text = name
-    return coupler
 
 
-def _spline_element(name: str, at: FloatArray, values: FloatArray) -> ET.Element:
-    element = ET.Element("SimmSpline", name=name)
-    for axis, numbers in zip("xy", (at, values), strict=True):
-        ET.SubElement(element, axis).text = " ".join(map(repr, numbers.tolist()))
-    return element
-
-
-def _set(element: ET.Element, name: str, text: str) -> None:
-    found = element.find(name)
-    found = ET.SubElement(element, name) if found is None else found
-    found.text = text
-
-
-def _points(element: ET.Element, axis: str, path: str | Path) -> FloatArray:
-    """Return the places or values (P,) of the points of a spline [rad; rad, m]."""
-    text = child_text(element, axis)
-    try:
-        return np.array([float(part) for part in text.split()])
-    except ValueError as error:
-        raise InputError(
-            f"{path}: expected SimmSplines through the same points, found {error} in "
-            f"{element.get('name')}"
-        ) from error
+def _add_spline(parent: ET.Element, name: str, at: FloatArray, values: FloatArray) -> None:
+    points = zip("xy", (at, values), strict=True)
+    texts = {axis: " ".join(map(repr, numbers.tolist())) for axis, numbers in points}
+    add_object(parent, SPLINE, texts, name)

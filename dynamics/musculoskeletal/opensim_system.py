@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.musculoskeletal.external_loads import check_external_loads
+from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
-from dynamics.walking.motion_tables import MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -69,10 +68,10 @@ class OpenSimSystem:
             try:
                 self._model = osim.Model(str(path))
                 self._loads: list[Any] = []
-                #: Forces of the external loads over time, None without external loads.
-                self.load_table: MotionTable | None = None
+                #: The external loads; None without external loads.
+                self.external_loads: ExternalLoads | None = None
                 if external_loads is not None:
-                    self.load_table = check_external_loads(external_loads, self._bodies_named())
+                    self.external_loads = read_external_loads(external_loads, self._bodies_named())
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
                     self._loads = [loads.get(k) for k in range(loads.getSize())]

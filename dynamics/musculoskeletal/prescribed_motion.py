@@ -17,6 +17,7 @@ from dynamics.musculoskeletal.motion_input import (
 )
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray, check_array
@@ -291,15 +292,13 @@ class BodyForce(NamedTuple):
 def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: FloatArray) -> Path:
     """Write forces on bodies at instants (N,) [s] as OpenSim's ExternalLoads; return the file."""
     names, columns = [], []
-    root = ET.Element("OpenSimDocument", Version="40000")
+    root = new_document()
     tool = ET.SubElement(root, "ExternalLoads")
     objects = ET.SubElement(tool, "objects")
     for name, load in loads.items():
-        element = ET.SubElement(objects, "ExternalForce", name=name)
-        for tag in ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body"):
-            ET.SubElement(element, tag).text = load.body
-        for tag in ("force", "point"):
-            ET.SubElement(element, f"{tag}_identifier").text = f"{name}_{tag}_"
+        frames = ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body")
+        columns_of = {f"{kind}_identifier": f"{name}_{kind}_" for kind in ("force", "point")}
+        add_object(objects, "ExternalForce", dict.fromkeys(frames, load.body) | columns_of, name)
         for k, axis in enumerate("xyz"):
             names += [f"{name}_force_{axis}", f"{name}_point_{axis}"]
             columns += [load.force[k].at(time), np.full(len(time), load.point[k])]
@@ -307,7 +306,7 @@ def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: Flo
     table = MotionTable(tuple(names), time, np.column_stack(columns), False)
     write_motion_table(folder / "external_loads.sto", table, title="external loads")
     path = folder / "external_loads.xml"
-    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    write_xml(root, path)
     return path
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dynamics.musculoskeletal import ForwardResult
+from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.reports.charts import chart
 from pipeline.reports.figures import Picture
@@ -34,7 +34,7 @@ def write_forward_page(
     folder: Path,
     summary: Mapping[str, Any],
     setup: ForwardSetup,
-    result: ForwardResult,
+    result: SimulatedFrames,
     tensions: FloatArray,
     *,
     config: str,
@@ -50,7 +50,7 @@ def write_forward_page(
         Content of `forward.json`.
     setup : ForwardSetup
         The simulation.
-    result : ForwardResult
+    result : SimulatedFrames
         Its result.
     tensions : (N, L) float64
         Tensions of the ligaments [N].
@@ -79,7 +79,7 @@ def write_forward_page(
     )
 
 
-def _axis(setup: ForwardSetup, result: ForwardResult, over: str | None) -> _Axis:
+def _axis(setup: ForwardSetup, result: SimulatedFrames, over: str | None) -> _Axis:
     if over is None:
         return _Axis("time [s]", result.time)
     motion = setup.plant.motion
@@ -101,13 +101,13 @@ def _chart(
     )
 
 
-def _secondary(axis: _Axis, setup: ForwardSetup, result: ForwardResult) -> Iterator[Picture]:
+def _secondary(axis: _Axis, setup: ForwardSetup, result: SimulatedFrames) -> Iterator[Picture]:
     for name, values in zip(result.secondary, result.values.T, strict=True):
         shown, unit = for_people(setup.plant.motion, name, values)
         yield _chart(axis, f"secondary-{name}", name, f"{name} [{sign_of(unit)}]", {"": shown})
 
 
-def _contact(axis: _Axis, result: ForwardResult) -> Iterator[Picture]:
+def _contact(axis: _Axis, result: SimulatedFrames) -> Iterator[Picture]:
     for k, name in enumerate(result.contacts):
         forces = compartment_forces(result, k)
         yield _chart(
@@ -130,7 +130,7 @@ def _ligaments(axis: _Axis, setup: ForwardSetup, tensions: FloatArray) -> Iterat
         )  # fmt: skip
 
 
-def _muscles(axis: _Axis, result: ForwardResult) -> Picture:
+def _muscles(axis: _Axis, result: SimulatedFrames) -> Picture:
     groups = _largest(bundled(result.muscles, result.muscle_forces))
     return _chart(
         axis, "muscle-forces", "Largest muscle forces", "muscle force [N]", groups,

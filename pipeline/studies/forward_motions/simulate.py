@@ -7,10 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dynamics.musculoskeletal import ForwardResult
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.config.reading import dump_config, load_section
 from pipeline.files import plain, write_document, write_text
@@ -27,12 +24,7 @@ from pipeline.studies.muscle_walks.summary import (
     contact_flags,
     not_trusted,
 )
-from pipeline.studies.muscle_walks.tables import (
-    contact_table,
-    kinematics_table,
-    ligament_forces,
-    states_table,
-)
+from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 #: Files of the folder, besides the configuration.
 _FILES = (
@@ -84,7 +76,7 @@ def simulate_forward_motion(
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
-        _write_tables(folder, setup, result, tensions)
+        write_tables(folder, setup, result, tensions)
         summary = summarise(file, setup, result, tensions)
         summary["seconds"] = {
             "preparation": prepared - begun,
@@ -98,22 +90,8 @@ def simulate_forward_motion(
     return summary
 
 
-def _write_tables(
-    folder: Path, setup: ForwardSetup, result: ForwardResult, tensions: FloatArray
-) -> None:
-    names = (*result.muscles, *setup.plant.ligaments.names)
-    values = np.column_stack([result.muscle_forces, tensions])
-    for name, table, title in (
-        ("states.sto", states_table(setup, result), "states"),
-        ("kinematics.mot", kinematics_table(setup, result), "Coordinates"),
-        ("forces.sto", MotionTable(names, result.time, values, False, "forces"), "forces"),
-        ("contact.sto", contact_table(result), "contact"),
-    ):
-        write_motion_table(folder / name, table, title=title)
-
-
 def summarise(
-    file: ForwardFile, setup: ForwardSetup, result: ForwardResult, tensions: FloatArray
+    file: ForwardFile, setup: ForwardSetup, result: SimulatedFrames, tensions: FloatArray
 ) -> dict[str, Any]:
     """Return the content of `forward.json` except the times; `tensions` are (N, L) [N]."""
     forward = file.forward
@@ -154,7 +132,7 @@ def _largest_first(groups: dict[str, FloatArray], time: FloatArray) -> dict[str,
     return {name: _course(values, time) for name, values in ordered}
 
 
-def _coordinates(setup: ForwardSetup, result: ForwardResult) -> dict[str, Any]:
+def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, Any]:
     """Return first and last value and range of each secondary coordinate."""
     rows = {}
     for name, values in zip(result.secondary, result.values.T, strict=True):

@@ -21,11 +21,10 @@ from dynamics.musculoskeletal import (
     read_marker_settings,
     with_markers,
 )
-from dynamics.musculoskeletal.tool_checks import marker_file_notes
 from dynamics.walking.motion_tables import write_motion_table
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks.models import spring_contacts
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
 
 #: Files in the folder of the walk.
@@ -59,7 +58,7 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     config = file.inverse_kinematics
     if config is None:
         raise InputError("inverse_kinematics: expected a section with markers, found none")
-    settings, sweep, files = _settings(config, file)
+    settings, sweep, files, notes = _settings(config, file)
     if files.markers is None:
         raise InputError("inverse_kinematics.markers: expected measured markers (.trc), found none")
     model = OsimModel(data_file(file.walk.model))
@@ -75,30 +74,27 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     write_motion_table(folder / MOTION, found.motion, title="Coordinates")
     errors = replace(found.errors, in_degrees=False)
     write_motion_table(folder / ERRORS, errors, title="errors of markers")
-    if config.settings is not None:
-        told = marker_file_notes(data_file(config.settings), constrained=config.constrained)
-        found = found._replace(notes=(*told, *found.notes))
-    return found
+    return found._replace(notes=(*notes, *found.notes))
 
 
 def _settings(
     config: InverseKinematicsConfig, file: MuscleWalkFile
-) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
-    """Return the settings of the file, changed by the configuration."""
+) -> tuple[MarkerSettings, Sweep, MarkerFiles, tuple[str, ...]]:
+    """Return the settings of the file, changed by the configuration, and notes on the file."""
     settings, sweep, files = None, None, MarkerFiles(None, None)
+    notes: tuple[str, ...] = ()
     if config.settings is not None:
-        settings, sweep, files = read_marker_settings(data_file(config.settings))
+        path = data_file(config.settings)
+        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
     named = {"markers": config.markers, "functions": config.functions}
     stated = {key: data_file(text) for key, text in named.items() if text is not None}
     weights = {} if settings is None else dict(settings.weights)
     markers = MarkerSettings(tuple((weights | config.weights).items()))
     if settings is not None:
         markers = replace(settings, weights=markers.weights)
-    if config.start_s is not None:
-        markers = replace(markers, start=config.start_s)
-    if config.stop_s is not None:
-        markers = replace(markers, stop=config.stop_s)
-    return markers, _sweep(config, file, sweep), files._replace(**stated)
+    ends: dict[str, Any] = {"start": config.start_s, "stop": config.stop_s}
+    markers = replace(markers, **{key: at for key, at in ends.items() if at is not None})
+    return markers, _sweep(config, file, sweep), files._replace(**stated), notes
 
 
 def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
@@ -131,8 +127,7 @@ def _functions(
     """Return the constraint functions of a file, or those of a sweep."""
     if given is not None:
         return ConstraintFunctions.read(given, sweep.coupled)
-    meshes = {name: data_file(path) for name, path in file.walk.meshes.items()}
-    contacts = articular_contacts(model, meshes=meshes, surface=file.walk.surface)
+    contacts = spring_contacts(model, file.walk)
     try:
         return passive_functions(OpenSimSystem(text), contacts, sweep)
     except PoseError as error:

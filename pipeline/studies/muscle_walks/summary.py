@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal import ComakResult, MarkerMotion
+from dynamics.musculoskeletal import ComakResult, MarkerMotion, SimulatedFrames
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
@@ -17,7 +17,6 @@ from pipeline.files import plain
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.studies.muscle_walks.charts import for_people
-from pipeline.studies.muscle_walks.frames import Frames
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.sides import contact_sides
@@ -33,7 +32,7 @@ def body_weight(setup: WalkSetup) -> float:
     return setup.model.mass * STANDARD_GRAVITY
 
 
-def compartment_forces(result: Frames, contact: int) -> dict[str, FloatArray]:
+def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, FloatArray]:
     """Return the size of the contact force (N,) [N] in total and of each compartment, by name."""
     loads = [frame[contact] for frame in result.loads]
     parts = loads[0].compartments
@@ -62,25 +61,24 @@ def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
     return [float(t) for t in result.time[~(result.errors < setup.settings.tolerance)]]
 
 
-def contact_flags(result: Frames) -> list[str]:
+def contact_flags(result: SimulatedFrames) -> list[str]:
     """Return contacts that never touch, and each flag of a contact once with its instants."""
     found: dict[str, list[float]] = {}
-    for time, frame in zip(result.time, result.loads, strict=True):
-        for name, loads in zip(result.contacts, frame, strict=True):
-            for flag in loads.flags:
-                found.setdefault(f"{name}: {_kind(flag)}", []).append(float(time))
+    for flag in result.contact_flags:
+        found.setdefault(f"{flag.contact}: {_kind(flag.text)}", []).append(flag.time)
     told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
     return [*_untouched(result), *told]
 
 
-def not_trusted(result: Frames) -> str | None:
+def not_trusted(result: SimulatedFrames) -> str | None:
     """Return the sentence on the frames in which a contact has a flag, None without such frames."""
-    texts = [[flag for loads in frame for flag in loads.flags] for frame in result.loads]
-    kinds = {_kind(text): text for frame in texts for text in frame}
-    return flagged_sentence(sum(map(bool, texts)), len(texts), kinds.values(), "frames")
+    flags = result.contact_flags
+    kinds = {_kind(flag.text): flag.text for flag in flags}
+    flagged = len({flag.frame for flag in flags})
+    return flagged_sentence(flagged, len(result.time), kinds.values(), "frames")
 
 
-def _untouched(result: Frames) -> list[str]:
+def _untouched(result: SimulatedFrames) -> list[str]:
     """Return a flag for each contact without a force in any frame, as wrong meshes give none."""
     count = len(result.time)
     return [

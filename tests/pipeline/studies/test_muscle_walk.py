@@ -22,7 +22,6 @@ from dynamics.musculoskeletal import (
     RecordedPlant,
     read_motion,
 )
-from dynamics.musculoskeletal.external_loads import applied_forces
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.marker_fits import MarkerFit
 from dynamics.musculoskeletal.opensim_balance import ground_balance
@@ -35,6 +34,7 @@ from pipeline.cli.main import main
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import ConfigError
 from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks import models as walk_models
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
@@ -277,12 +277,11 @@ def test_wrong_loads_of_the_example_are_flagged(opensim, tmp_path, jam_folder, o
         path.write_text(re.sub(f"{old}|{new}", lambda found: other[found[0]], text))
     file = load_muscle_walk(SHIPPED)
     model = OsimModel(data_file(file.walk.model))
-    settings, files = walk_setup.walk_settings(file, viscosities=model.viscosities)
+    settings, files, _ = walk_setup.walk_settings(file, viscosities=model.viscosities)
     system = OpenSimSystem(model.without_contact(), None if old is None else path)
     times = replace(settings, start=1.3, stop=1.34)
     motion = read_motion(files.motion, system, times)
-    loads = () if old is None else applied_forces(path, system.load_table)
-    flags = ground_balance(system, motion, loads).flags
+    flags = ground_balance(system, motion).flags
     assert any(cause in flag for flag in flags), flags
 
 
@@ -566,7 +565,7 @@ def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
     done, tmp_path, monkeypatch
 ):
     """Also in a replay, before the flags of frames and coordinates."""
-    monkeypatch.setattr(walk_setup, "check_facing", lambda *_: None)
+    monkeypatch.setattr(walk_models, "check_facing", lambda *_: None)
     file = swapped(load_muscle_walk(done / "config.toml"))
     update = {"replay": str(done / "plant.npz")}
     file = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
@@ -594,8 +593,8 @@ def test_a_weight_that_becomes_negative_is_refused_before_the_first_frame(done, 
     read = walk_setup.walk_settings
 
     def with_weight(*arguments):
-        settings, files = read(*arguments)
-        return replace(settings, muscle_weights=(falling,)), files
+        found = read(*arguments)
+        return found._replace(settings=replace(found.settings, muscle_weights=(falling,)))
 
     monkeypatch.setattr(walk_setup, "walk_settings", with_weight)
     file = load_muscle_walk(done / "config.toml")
@@ -679,7 +678,7 @@ def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
 
 def test_a_coordinate_that_the_configuration_leaves_out_is_told():
     """The file of settings lists the coordinate as secondary, the configuration does not."""
-    settings, _ = walk_setup.walk_settings(load_muscle_walk(SHIPPED))
+    settings = walk_setup.walk_settings(load_muscle_walk(SHIPPED)).settings
     names = [coordinate.name for coordinate in settings.secondary]
     joint = SimpleNamespace(coordinates=("knee_flex_r", *names))
     contacts = (SimpleNamespace(name="tf_contact", joint=joint),)

@@ -1,0 +1,185 @@
+"""Articular contact of OpenSim-JAM in OpenSim models: meshes, layers and spring laws.
+
+`Smith2018ContactMesh` and `Smith2018ArticularContactForce` are not in OpenSim itself (Smith,
+Lenhart, Kaiser, Vignos, Thelen 2018, J Knee Surg 31:68-74).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynamics.musculoskeletal.joint_kinematics import Placement
+from dynamics.musculoskeletal.osim_joints import placed_frame
+from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property
+from foundation.base.checks import check_in, check_number
+
+_NUMBER, _NUMBERS, _FLAG = OsimObject.number, OsimObject.numbers, OsimObject.boolean
+_FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
+MESH = ObjectTable(
+    "Smith2018ContactMesh",
+    (
+        Property("socket_frame", "frame of the mesh"),
+        Property("location", "origin of the mesh in the frame [m]", _NUMBERS, (0.0,) * 3,
+                 "origin"),
+        Property("orientation", "body-fixed angles XYZ in the frame [rad]", _NUMBERS, (0.0,) * 3,
+                 "angles"),
+        Property("mesh_file", "surface [m]"),
+        Property("elastic_modulus", "Young's modulus [Pa]", _NUMBER, 1e6, "youngs_modulus"),
+        Property("poissons_ratio", "Poisson's ratio [1]", _NUMBER, 0.5, "poissons_ratio"),
+        Property("thickness", "thickness of the layer [m]", _NUMBER, 0.005, "thickness"),
+        Property("use_variable_thickness", "whether the thickness is measured", _FLAG, False,
+                 "measured"),
+        Property("mesh_back_file", "surface of the bone under the layer [m]"),
+        Property("min_thickness", "least measured thickness [m]", _NUMBER, 0.001, "thinnest"),
+        Property("max_thickness", "largest measured thickness [m]", _NUMBER, 0.01, "thickest"),
+        Property("scale_factors", "factors along the axes of the mesh [1]", _NUMBERS, (1.0,) * 3,
+                 "scale"),
+    ),
+    details=frozenset(
+        {"components", "Appearance", "socket_scale_frame", "color", "display_preference"}
+    ),
+)  # fmt: skip
+FORCE = ObjectTable(
+    "Smith2018ArticularContactForce",
+    (
+        Property("appliesForce", "whether the contact acts", _FLAG, True, "applies"),
+        Property("socket_target_mesh", "target mesh"),
+        Property("socket_casting_mesh", "mesh whose triangles carry the springs"),
+        Property("min_proximity", "least overlap that carries a load, 0 [m]", _NUMBER, 0.0,
+                 "least_overlap"),
+        Property("max_proximity", "largest overlap that is searched [m]", _NUMBER, 0.01,
+                 "search_depth"),
+        Property("elastic_foundation_formulation", "spring law", OsimObject.text, "linear", "law"),
+        Property("use_lumped_contact_model", "one layer of both thicknesses", _FLAG, True,
+                 "lumped"),
+    ),
+    details=frozenset({"components"}),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ContactMesh:
+    """A surface of an elastic layer on a body.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model.
+    body : str
+        Body of the surface.
+    placement : Placement
+        Placement of the mesh in the body.
+    file : Path
+        Mesh file [m].
+    youngs_modulus : float
+        Young's modulus [Pa].
+    poissons_ratio : float
+        Poisson's ratio [1].
+    thickness : float
+        Thickness of the layer [m].
+    back_file : Path or None
+        Surface of the bone under the layer, where the thickness is measured; else None.
+    thickness_range : tuple of float
+        Least and largest thickness where the thickness is measured [m].
+    scale : tuple of float
+        Factors of the mesh along its axes [1].
+    """
+
+    name: str
+    body: str
+    placement: Placement
+    file: Path
+    youngs_modulus: float
+    poissons_ratio: float
+    thickness: float
+    back_file: Path | None
+    thickness_range: tuple[float, float]
+    scale: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ArticularContact:
+    """Contact of two surfaces.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model, such as "tf_contact".
+    bed, target : ContactMesh
+        Casting mesh, whose triangles carry the springs, and target mesh.
+    law : {"linear", "logarithmic"}
+        Spring law.
+    lumped : bool
+        One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
+        or two layers in series.
+    search_depth : float
+        Largest overlap that is searched [m].
+    """
+
+    name: str
+    bed: ContactMesh
+    target: ContactMesh
+    law: str
+    lumped: bool
+    search_depth: float
+
+
+def read_contact(
+    force: OsimObject,
+    meshes: Mapping[str, OsimObject],
+    bodies: Mapping[str, OsimObject],
+    find_file: Callable[[str], Path],
+) -> ArticularContact:
+    """Return a contact from its force, and the meshes and bodies of the model by name.
+
+    `find_file` returns the path of a mesh file by its name. Raises an `InputError` if the contact
+    names a mesh that the model does not have, a value is out of range, or springs with little
+    overlap carry no load (min_proximity).
+    """
+    values = force.read(FORCE.properties)
+    law = check_in(f"{force.where}, elastic_foundation_formulation", values["law"], _FORMULATIONS)
+    least, depth = values["least_overlap"], values["search_depth"]
+    if least > 0.0:
+        raise force.fault(
+            "min_proximity",
+            "0",
+            f"{least:g} m: springs that bear nothing below an overlap are not modelled; set "
+            "min_proximity to 0",
+        )
+    check_number(f"{force.where}, max_proximity", depth, above=0.0, unit="m")
+    bed, target = (
+        _read_mesh(force, f"socket_{kind}_mesh", meshes, bodies, find_file)
+        for kind in ("casting", "target")
+    )
+    return ArticularContact(force.name, bed, target, _FORMULATIONS[law], values["lumped"], depth)
+
+
+def _read_mesh(
+    force: OsimObject,
+    socket: str,
+    meshes: Mapping[str, OsimObject],
+    bodies: Mapping[str, OsimObject],
+    find_file: Callable[[str], Path],
+) -> ContactMesh:
+    name = force.last_name(socket)
+    if name not in meshes:
+        known = f"a contact mesh among {', '.join(meshes)}"
+        raise force.fault(socket, known, repr(force.text(socket)))
+    mesh = meshes[name]
+    body, frame = placed_frame(mesh, "socket_frame", bodies)
+    values = mesh.read(MESH.properties)
+    x, y, z = values["scale"].tolist()
+    return ContactMesh(
+        name,
+        body,
+        frame.after(Placement.of(values["angles"], values["origin"])),
+        find_file(mesh.text("mesh_file")),
+        values["youngs_modulus"],
+        values["poissons_ratio"],
+        values["thickness"],
+        find_file(mesh.text("mesh_back_file")) if values["measured"] else None,
+        (values["thinnest"], values["thickest"]),
+        (x, y, z),
+    )
