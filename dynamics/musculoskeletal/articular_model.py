@@ -12,51 +12,56 @@ from pathlib import Path
 
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.osim_joints import placed_frame
-from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property
+from dynamics.musculoskeletal.osim_xml import (
+    FLAG,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
 from foundation.base.checks import check_in, check_number
 
-_NUMBER, _NUMBERS, _FLAG = OsimObject.number, OsimObject.numbers, OsimObject.boolean
 _FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
 MESH = ObjectTable(
     "Smith2018ContactMesh",
     (
-        Property("socket_frame", "frame of the mesh"),
-        Property("location", "origin of the mesh in the frame [m]", _NUMBERS, (0.0,) * 3,
-                 "origin"),
-        Property("orientation", "body-fixed angles XYZ in the frame [rad]", _NUMBERS, (0.0,) * 3,
-                 "angles"),
-        Property("mesh_file", "surface [m]"),
-        Property("elastic_modulus", "Young's modulus [Pa]", _NUMBER, 1e6, "youngs_modulus"),
-        Property("poissons_ratio", "Poisson's ratio [1]", _NUMBER, 0.5, "poissons_ratio"),
-        Property("thickness", "thickness of the layer [m]", _NUMBER, 0.005, "thickness"),
-        Property("use_variable_thickness", "whether the thickness is measured", _FLAG, False,
-                 "measured"),
-        Property("mesh_back_file", "surface of the bone under the layer [m]"),
-        Property("min_thickness", "least measured thickness [m]", _NUMBER, 0.001, "thinnest"),
-        Property("max_thickness", "largest measured thickness [m]", _NUMBER, 0.01, "thickest"),
-        Property("scale_factors", "factors along the axes of the mesh [1]", _NUMBERS, (1.0,) * 3,
-                 "scale"),
+        Property("location", "origin", NUMBERS, (0.0,) * 3, "origin in the frame [m]"),
+        Property("orientation", "angles", NUMBERS, (0.0,) * 3, "body-fixed angles XYZ [rad]"),
+        Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6, "Young's modulus [Pa]"),
+        Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5, "Poisson's ratio [1]"),
+        Property("thickness", "thickness", NUMBER, 0.005, "thickness of the layer [m]"),
+        Property("use_variable_thickness", "measured", FLAG, False, "whether to measure it"),
+        Property("min_thickness", "thinnest", NUMBER, 0.001, "least measured thickness [m]"),
+        Property("max_thickness", "thickest", NUMBER, 0.01, "largest measured thickness [m]"),
+        Property("scale_factors", "scale", NUMBERS, (1.0,) * 3, "factors along the axes [1]"),
+        *read_apart(
+            socket_frame="frame of the mesh",
+            mesh_file="surface [m]",
+            mesh_back_file="surface of the bone under the layer [m]",
+        ),
     ),
     details=frozenset(
         {"components", "Appearance", "socket_scale_frame", "color", "display_preference"}
     ),
-)  # fmt: skip
+)
 FORCE = ObjectTable(
     "Smith2018ArticularContactForce",
     (
-        Property("appliesForce", "whether the contact acts", _FLAG, True, "applies"),
-        Property("socket_target_mesh", "target mesh"),
-        Property("socket_casting_mesh", "mesh whose triangles carry the springs"),
-        Property("min_proximity", "least overlap that carries a load, 0 [m]", _NUMBER, 0.0,
-                 "least_overlap"),
-        Property("max_proximity", "largest overlap that is searched [m]", _NUMBER, 0.01,
-                 "search_depth"),
-        Property("elastic_foundation_formulation", "spring law", OsimObject.text, "linear", "law"),
-        Property("use_lumped_contact_model", "one layer of both thicknesses", _FLAG, True,
-                 "lumped"),
+        Property("appliesForce", "applies", FLAG, True, "whether the contact acts"),
+        Property("min_proximity", "least_overlap", NUMBER, 0.0, "overlap that bears a load [m]"),
+        Property("max_proximity", "search_depth", NUMBER, 0.01, "largest searched overlap [m]"),
+        Property("elastic_foundation_formulation", "law", TEXT, "linear", "spring law"),
+        Property("use_lumped_contact_model", "lumped", FLAG, True, "one layer of both"),
+        *read_apart(
+            socket_target_mesh="target mesh",
+            socket_casting_mesh="mesh whose triangles carry the springs",
+        ),
     ),
     details=frozenset({"components"}),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -16,48 +16,50 @@ from dynamics.musculoskeletal.comak_settings import (
 from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
 from dynamics.musculoskeletal.muscle_courses import MuscleWeight
 from dynamics.musculoskeletal.osim_functions import PIECEWISE, SPLINE, read_function
-from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    FLAG,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
 from dynamics.musculoskeletal.reserves import read_reserves, reserve_fields, reserve_notes
 from foundation.base.errors import InputError
 
-_NUMBER, _OPTIONAL, _FLAG = OsimObject.number, OsimObject.optional, OsimObject.boolean
 _SETTINGS = (
-    Property("primary_coordinates", "coordinates that muscles move", OsimObject.names, (),
-             "primary"),
-    Property("start_time", "first instant [s]", _OPTIONAL, -1.0, "start"),
-    Property("stop_time", "last instant [s]", _OPTIONAL, -1.0, "stop"),
-    Property("time_step", "time step [s]", _OPTIONAL, -1.0, "step"),
-    Property("lowpass_filter_frequency", "cut-off of the filter of the motion [Hz]", _OPTIONAL,
-             -1.0, "lowpass"),
-    Property("settle_secondary_coordinates_at_start", "whether to settle first", _FLAG, True,
-             "settle"),
-    Property("settle_threshold", "change of settled coordinates [rad, m]", _NUMBER, 1e-5,
-             "settle_threshold"),
-    Property("max_iterations", "most iterations of a frame", OsimObject.integer, 25, "iterations"),
-    Property("udot_tolerance", "error of a converged frame [rad/s², m/s²]", _NUMBER, 1.0,
-             "tolerance"),
-    Property("udot_worse_case_tolerance", "error of a usable frame [rad/s², m/s²]", _NUMBER, 50.0,
-             "worst_tolerance"),
-    Property("non_muscle_actuator_weight", "cost of squared controls of reserves [1]", _NUMBER, 1e3,
-             "reserve_weight"),
-    Property("contact_energy_weight", "cost of the energy of contacts [1/J]", _NUMBER, 0.0,
-             "contact_energy_weight"),
-)  # fmt: skip
+    Property("primary_coordinates", "primary", NAMES, (), "coordinates that muscles move"),
+    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
+    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
+    Property("time_step", "step", OPTIONAL, -1.0, "time step [s]"),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0, "filter of the motion [Hz]"),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True, "whether to settle"),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5, "settled change [rad, m]"),
+    Property("max_iterations", "iterations", INTEGER, 25, "most iterations of a frame"),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0, "error of a frame [rad/s², m/s²]"),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable one"),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
+)
 _FILES = (
-    Property("model_file", "model (.osim)", OsimObject.path, None, "model"),
-    Property("coordinates_file", "motion (.mot, .sto)", OsimObject.path, None, "motion"),
-    Property("external_loads_file", "external loads (.xml)", OsimObject.path, None,
-             "external_loads"),
-    Property("force_set_file", "reserves (.xml)", OsimObject.path, None, "forces"),
-)  # fmt: skip
-_READ_APART = (
-    Property("prescribed_coordinates", "coordinates that follow the motion"),
-    Property("COMAKSecondaryCoordinateSet", "coordinates in which surfaces touch"),
-    Property("COMAKCostFunctionParameterSet", "weights and bounds of muscles"),
-    Property("COMAKCostFunctionWeightSet", "weights of muscles, until 2022"),
-    Property("activation_exponent", "exponent of activations in the cost, 2"),
-    Property("replace_force_set", "whether reserves replace the forces of the model, false"),
-    Property("results_prefix", "name of the walk"),
+    Property("model_file", "model", FILE, None, "model (.osim)"),
+    Property("coordinates_file", "motion", FILE, None, "motion (.mot, .sto)"),
+    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
+    Property("force_set_file", "forces", FILE, None, "reserves (.xml)"),
+)
+_READ_APART = read_apart(
+    prescribed_coordinates="coordinates that follow the motion",
+    COMAKSecondaryCoordinateSet="coordinates in which surfaces touch",
+    COMAKCostFunctionParameterSet="weights and bounds of muscles",
+    COMAKCostFunctionWeightSet="weights of muscles, in older files",
+    activation_exponent="exponent of activations in the cost, 2",
+    replace_force_set="whether reserves replace the forces of the model, false",
+    results_prefix="name of the walk",
 )
 TOOL = ObjectTable(
     "COMAKTool",
@@ -77,12 +79,11 @@ TOOL = ObjectTable(
 _SECONDARY = ObjectTable(
     "COMAKSecondaryCoordinate",
     (
-        Property("coordinate", "path in the model", OsimObject.last_name, "", "name"),
-        Property("comak_damping", "viscosity in the model [N m s/rad, N s/m]"),
-        Property("max_change", "largest change in an iteration [rad, m]", _NUMBER, 0.05,
-                 "largest_step"),
+        Property("coordinate", "name", LAST_NAME, "", "path in the model"),
+        Property("max_change", "largest_step", NUMBER, 0.05, "in an iteration [rad, m]"),
+        *read_apart(comak_damping="viscosity in the model [N m s/rad, N s/m]"),
     ),
-)  # fmt: skip
+)
 #: Functions of a muscle: tag, field of `ComakSettings`, quantity.
 _COURSES = (
     ("weight", "muscle_weights", "weight"),

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from dynamics.musculoskeletal.comak_settings import check_distinct
 from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
-from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    NAMES,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 
@@ -21,24 +29,20 @@ _DYNAMICS = {
 #: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
 _FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
 _SETTINGS = (
-    Property("unconstrained_coordinates", "coordinates that forces move", OsimObject.names, (),
-             "secondary"),
-    Property("start_time", "first instant [s]", OsimObject.optional, -1.0, "start"),
-    Property("stop_time", "last instant [s]", OsimObject.optional, -1.0, "stop"),
-    Property("report_time_step", "time step [s]", OsimObject.optional, -1.0, "step"),
-    Property("constant_muscle_control", "activation of muscles without a course [1]",
-             OsimObject.optional, _ACTIVATION, "activation"),
-)  # fmt: skip
+    Property("unconstrained_coordinates", "secondary", NAMES, (), "coordinates that forces move"),
+    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
+    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
+    Property("report_time_step", "step", OPTIONAL, -1.0, "time step [s]"),
+    Property("constant_muscle_control", "activation", OPTIONAL, _ACTIVATION, "of others [1]"),
+)
 _FILES = (
-    Property("model_file", "model (.osim)", OsimObject.path, None, "model"),
-    Property("prescribed_coordinates_file", "courses of coordinates", OsimObject.path, None,
-             "prescribed"),
-    Property("actuator_input_file", "courses of muscles", OsimObject.path, None, "muscles"),
-    Property("external_loads_file", "external loads (.xml)", OsimObject.path, None,
-             "external_loads"),
-)  # fmt: skip
-_FLAGS = tuple(
-    Property(tag, "dynamics of muscles") for tag in (*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES)
+    Property("model_file", "model", FILE, None, "model (.osim)"),
+    Property("prescribed_coordinates_file", "prescribed", FILE, None, "courses of coordinates"),
+    Property("actuator_input_file", "muscles", FILE, None, "courses of muscles"),
+    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
+)
+_FLAGS = read_apart(
+    **dict.fromkeys((*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES), "dynamics of muscles")
 )
 _TOOL = ObjectTable(
     "ForsimTool",

@@ -8,34 +8,39 @@ from typing import NamedTuple
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
 from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
-from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property
+from dynamics.musculoskeletal.osim_xml import (
+    DEGREES,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 
+_SIM = "secondary_constraint_sim"
+_ANGLE = "secondary_coupled_coordinate"
 _SWEEP = (
-    Property("secondary_coupled_coordinate", "angle that moves in the sweep",
-             OsimObject.last_name, "", "coupled"),
-    Property("secondary_coordinates", "coordinates that follow", OsimObject.names, (),
-             "secondary"),
-    Property("secondary_coupled_coordinate_start_value", "first angle [deg]", OsimObject.radians,
-             0.0, "start"),
-    Property("secondary_coupled_coordinate_stop_value", "last angle [deg]", OsimObject.radians,
-             110.0, "stop"),
-    Property("secondary_constraint_sim_sweep_time", "duration of the sweep [s]",
-             OsimObject.number, 3.0, "seconds"),
-    Property("secondary_constraint_sim_settle_threshold", "change of settled coordinates [rad, m]",
-             OsimObject.number, 1e-4, "settle_threshold"),
-    Property("constraint_function_num_interpolation_points", "points of each function",
-             OsimObject.integer, 20, "points"),
-)  # fmt: skip
-_READ_APART = (
-    Property("time_range", "first and last instant [s]"),
-    Property("ik_accuracy", "relative accuracy of the coordinates [1]"),
-    Property("ik_constraint_weight", "weight of the functions, Inf"),
-    Property("IKTaskSet", "weights of markers"),
-    Property("marker_file", "measured markers (.trc)"),
-    Property("perform_secondary_constraint_sim", "whether to sweep, or read the functions"),
-    Property("secondary_constraint_function_file", "constraint functions (.xml)"),
+    Property(_ANGLE, "coupled", LAST_NAME, "", "angle that moves in the sweep"),
+    Property("secondary_coordinates", "secondary", NAMES, (), "coordinates that follow"),
+    Property(f"{_ANGLE}_start_value", "start", DEGREES, 0.0, "first angle [deg]"),
+    Property(f"{_ANGLE}_stop_value", "stop", DEGREES, 110.0, "last angle [deg]"),
+    Property(f"{_SIM}_sweep_time", "seconds", NUMBER, 3.0, "duration of the sweep [s]"),
+    Property(f"{_SIM}_settle_threshold", "settle_threshold", NUMBER, 1e-4, "[rad, m]"),
+    Property("constraint_function_num_interpolation_points", "points", INTEGER, 20, "each"),
+)
+_READ_APART = read_apart(
+    time_range="first and last instant [s]",
+    ik_accuracy="relative accuracy of the coordinates [1]",
+    ik_constraint_weight="weight of the functions, Inf",
+    IKTaskSet="weights of markers",
+    marker_file="measured markers (.trc)",
+    perform_secondary_constraint_sim="whether to sweep, or read the functions",
+    secondary_constraint_function_file="constraint functions (.xml)",
 )
 _TOOL = ObjectTable(
     "COMAKInverseKinematicsTool",

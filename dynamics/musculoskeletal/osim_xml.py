@@ -212,21 +212,35 @@ class Property(NamedTuple):
     ----------
     tag : str
         Tag in the file.
-    meaning : str
-        What the property states [unit].
+    field : str
+        Name of the value in `OsimObject.read`; empty for a property that the caller reads.
     read : callable
         Reader: a method of `OsimObject`.
     default : object
         Value if the object does not state the property.
-    field : str
-        Name of the value in `OsimObject.read`; empty for a property that the caller reads.
+    meaning : str
+        What the property states [unit].
     """
 
     tag: str
+    field: str
+    read: Callable[[OsimObject, str, Any], Any]
+    default: Any
     meaning: str
-    read: Callable[[OsimObject, str, Any], Any] = OsimObject.text
-    default: Any = ""
-    field: str = ""
+
+
+def read_apart(**meanings: str) -> tuple[Property, ...]:
+    """Return properties that the caller reads, from their meanings by tag."""
+    return tuple(
+        Property(tag, "", OsimObject.text, "", meaning) for tag, meaning in meanings.items()
+    )
+
+
+#: Readers of properties, by what the properties state.
+TEXT, LAST_NAME, NAMES = OsimObject.text, OsimObject.last_name, OsimObject.names
+NUMBER, NUMBERS, INTEGER = OsimObject.number, OsimObject.numbers, OsimObject.integer
+OPTIONAL, DEGREES = OsimObject.optional, OsimObject.radians
+FLAG, FILE = OsimObject.boolean, OsimObject.path
 
 
 class ObjectTable(NamedTuple):

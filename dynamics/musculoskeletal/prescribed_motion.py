@@ -10,15 +10,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
-from dynamics.musculoskeletal.motion_input import (
-    check_half_turns,
-    check_radians,
-    coordinate_columns,
-)
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
+from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, index_of
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
@@ -96,40 +92,15 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
         only be degrees.
     """
     table = path if isinstance(path, MotionTable) else read_course_table(path)
-    columns = coordinate_columns(table.names, system.coordinates)
-    if not columns:
+    found = CoordinateTable(table, system, unstated_degrees=True)
+    if not found.columns:
         raise InputError(
             f"{table.source}: expected columns of coordinates of the model, found "
             f"{', '.join(table.names)}"
         )
-    courses, radians = {}, {n: k for n, k in columns.items() if _in_radians(table, k)}
-    for name, k in columns.items():
-        values = table.values[:, k]
-        if system.rotational[system.coordinates.index(name)]:
-            values = _radians(table, k)
-        courses[name] = Course(table.time, values)
-    check_half_turns(table, system, radians, _why_radians(table))
+    courses = {name: Course(table.time, found.in_si(name)) for name in found.columns}
+    found.check_half_turns()
     return courses
-
-
-def _in_radians(table: MotionTable, k: int) -> bool:
-    """Return whether column k of a table counts as radians where it is an angle."""
-    stated = table.in_degrees
-    return table.names[k].endswith("/value") if stated is None else not stated
-
-
-def _why_radians(table: MotionTable) -> str:
-    stated = table.in_degrees is False
-    return "as the header has inDegrees=no" if stated else "as its name ends in /value"
-
-
-def _radians(table: MotionTable, k: int) -> FloatArray:
-    """Return column k of a table, an angle, in radians (K,)."""
-    values = table.values[:, k]
-    if not _in_radians(table, k):
-        return np.radians(values)
-    check_radians(table, k, table.names[k], _why_radians(table))
-    return values
 
 
 def prescribe_motion(
@@ -147,10 +118,8 @@ def prescribe_motion(
     """
     values = np.repeat(system.defaults[None], len(time), axis=0)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
-    motion = CoordinateMotion(
-        system.coordinates, system.rotational, time, values, speeds, accelerations
-    )
-    for k, course in zip(motion.index(tuple(courses)), courses.values(), strict=True):
+    places = index_of(system.coordinates, tuple(courses))
+    for k, course in zip(places, courses.values(), strict=True):
         spline = _spline(course)
         within = np.clip(time, course.time[0], course.time[-1])
         moving = within == time

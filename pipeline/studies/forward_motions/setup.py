@@ -30,7 +30,7 @@ from dynamics.musculoskeletal import (
     simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.motion_input import angle_unit_notes
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
@@ -135,7 +135,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     if files.prescribed is not None:
         table = read_course_table(files.prescribed)
         prescribed = read_prescribed(table, system)
-        warnings += angle_unit_notes(table, system, unstated=True)
+        warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
     check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
     courses = prescribed | _courses(forward, settings, system)
     time = instants(

@@ -17,13 +17,13 @@ from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
 from pipeline.studies.muscle_walks.charts import for_people
-from pipeline.studies.muscle_walks.sides import contact_sides
-from pipeline.studies.muscle_walks.summary import (
+from pipeline.studies.muscle_walks.contact_forces import (
     bundled,
     compartment_forces,
     contact_flags,
     not_trusted,
 )
+from pipeline.studies.muscle_walks.sides import contact_sides
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 #: Files of the folder, besides the configuration.

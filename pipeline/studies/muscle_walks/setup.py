@@ -27,11 +27,8 @@ from dynamics.musculoskeletal import (
     settle,
 )
 from dynamics.musculoskeletal.comak_file import check_coordinates
-from dynamics.musculoskeletal.motion_input import (
-    angle_unit_notes,
-    coordinate_columns,
-    filter_edge_notes,
-)
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
@@ -220,15 +217,15 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
     table = read_motion_table(files.motion)
-    notes += angle_unit_notes(table, system)
+    columns = CoordinateTable(table, system)
+    notes += columns.unit_notes()
     motion = read_motion(table, system, settings)
     notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
-    known = coordinate_columns(table.names, system.coordinates)
-    absent = [name for name in system.coordinates if name not in known]
+    absent = [name for name in system.coordinates if name not in columns.columns]
     if absent:
         notes += (
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",

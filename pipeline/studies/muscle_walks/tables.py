@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -53,9 +54,7 @@ def whole_motion(setup: Simulated, result: SimulatedFrames) -> CoordinateMotion:
     values, speeds = motion.values.copy(), motion.speeds.copy()
     places = motion.index(result.secondary)
     values[:, places], speeds[:, places] = result.values, result.speeds
-    return CoordinateMotion(
-        motion.names, motion.rotational, motion.time, values, speeds, motion.accelerations
-    )
+    return replace(motion, values=values, speeds=speeds)
 
 
 def ligament_forces(setup: Simulated, result: SimulatedFrames) -> FloatArray:

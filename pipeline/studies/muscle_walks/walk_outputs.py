@@ -8,13 +8,9 @@ from dynamics.musculoskeletal import ComakResult
 from foundation.base.checks import FloatArray
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.muscle_walks.charts import for_people, sign_of
+from pipeline.studies.muscle_walks.contact_forces import bundled, compartment_forces, group_of
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.summary import (
-    body_weight,
-    bundled,
-    compartment_forces,
-    group_of,
-)
+from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.muscle_walks.variation import walk_factors
 from pipeline.studies.outputs import Output

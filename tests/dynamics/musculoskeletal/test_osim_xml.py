@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal.osim_functions import read_function
-from dynamics.musculoskeletal.osim_xml import ObjectTable, OsimObject, Property, read_object
+from dynamics.musculoskeletal.osim_xml import (
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+    read_object,
+)
 from foundation.base.errors import InputError
 
 READERS = {
@@ -74,7 +80,7 @@ def test_other_texts_are_refused_with_file_object_and_property(kind, text, told)
 def test_a_table_gives_fields_and_unknown_tags():
     table = ObjectTable(
         "F",
-        (Property("a", "first [m]", OsimObject.number, 1.0, "first"), Property("b", "apart")),
+        (Property("a", "first", OsimObject.number, 1.0, "[m]"), *read_apart(b="apart")),
         details=frozenset({"c"}),
         not_done=frozenset({"d"}),
     )

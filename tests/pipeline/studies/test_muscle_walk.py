@@ -38,15 +38,11 @@ from pipeline.studies.muscle_walks import models as walk_models
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import walk as walk_module
+from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import _rigid_notes, prepare_walk
 from pipeline.studies.muscle_walks.study import WalkTask, replayed
-from pipeline.studies.muscle_walks.summary import (
-    contact_flags,
-    marker_errors,
-    marker_text,
-    summary_text,
-)
+from pipeline.studies.muscle_walks.summary import marker_errors, marker_text, summary_text
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk

@@ -5,7 +5,7 @@ import pytest
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.loads import ContactLoads
-from pipeline.studies.muscle_walks.summary import contact_flags, not_trusted
+from pipeline.studies.muscle_walks.contact_forces import contact_flags, not_trusted
 
 
 def frames(*forces, flags=()):
