@@ -180,7 +180,7 @@ class OsimObject:
         return float(np.radians(self.number(tag, default)))
 
     def numbers(self, tag: str, default: tuple[float, ...] = ()) -> FloatArray:
-        """Return as many finite numbers (K,) as the default has, or any number if it is empty."""
+        """Return finite numbers (K,) [any unit], as many as the default has if it is not empty."""
         text = self.text(tag)
         if not text:
             return np.array(default)

@@ -37,7 +37,7 @@ class FrameCharts:
     axis : str
         Label of the horizontal axis, with its unit.
     at : (N,) float64
-        Places of the frames along the axis [unit of the axis].
+        Places of the frames along the axis [any unit].
     """
 
     motion: CoordinateMotion
@@ -49,7 +49,10 @@ class FrameCharts:
     def chart(
         self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
     ) -> Picture:
-        """Return a chart of rows (N,) by name; `settings` as of `pipeline.reports.charts.chart`."""
+        """Return a chart of rows (N,) [unit of the label] by name.
+
+        Further `settings` are those of `pipeline.reports.charts.chart`.
+        """
         return chart(
             name, f"{title} over {self.over}", self.axis, label, styled_lines(lines), at=self.at,
             title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
