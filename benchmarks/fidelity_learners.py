@@ -22,7 +22,6 @@ from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.formulations.compartment_fit import (
     Fitter,
-    FormulationSettings,
     Samples,
     fit_compartment,
     quantities_of,
@@ -77,9 +76,10 @@ def fit_alone(
 ) -> Learnt:
     """Return the inverted formulation fitted by a family, as a run fits it."""
     samples = Samples(level.poses, level.loads)
-    chosen = FormulationSettings(settings.load_degree, settings.pose_at == "condyle")
     fitter = family_fitter(settings, family, seed)
-    return Learnt(fit_compartment("inverted", space, samples, fitter, chosen).surrogate)
+    return Learnt(
+        fit_compartment("inverted", space, samples, fitter, settings.load_degree).surrogate
+    )
 
 
 def fit_on_springs(base: CompartmentSurrogate, pair: Pair, fitter: Fitter) -> Learnt:

@@ -122,7 +122,7 @@ def sensitivity_content(
         surrogate = knee.compartment(name)
         poses = poses_of(held_out[held_out["compartment"] == name])
         stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])
-        if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+        if surrogate.learns_heights:
             sobol[name] = sobol_rows(surrogate, not_given)
     return {"stiffness": stiffness, "sobol": sobol or None, "base": _BASE, "seed": _SEED}
 

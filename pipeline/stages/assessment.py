@@ -109,7 +109,7 @@ def _compartment(
         worst=_worst(surrogate, inside, predicted, errors),
         cross_validation=_cross_validation(checks),
     )
-    if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+    if surrogate.learns_heights:
         part.at_load = _known(errors_at_load(surrogate, poses, truth))
     return part
 
@@ -214,7 +214,7 @@ def held_out_point(
         surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
         wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
         errors.append(float(np.sqrt((wrong**2).mean())) / float(surrogate.space.load[1]))
-        if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+        if surrogate.learns_heights:
             heights.append(1e6 * errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
     point = {"held_out_load_error": max(errors)}
     return point | ({"held_out_height_um": max(heights)} if heights else {})

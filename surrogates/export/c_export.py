@@ -25,6 +25,7 @@ from surrogates.export.c_source import (
     parts_of,
     preamble,
     rendered,
+    shared_constants,
     stack,
     tables,
 )
@@ -93,7 +94,11 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
     used = features(regressors) | {c.formulation for c in compartments.values()}
-    source = [preamble(prefix, regressors), code(prefix, parts_of(used), used)]
+    source = [
+        preamble(prefix, regressors),
+        shared_constants(prefix),
+        code(prefix, parts_of(used), used),
+    ]
     for name, compartment in compartments.items():
         source += _compartment_tables(prefix, name, compartment, used)
     comment = rendered(

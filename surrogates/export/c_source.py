@@ -106,11 +106,16 @@ def rendered(name: str, **values: Any) -> str:
 
 
 def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
-    """Return the beginning of a source: includes, constants, and the sizes of scratch arrays."""
+    """Return the beginning of a source: its includes, and the sizes of scratch arrays."""
     sizes = [f"    {prefix.upper()}_{name} = {size}" for name, size in _sizes(regressors).items()]
-    shared = [f"#define {prefix.upper()}_{name} {value!r}" for name, value in _SHARED.items()]
-    lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "", *shared, "", "enum {"]
+    lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "", "enum {"]
     return "\n".join([*lines, ",\n".join(sizes), "};", ""])
+
+
+def shared_constants(prefix: str) -> str:
+    """Return the constants that the template shares with the compiled evaluation."""
+    lines = [f"#define {prefix.upper()}_{name} {value!r}\n" for name, value in _SHARED.items()]
+    return "".join(lines)
 
 
 def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
