@@ -39,6 +39,7 @@ from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
 from pipeline.studies.muscle_walks.models import facing_contacts
 from pipeline.studies.muscle_walks.sides import side_notes
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Slack of the ends of a table, relative to the time step.
 _SLACK = 1e-6
@@ -51,6 +52,8 @@ _FIELDS = {
     "activation": "activation",
     "fibre_forces": "fibre_forces",
 }
+#: Files by keys of [forward].
+_FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +236,7 @@ def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
 
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
     """Return settings and files, and notes on settings that are not carried out."""
-    stated = forward.model_dump(exclude_none=True)
-    changes: dict[str, Any] = {_FIELDS[key]: stated[key] for key in _FIELDS if key in stated}
-    named = {
-        key: data_file(stated[key])
-        for key in ("prescribed", "muscles", "external_loads")
-        if key in stated
-    }
+    changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
     if forward.settings is None:
         files = ForwardFiles(data_file(forward.model), None, None, None)
         return ForwardSettings(**changes), replace(files, **named), ()

@@ -16,11 +16,12 @@ from pipeline.store.workspace_lock import locked
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
-from pipeline.studies.muscle_walks.charts import for_people
+from pipeline.studies.muscle_walks.charts import shown_secondary
 from pipeline.studies.muscle_walks.contact_forces import (
     bundled,
     compartment_forces,
     contact_flags,
+    largest_first,
     not_trusted,
 )
 from pipeline.studies.muscle_walks.sides import contact_sides
@@ -113,8 +114,8 @@ def summarise(
                 }
                 for k, name in enumerate(result.contacts)
             },
-            "ligaments": _largest_first(ligaments, result.time),
-            "muscles": _largest_first(bundled(result.muscles, result.muscle_forces), result.time),
+            "ligaments": _courses(ligaments, result.time),
+            "muscles": _courses(bundled(result.muscles, result.muscle_forces), result.time),
             "warnings": list(setup.warnings),
             "flags": contact_flags(result),
             "not_trusted": not_trusted(result),
@@ -127,24 +128,22 @@ def _course(values: FloatArray, time: FloatArray) -> dict[str, Any]:
     return {"end_N": values[-1], "peak_N": values[peak], "peak_at_s": time[peak]}
 
 
-def _largest_first(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
-    ordered = sorted(groups.items(), key=lambda item: -item[1].max())
-    return {name: _course(values, time) for name, values in ordered}
+def _courses(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
+    return {name: _course(values, time) for name, values in largest_first(groups).items()}
 
 
 def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, Any]:
     """Return first and last value and range of each secondary coordinate."""
-    rows = {}
-    for name, values in zip(result.secondary, result.values.T, strict=True):
-        shown, unit = for_people(setup.plant.motion, name, values)
-        rows[name] = {
+    return {
+        name: {
             "unit": unit,
             "start": shown[0],
             "end": shown[-1],
             "least": shown.min(),
             "most": shown.max(),
         }
-    return rows
+        for name, unit, shown in shown_secondary(setup.plant.motion, result)
+    }
 
 
 def summary_text(summary: dict[str, Any], folder: Path) -> str:

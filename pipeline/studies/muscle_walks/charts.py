@@ -13,7 +13,11 @@ from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.charts import Chart, chart, line
 from pipeline.reports.figures import Picture
-from pipeline.studies.muscle_walks.contact_forces import bundled, compartment_forces
+from pipeline.studies.muscle_walks.contact_forces import (
+    bundled,
+    compartment_forces,
+    largest_first,
+)
 
 #: Lines in a chart of muscles or ligaments.
 _MOST_LINES = 8
@@ -60,8 +64,7 @@ class FrameCharts:
 
     def secondary(self) -> Iterator[Picture]:
         """Yield a chart of each secondary coordinate."""
-        for name, values in zip(self.result.secondary, self.result.values.T, strict=True):
-            shown, unit = for_people(self.motion, name, values)
+        for name, unit, shown in shown_secondary(self.motion, self.result):
             label = f"{name} [{sign_of(unit)}]"
             yield self.chart(f"secondary-{name}", name, label, {"": shown})
 
@@ -87,8 +90,7 @@ class FrameCharts:
         groups = {name: row for name, row in bundled(names, forces).items() if row.max() > 0.0}
         if not groups:
             return
-        ordered = sorted(groups, key=lambda name: -float(groups[name].max()))
-        shown = {name: groups[name] for name in ordered[:_MOST_LINES]}
+        shown = dict(list(largest_first(groups).items())[:_MOST_LINES])
         title, label = f"Largest {kind} forces", f"{kind} force [N]"
         yield self.chart(f"{kind}-forces", title, label, shown, size=_TALL, from_zero=True)
 
@@ -111,6 +113,17 @@ def for_people(motion: CoordinateMotion, name: str, values: FloatArray) -> tuple
     """Return values (N,) of a coordinate [rad, m] in the unit "deg" or "mm", and the unit."""
     angle = motion.rotational[motion.names.index(name)]
     return (np.degrees(values), "deg") if angle else (1e3 * values, "mm")
+
+
+def shown_secondary(
+    motion: CoordinateMotion, result: SimulatedFrames
+) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
+    rows = []
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        shown, unit = for_people(motion, name, values)
+        rows.append((name, unit, shown))
+    return rows
 
 
 def sign_of(unit: str) -> str:

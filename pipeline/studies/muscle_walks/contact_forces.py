@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -38,6 +39,11 @@ def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]
         group = group_of(name)
         sums[group] = sums.get(group, 0.0) + force
     return sums
+
+
+def largest_first(forces: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return rows (N,) [any unit] by name, those with the largest peaks first."""
+    return dict(sorted(forces.items(), key=lambda item: -item[1].max()))
 
 
 def contact_flags(result: SimulatedFrames) -> list[str]:

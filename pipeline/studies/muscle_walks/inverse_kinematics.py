@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +25,15 @@ from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.studies.muscle_walks.models import spring_contacts
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
+#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+_ENDS = {"start_s": "start", "stop_s": "stop"}
+_FILES = {"markers": "markers", "functions": "functions"}
+_SWEEP = {"coupled": "coupled", "sweep_s": "seconds", "points": "points"}
+_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def with_motion(file: MuscleWalkFile, folder: Path) -> tuple[MuscleWalkFile, MarkerMotion]:
@@ -86,30 +91,23 @@ def _settings(
     if config.settings is not None:
         path = data_file(config.settings)
         settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
-    named = {"markers": config.markers, "functions": config.functions}
-    stated = {key: data_file(text) for key, text in named.items() if text is not None}
     weights = {} if settings is None else dict(settings.weights)
     markers = MarkerSettings(tuple((weights | config.weights).items()))
     if settings is not None:
         markers = replace(settings, weights=markers.weights)
-    ends: dict[str, Any] = {"start": config.start_s, "stop": config.stop_s}
-    markers = replace(markers, **{key: at for key, at in ends.items() if at is not None})
-    return markers, _sweep(config, file, sweep), files._replace(**stated), notes
+    markers = replace(markers, **stated_fields(config, _ENDS))
+    files = files._replace(**stated_files(config, _FILES))
+    return markers, _sweep(config, file, sweep), files, notes
 
 
 def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    angles = {"start": config.from_deg, "stop": config.to_deg}
-    stated: dict[str, Any] = {
-        "coupled": config.coupled,
-        "secondary": secondary,
-        **{key: None if v is None else float(np.radians(v)) for key, v in angles.items()},
-        "seconds": config.sweep_s,
-        "points": config.points,
-    }
-    changes: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
+    changes = stated_fields(config, _SWEEP)
+    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
+    if secondary is not None:
+        changes["secondary"] = secondary
     if known is not None:
         return replace(known, kind=config.kind, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]

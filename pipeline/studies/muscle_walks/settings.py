@@ -18,6 +18,7 @@ from dynamics.musculoskeletal import (
 )
 from pipeline.config.data_folder import data_file
 from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Fields of the settings by keys of [comak].
 _FIELDS = {
@@ -32,6 +33,8 @@ _FIELDS = {
     "contact_energy_weight": "contact_energy_weight",
     "fibre_forces": "fibre_forces",
 }
+#: Files by keys of [walk].
+_FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "forces"}
 
 
 class WalkSettings(NamedTuple):
@@ -79,8 +82,7 @@ def walk_settings(
     if source is not None:
         settings, files = source.settings(viscosities), source.files
     changes = _changes(file.comak, settings)
-    named = {"motion": walk.motion, "external_loads": walk.external_loads, "forces": walk.reserves}
-    files = replace(files, **{k: data_file(text) for k, text in named.items() if text is not None})
+    files = replace(files, **stated_files(walk, _FILES))
     if walk.reserves is not None:
         changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
     if settings is None:
@@ -90,8 +92,7 @@ def walk_settings(
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
     """Return the fields that the configuration changes."""
-    stated = comak.model_dump(exclude_none=True)
-    changes = {field: stated[key] for key, field in _FIELDS.items() if key in stated}
+    changes = stated_fields(comak, _FIELDS)
     if comak.secondary is not None:
         known = {} if settings is None else {s.name: s for s in settings.secondary}
         changes["secondary"] = tuple(

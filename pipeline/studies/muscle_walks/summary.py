@@ -14,11 +14,12 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
 from pipeline.files import plain
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.studies.muscle_walks.charts import for_people
+from pipeline.studies.muscle_walks.charts import shown_secondary
 from pipeline.studies.muscle_walks.contact_forces import (
     bundled,
     compartment_forces,
     contact_flags,
+    largest_first,
     not_trusted,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -153,18 +154,17 @@ def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str
 
 
 def _ranges(setup: WalkSetup, result: ComakResult) -> dict[str, Any]:
-    rows = {}
-    for name, values in zip(result.secondary, result.values.T, strict=True):
-        shown, unit = for_people(setup.plant.motion, name, values)
-        rows[name] = {"unit": unit, "least": shown.min(), "most": shown.max()}
-    return rows
+    return {
+        name: {"unit": unit, "least": shown.min(), "most": shown.max()}
+        for name, unit, shown in shown_secondary(setup.plant.motion, result)
+    }
 
 
 def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
     """Return the peak of each group of forces, the largest first."""
-    ordered = sorted(forces.items(), key=lambda item: -item[1].max())
     return {
-        name: {"peak_N": force.max(), "peak_at_s": time[force.argmax()]} for name, force in ordered
+        name: {"peak_N": force.max(), "peak_at_s": time[force.argmax()]}
+        for name, force in largest_first(forces).items()
     }
 
 
