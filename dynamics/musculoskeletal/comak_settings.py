@@ -173,7 +173,7 @@ class ComakSettings:
         return np.array([self.reserve_weight / forces.get(name, 1.0) ** 2 for name in names])
 
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the names of muscles that have a weight and are none of the model."""
+        """Return the names with a weight that are not muscles of the model."""
         courses = (
             *(*self.muscle_weights, *self.desired_activations),
             *(*self.least_activations, *self.largest_activations),

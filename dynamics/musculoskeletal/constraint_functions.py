@@ -113,7 +113,7 @@ class ConstraintFunctions:
     def __call__(self, at: FloatArray) -> FloatArray:
         """Return the secondary coordinates (N, S) [rad, m] at coupled values (N,) [rad, m].
 
-        Outside of the points, the splines go on as straight lines, as OpenSim's SimmSpline.
+        Outside the points, the splines are extended linearly, as OpenSim's SimmSpline.
         """
         spline = make_interp_spline(self.at, self.values, k=3)
         inside = np.clip(at, self.at[0], self.at[-1])
@@ -192,7 +192,7 @@ def passive_functions(
     Raises
     ------
     InputError
-        If a name is no coordinate of the model, or the coordinates do not settle.
+        If a name is not a coordinate of the model, or the coordinates do not settle.
     PoseError
         If no balance is found; the message names the instant.
     """

@@ -25,7 +25,7 @@ KINDS = ("dynamic", "equilibrium")
 _ITERATIONS, _REUSES = 60, 6
 #: Change of an iteration below which a step has converged, and largest change [rad, m].
 _CONVERGED, _LARGEST = 1e-9, 0.02
-#: Step of the derivatives by speeds [rad/s, m/s].
+#: Step of the derivatives with respect to speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
 #: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
 Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]

@@ -1,8 +1,8 @@
 """Side of the leg of a contact, and the directions forward, up and right in the frame of a mesh.
 
-Medial is the direction to the midline of the body, whatever the axes of a mesh: towards the joint
-of the other leg, or the pelvis, in the default pose of the model. Without them, the names of bodies
-and joints tell the leg, and z of the ground is right, as in OpenSim's models.
+Medial is the direction to the midline of the body, independently of the axes of a mesh: towards
+the joint of the other leg, or the pelvis, in the default pose of the model. In a model without both,
+the names of bodies and joints state the leg, and z of the ground is right, as in OpenSim's models.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foundation.base.checks import FloatArray
 
 _LEGS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 _OTHER = {"r": "l", "right": "left", "l": "r", "left": "right"}
-#: Part of a name that tells the leg, between other parts or at an end.
+#: Part of a name that states the leg, between other parts or at an end.
 _PART = re.compile(r"(?<![A-Za-z0-9])(?:right|left|[rl](?![A-Za-z0-9]))", re.IGNORECASE)
 #: Least distance of a joint from the midline [m].
 _BESIDE = 0.03
@@ -36,13 +36,13 @@ class LegSide:
     Parameters
     ----------
     leg : {"right", "left", ""}
-        The leg; empty where nothing tells it.
+        The leg; empty if it is unknown.
     axes : (3, 3) float64
         Unit vectors forward, up and to the right in the frame of the mesh, in rows [1].
     found : str
         How the leg was found, or why it was not.
     note : str
-        What contradicts, or what is assumed; empty where all agrees.
+        Contradiction or assumption; empty if names and places agree.
     """
 
     leg: str

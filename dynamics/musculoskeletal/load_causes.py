@@ -22,13 +22,13 @@ from foundation.base.checks import FloatArray
 
 #: A change is a cause if it leaves at most this part of the limits, and of the score before.
 _FITS, _BETTER = 0.9, 0.6
-#: Loads within the limits are told if a change leaves this part of the mean residual moment, which
-#: is at least this part of its scale, over at least a time [s]. No change of the right loads of
-#: three walks leaves as little (`docs/muscle_walks.md`).
+#: Loads within the limits are flagged if a change leaves this part of the mean residual moment,
+#: which is at least this part of its scale, over at least a time [s]. No change of the right loads
+#: of three walks leaves as little (`docs/muscle_walks.md`).
 _TELLING, _LEAST_MOMENT, _LEAST_TIME = 0.6, 0.035, 0.4
-#: Least shift of all points of application that is told [m].
+#: Least shift of all points of application that is flagged [m].
 _LEAST_OFFSET = 0.05
-#: Largest shift of time that is told of loads within the limits [s].
+#: Largest shift of time that is flagged for loads within the limits [s].
 _SLIGHT = 0.2
 
 

@@ -12,7 +12,7 @@ from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.walking.plates import FARTHEST
 from foundation.base.checks import FloatArray
 
-#: A plate bears above this part of the weight [1].
+#: A plate carries a foot above this part of the weight [1].
 BEARS = 0.2
 #: A centre of pressure is nearer to another body by more than this distance [m], and farther from
 #: its own than toes are from a heel [m].

@@ -41,7 +41,7 @@ def read_motion(
     ----------
     path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as it is read.
+        with or without `/value`; or its table as read.
     system : OpenSimSystem
         The model.
     settings : ComakSettings

@@ -27,11 +27,11 @@ class MuscleWeight:
     times, weights : tuple of float
         Instants [s] and the weights there [1]. A single weight is constant.
     smooth : bool
-        False: linear between the instants; outside, the first and the last segment go on, as
+        False: linear between the instants; outside, the first and the last segment are extended, as
         OpenSim's PiecewiseLinearFunction. True: cubic, with straight lines outside, as OpenSim's
         SimmSpline.
     quantity : {"weight", "desired activation", "least activation", "largest activation"}
-        What the numbers are.
+        Quantity of the numbers.
 
     Raises
     ------
@@ -91,8 +91,8 @@ class MuscleWeight:
             raise InputError(
                 f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
                 f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
-                f"{stop:g} s goes on as in OpenSim; add points at the first and the last instant "
-                "of the walk"
+                f"{stop:g} s is extended linearly as in OpenSim; add points at the first and the "
+                "last instant of the walk"
             )
         return weight
 

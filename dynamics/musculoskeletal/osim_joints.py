@@ -69,7 +69,7 @@ class OsimJoint:
         Raises
         ------
         InputError
-            If the joint is no CustomJoint, or its motion is not linear in its coordinates.
+            If the joint is not a CustomJoint, or its motion is not linear in its coordinates.
         """
         transform = self.xml.child("SpatialTransform")
         if self.xml.tag != "CustomJoint" or transform is None:

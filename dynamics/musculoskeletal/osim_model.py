@@ -101,7 +101,7 @@ class OsimModel:
 
     @property
     def mass(self) -> float:
-        """Mass of all bodies [kg]; an `InputError` names a mass that is no number."""
+        """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
         return sum(body.number("mass", 0.0) for body in self._bodies.values())
 
     @property
@@ -133,7 +133,13 @@ class OsimModel:
 
     @property
     def coordinate_defaults(self) -> dict[str, float]:
-        """Default value of each coordinate, by its name [rad, m]; an `InputError` names another."""
+        """Default value of each coordinate, by its name [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a value is malformed.
+        """
         return {
             name: found.number("default_value", 0.0)
             for name, (found, _) in self._coordinates.items()
@@ -146,7 +152,7 @@ class OsimModel:
         Raises
         ------
         InputError
-            If a viscosity is no number.
+            If a viscosity is malformed.
         """
         found: dict[str, float] = {}
         for spring in self._model.objects("ForceSet", "SpringGeneralizedForce"):

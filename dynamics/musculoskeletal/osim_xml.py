@@ -17,7 +17,7 @@ import numpy as np
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 
-#: What OpenSim reads as a boolean, in lower case.
+#: Booleans of OpenSim, in lower case.
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 #: Number that stands for "not stated" in the files of OpenSim-JAM.
 _UNSTATED = -1.0

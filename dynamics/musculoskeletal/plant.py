@@ -136,7 +136,7 @@ class PlantForces(NamedTuple):
 
 
 class Contractions(NamedTuple):
-    """What muscles give by force, length and velocity of their fibres at an instant.
+    """Muscle forces by force, length and velocity of the fibres at an instant.
 
     Parameters
     ----------

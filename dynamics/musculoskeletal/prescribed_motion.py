@@ -75,7 +75,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
     ----------
     path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as it is read. Angles are in the unit that the
+        with or without `/value`; or its table as read. Angles are in the unit that the
         header states, else in degrees, in columns that end in `/value` in radians.
     system : OpenSimSystem
         The model.
@@ -114,7 +114,7 @@ def prescribe_motion(
     Raises
     ------
     InputError
-        If a name is no coordinate of the model.
+        If a name is not a coordinate of the model.
     """
     values = np.repeat(system.defaults[None], len(time), axis=0)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
@@ -144,7 +144,7 @@ def instants(
     Raises
     ------
     InputError
-        If no course tells the time and start or stop is missing, or stop does not follow start.
+        If no course states the time and start or stop is missing, or stop does not follow start.
     """
     ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
     if not ends and (start is None or stop is None):

@@ -62,13 +62,13 @@ def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
 
 
 def reserve_notes(path: Path) -> tuple[str, ...]:
-    """Return sentences on actuators that are no reserves, and on limits of reserves."""
+    """Return sentences on actuators that are not reserves, and on limits of reserves."""
     applied = _applied(path)
     others = [a.name for a in applied if a.tag != _ACTUATOR]
     limited = [a.name for a in applied if a.tag == _ACTUATOR and _is_limited(a)]
     notes = []
     if others:
-        text = "which are no CoordinateActuators"
+        text = "which are not CoordinateActuators"
         notes.append(f"{path.name}: no effect of {', '.join(others)}, {text}")
     if limited:
         notes.append(

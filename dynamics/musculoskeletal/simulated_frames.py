@@ -1,4 +1,4 @@
-"""What COMAK and forward simulations give at each frame of a motion."""
+"""Results of COMAK and forward simulations at each frame of a motion."""
 
 from __future__ import annotations
 

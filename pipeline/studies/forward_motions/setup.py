@@ -1,4 +1,4 @@
-"""What a forward simulation consists of: model, prescribed motion, muscles, loads, contacts."""
+"""Preparation of a forward simulation: model, prescribed motion, muscles, loads, contacts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class FrameCharts:
     result : SimulatedFrames
         The simulation.
     over : str
-        What the charts are over, for captions, such as "the walk".
+        Horizontal axis in words, for captions, such as "the walk".
     axis : str
         Label of the horizontal axis, with its unit.
     at : (N,) float64

@@ -1,4 +1,4 @@
-"""What a COMAK simulation of a walk consists of: model, plant, contacts, first values."""
+"""Preparation of a COMAK simulation of a walk: model, plant, contacts, first values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class WalkSetup:
     seconds : dict
         Time that the parts of the preparation took [s], by name.
     notes : tuple of str
-        What the files leave out, and keys without effect.
+        Sentences on what the files leave out, and on keys without effect.
     markers : MarkerMotion, optional
         The motion from markers, where it is found so.
     """
@@ -96,7 +96,7 @@ class WalkSetup:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What is wrong with the external loads, before the first frame."""
+        """Faults of the external loads, before the first frame."""
         balance = self.plant.balance
         return () if balance is None else balance.flags
 
@@ -181,7 +181,7 @@ def _rigid_notes(
     return (
         f"{', '.join(left)}: these coordinates of joints with contact are neither primary nor "
         "secondary, so that they follow the motion and contact does not move them; list them in "
-        "comak.secondary where contact and ligaments decide on them",
+        "comak.secondary if contact and ligaments determine them",
     )
 
 

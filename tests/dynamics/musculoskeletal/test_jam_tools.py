@@ -80,7 +80,7 @@ def test_actuators_that_are_no_reserves_are_told(notes):
     more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
     more += "</appliesForce></TorqueActuator></objects>"
     found = notes(reserves=RESERVES.replace("</objects>", more))
-    assert found == ("reserves.xml: no effect of FX, which are no CoordinateActuators",)
+    assert found == ("reserves.xml: no effect of FX, which are not CoordinateActuators",)
 
 
 @pytest.mark.parametrize(
