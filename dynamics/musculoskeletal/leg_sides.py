@@ -1,8 +1,9 @@
 """Side of the leg of a contact, and the directions forward, up and right in the frame of a mesh.
 
 Medial is the direction to the midline of the body, independently of the axes of a mesh: towards
-the joint of the other leg, or the pelvis, in the default pose of the model. In a model without both,
-the names of bodies and joints state the leg, and z of the ground is right, as in OpenSim's models.
+the joint of the other leg, or the pelvis, in the default pose of the model. In a model without a
+second leg and pelvis, the names of bodies and joints state the leg, and z of the ground is right,
+as in OpenSim's models.
 """
 
 from __future__ import annotations
