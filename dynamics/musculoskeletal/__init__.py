@@ -17,12 +17,7 @@ from dynamics.musculoskeletal.comak_settings import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.comak_solution import ComakResult
-from dynamics.musculoskeletal.constraint_functions import (
-    ConstraintFunctions,
-    Sweep,
-    passive_functions,
-    with_markers,
-)
+from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions, with_markers
 from dynamics.musculoskeletal.forward_settings import (
     ForwardFiles,
     ForwardSettings,
@@ -44,6 +39,7 @@ from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.passive_sweep import Sweep, passive_functions
 from dynamics.musculoskeletal.plant import (
     Contractions,
     CoordinateMotion,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dynamics.musculoskeletal.constraint_functions import Sweep
 from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
 from dynamics.musculoskeletal.osim_xml import (
     DEGREES,
@@ -19,6 +18,7 @@ from dynamics.musculoskeletal.osim_xml import (
     Property,
     read_apart,
 )
+from dynamics.musculoskeletal.passive_sweep import Sweep
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 

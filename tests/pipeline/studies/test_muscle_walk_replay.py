@@ -190,7 +190,7 @@ def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
 
 def test_weights_of_unknown_muscles_are_told(jam_walk):
     file = load_muscle_walk(jam_walk / "config.toml")
-    weighted = file.comak.model_copy(update={"muscle_weights": {"nobody": 2.0}})
+    weighted = {"muscle_weights": {"nobody": 2.0}}
     with pytest.warns(UserWarning, match="nobody"):
         setup = replayed(changed(file, weighted), str(jam_walk / "plant.npz"))
     assert any("nobody" in text for text in setup.warnings)
