@@ -53,7 +53,7 @@ class FrameCharts:
     def chart(
         self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
     ) -> Picture:
-        """Return a chart of rows (N,) [unit of the label] by name.
+        """Return a chart of rows (N,) [any unit] by name.
 
         Further `settings` are those of `pipeline.reports.charts.chart`.
         """
