@@ -65,7 +65,7 @@ def errors_of(whole: Path, folder: Path, end: float) -> tuple[FloatArray, FloatA
 def main() -> None:
     """Print the table."""
     file = load_muscle_walk(shipped_config("comak_walking"))
-    settings, files = walk_settings(file)
+    settings, files, _ = walk_settings(file)
     assert settings.lowpass is not None
     with tempfile.TemporaryDirectory() as folder:
         found = [errors_of(data_file(str(files.motion)), Path(folder), end) for end in _ENDS]

@@ -8,45 +8,38 @@ others are prescribed; `follow_markers` finds a motion from markers, with `Const
 the secondary coordinates.
 """
 
+from dynamics.musculoskeletal.articular_model import ArticularContact, ContactMesh
 from dynamics.musculoskeletal.comak import Comak
+from dynamics.musculoskeletal.comak_file import ComakFile
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
-    MuscleWeight,
-    Reserve,
     SecondaryCoordinate,
-    read_comak_settings,
-    read_reserves,
-    reserve_fields,
 )
 from dynamics.musculoskeletal.comak_solution import ComakResult
-from dynamics.musculoskeletal.constraint_functions import (
-    ConstraintFunctions,
-    Sweep,
-    passive_functions,
-    with_markers,
-)
+from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions, with_markers
 from dynamics.musculoskeletal.forward_settings import (
     ForwardFiles,
     ForwardSettings,
     read_forward_settings,
 )
-from dynamics.musculoskeletal.forward_simulation import ForwardResult, simulate_forward
+from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.marker_kinematics import (
+from dynamics.musculoskeletal.marker_kinematics import MarkerMotion, follow_markers
+from dynamics.musculoskeletal.marker_settings import (
     MarkerFiles,
-    MarkerMotion,
     MarkerSettings,
-    follow_markers,
     read_marker_settings,
 )
 from dynamics.musculoskeletal.motion_input import read_motion
+from dynamics.musculoskeletal.muscle_courses import MuscleWeight
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
+from dynamics.musculoskeletal.osim_model import OsimModel
+from dynamics.musculoskeletal.passive_sweep import Sweep, passive_functions
 from dynamics.musculoskeletal.plant import (
     Contractions,
     CoordinateMotion,
@@ -67,23 +60,26 @@ from dynamics.musculoskeletal.prescribed_motion import (
     write_external_loads,
 )
 from dynamics.musculoskeletal.recorded_plant import RecordedPlant
+from dynamics.musculoskeletal.reserves import Reserve, read_reserves, reserve_fields
 from dynamics.musculoskeletal.settling import Settled, settle
+from dynamics.musculoskeletal.simulated_frames import ContactFlag, SimulatedFrames
 
 __all__ = [
     "ArticularContact",
     "BodyForce",
     "Comak",
+    "ComakFile",
     "ComakFiles",
     "ComakResult",
     "ComakSettings",
     "ConstraintFunctions",
+    "ContactFlag",
     "ContactForces",
     "ContactMesh",
     "Contractions",
     "CoordinateMotion",
     "Course",
     "ForwardFiles",
-    "ForwardResult",
     "ForwardSettings",
     "JointContact",
     "JointKinematics",
@@ -105,13 +101,13 @@ __all__ = [
     "Reserve",
     "SecondaryCoordinate",
     "Settled",
+    "SimulatedFrames",
     "Sweep",
     "drive_muscles",
     "follow_markers",
     "instants",
     "passive_functions",
     "prescribe_motion",
-    "read_comak_settings",
     "read_forward_settings",
     "read_marker_settings",
     "read_motion",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.musculoskeletal.simulated_frames import SimulatedFrames
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.loads import ContactLoads
 
@@ -48,22 +49,14 @@ class Solution(NamedTuple):
     surplus: FloatArray = _UNKNOWN
 
 
-@dataclass(frozen=True, eq=False)
-class ComakResult:
-    """Result of a COMAK simulation of N frames.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ComakResult(SimulatedFrames):
+    """Result of a COMAK simulation of N frames; further fields are those of `SimulatedFrames`.
 
     Parameters
     ----------
-    time : (N,) float64
-        Instants [s].
-    free, secondary, muscles, contacts : tuple of str
-        Names of free and secondary coordinates, muscles and contacts.
-    values, speeds : (N, S) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (N, M) float64
-        Activations [1].
-    muscle_forces : (N, M) float64
-        Muscle forces [N].
+    free : tuple of str
+        Names of the F free coordinates.
     reserves : (N, F) float64
         Forces of the reserves on the free coordinates [N m, N].
     surplus : (N, F) float64
@@ -75,29 +68,18 @@ class ComakResult:
         Iterations of each frame.
     costs : (N,) float64
         Cost of muscles and reserves.
-    loads : tuple of tuple of ContactLoads
-        Loads of each contact at each frame.
     outside : (N, S) bool
         Whether a secondary coordinate is outside the range of a recorded plant.
     flags : tuple of str
         A flag for each frame that did not converge, and for each coordinate that is outside.
     """
 
-    time: FloatArray
     free: tuple[str, ...]
-    secondary: tuple[str, ...]
-    muscles: tuple[str, ...]
-    contacts: tuple[str, ...]
-    values: FloatArray
-    speeds: FloatArray
-    activations: FloatArray
-    muscle_forces: FloatArray
     reserves: FloatArray
     surplus: FloatArray
     errors: FloatArray
     iterations: IntArray
     costs: FloatArray
-    loads: tuple[tuple[ContactLoads, ...], ...]
     outside: NDArray[np.bool_]
     flags: tuple[str, ...]
 
@@ -113,20 +95,6 @@ class ComakResult:
             self.loads[frame],
             self.muscle_forces[frame],
             self.surplus[frame],
-        )
-
-    @property
-    def contact_flags(self) -> tuple[str, ...]:
-        """Flags of the contacts in the final poses, such as one outside a surrogate's domain.
-
-        Each begins with the instant and the name of the contact.
-        """
-        frames = zip(self.time.tolist(), self.loads, strict=True)
-        return tuple(
-            f"{time:g} s: {name}: {flag}"
-            for time, loads in frames
-            for name, own in zip(self.contacts, loads, strict=True)
-            for flag in own.flags
         )
 
 

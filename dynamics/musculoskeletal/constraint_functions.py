@@ -9,7 +9,7 @@ COMAKInverseKinematicsTool; Smith, Vignos, Lenhart, Kaiser, Thelen 2016, J Biome
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -17,60 +17,14 @@ from typing import Self
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from dynamics.musculoskeletal.forward_simulation import simulate_forward
-from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.osim_xml import child_text, parse_xml
-from dynamics.musculoskeletal.plant import CoordinateMotion
-from dynamics.musculoskeletal.plant_contacts import PlantContacts
-from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
-from dynamics.musculoskeletal.settling import settle
+from dynamics.musculoskeletal.osim_functions import SPLINE, read_function
+from dynamics.musculoskeletal.osim_writing import add_object, child_of, new_document, write_xml
+from dynamics.musculoskeletal.osim_xml import parse_xml, read_object
 from foundation.base.checks import FloatArray, check_fields
 from foundation.base.errors import InputError
 
-#: Activation of the muscles, without regard to length and velocity, and time step [1, s].
-_ACTIVATION, _STEP = 0.01, 0.01
 #: Fewest points of a cubic spline.
 _FEWEST = 4
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A passive sweep of a coordinate.
-
-    Parameters
-    ----------
-    coupled : str
-        The coordinate that moves.
-    secondary : tuple of str
-        The coordinates that follow from ligaments and contact.
-    start, stop : float
-        First and last value of the coupled coordinate [rad, m].
-    seconds : float
-        Duration [s].
-    settle_threshold : float
-        Change within 0.01 s below which secondary coordinates have settled before [rad, m].
-    points : int
-        Number of points of each function.
-    kind : {"dynamic", "equilibrium"}
-        Simulation in time, or an equilibrium at each instant.
-    """
-
-    coupled: str
-    secondary: tuple[str, ...]
-    start: float = 0.0
-    stop: float = float(np.radians(110.0))
-    seconds: float = 3.0
-    settle_threshold: float = 1e-4
-    points: int = 20
-    kind: str = "dynamic"
-
-    @property
-    def course(self) -> Course:
-        """The coupled coordinate, a parabola over time that starts at rest."""
-        time = _STEP * np.arange(round(self.seconds / _STEP) + 1.0)
-        return Course(time, self.start + (self.stop - self.start) * (time / time[-1]) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +65,7 @@ class ConstraintFunctions:
     def __call__(self, at: FloatArray) -> FloatArray:
         """Return the secondary coordinates (N, S) [rad, m] at coupled values (N,) [rad, m].
 
-        Outside of the points, the splines go on as straight lines, as OpenSim's SimmSpline.
+        Outside the points, the splines are extended linearly, as OpenSim's SimmSpline.
         """
         spline = make_interp_spline(self.at, self.values, k=3)
         inside = np.clip(at, self.at[0], self.at[-1])
@@ -119,11 +73,11 @@ class ConstraintFunctions:
 
     def write(self, path: str | Path, paths: Mapping[str, str]) -> None:
         """Write OpenSim's FunctionSet (XML), with the path of each coordinate in the model."""
-        root = ET.Element("OpenSimDocument", Version="40000")
+        root = new_document()
         objects = ET.SubElement(ET.SubElement(root, "FunctionSet"), "objects")
         for name, values in zip(self.secondary, self.values.T, strict=True):
-            objects.append(_spline_element(paths[name], self.at, values))
-        ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+            _add_spline(objects, paths[name], self.at, values)
+        write_xml(root, path)
 
     @classmethod
     def read(cls, path: str | Path, coupled: str) -> Self:
@@ -134,20 +88,17 @@ class ConstraintFunctions:
         InputError
             If the file is missing, no XML, or has no splines through the same points.
         """
-        found = list(parse_xml(Path(path), "constraint functions").iter("SimmSpline"))
+        found = list(read_object(path, "constraint functions").below(SPLINE))
         if not found:
             raise InputError(f"{path}: expected SimmSplines, found none")
-        columns = {
-            e.get("name", "").rsplit("/", 1)[-1]: [_points(e, axis, path) for axis in "xy"]
-            for e in found
-        }
-        at = next(iter(columns.values()))[0]
-        if any(x.shape != y.shape or not np.array_equal(x, at) for x, y in columns.values()):
+        splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
+        at = next(iter(splines.values())).x
+        if any(f.x.shape != f.y.shape or not np.array_equal(f.x, at) for f in splines.values()):
             raise InputError(
                 f"{path}: expected SimmSplines through the same points, found different ones"
             )
-        values = np.column_stack([y for _, y in columns.values()])
-        return cls(coupled, tuple(columns), at, values)
+        values = np.column_stack([function.y for function in splines.values()])
+        return cls(coupled, tuple(splines), at, values)
 
     def add_to(self, model: str) -> str:
         """Return a model (XML text) whose secondary coordinates follow the functions.
@@ -160,66 +111,17 @@ class ConstraintFunctions:
         root = ET.fromstring(model)
         coordinates = {c.get("name", ""): c for c in root.iter("Coordinate")}
         _check_names((self.coupled, *self.secondary), coordinates)
-        default = float(child_text(coordinates[self.coupled], "default_value") or 0.0)
+        default = float(coordinates[self.coupled].findtext("default_value") or 0.0)
         defaults = self(np.array([default]))[0]
-        objects = _objects(root, "ConstraintSet")
+        constraints = child_of(_model_in(root), "ConstraintSet", name="constraintset")
+        objects = child_of(constraints, "objects")
         for k, name in enumerate(self.secondary):
-            objects.append(_coupler(name, self.coupled, self.at, self.values[:, k]))
-            _set(coordinates[name], "default_value", repr(float(defaults[k])))
+            _add_coupler(objects, name, self.coupled, self.at, self.values[:, k])
+            child_of(coordinates[name], "default_value").text = repr(float(defaults[k]))
             for tag in ("clamped", "locked", "prescribed"):
-                _set(coordinates[name], tag, "false")
-        _set(coordinates[self.coupled], "locked", "false")
+                child_of(coordinates[name], tag).text = "false"
+        child_of(coordinates[self.coupled], "locked").text = "false"
         return ET.tostring(root, encoding="unicode")
-
-
-def passive_functions(
-    system: OpenSimSystem, contacts: Sequence[JointContact], sweep: Sweep
-) -> ConstraintFunctions:
-    """Return how secondary coordinates follow a coupled one while the muscles hardly pull.
-
-    All other coordinates keep the defaults of the model; no external load acts, and muscles pull
-    with 1 % of their largest force.
-
-    Parameters
-    ----------
-    system : OpenSimSystem
-        The model.
-    contacts : sequence of JointContact
-        Contacts of joint surfaces.
-    sweep : Sweep
-        The sweep, after the secondary coordinates have settled at its start.
-
-    Raises
-    ------
-    InputError
-        If a name is no coordinate of the model, or the coordinates do not settle.
-    PoseError
-        If no balance is found; the message names the instant.
-    """
-    course = sweep.course
-    motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
-    if sweep.kind == "equilibrium":
-        motion = motion.resting
-
-    def along(motion_of: CoordinateMotion) -> PlantContacts:
-        return PlantContacts(OpenSimPlant(system, motion_of, (), sweep.secondary), contacts)
-
-    with system.unloaded():
-        start = motion.values[0, motion.index(sweep.secondary)]
-        settled = settle(
-            along(motion.resting),
-            start,
-            threshold=sweep.settle_threshold,
-            activation=_ACTIVATION,
-        )
-        tensions = _ACTIVATION * system.muscles.max_force
-        found = simulate_forward(along(motion), tensions, settled.values, kind=sweep.kind)
-    at = np.linspace(sweep.start, sweep.stop, sweep.points)
-    swept, values = course.values, found.values
-    if swept[0] > swept[-1]:
-        swept, values, at = swept[::-1], values[::-1], at[::-1]
-    through = make_interp_spline(swept, values, k=3)(at)
-    return ConstraintFunctions(sweep.coupled, sweep.secondary, at, through)
 
 
 def with_markers(model: str, markers: Path) -> str:
@@ -235,9 +137,7 @@ def with_markers(model: str, markers: Path) -> str:
             "OpenSim write the file anew"
         )
     root = ET.fromstring(model)
-    place = root.find("Model")
-    if place is None:
-        raise InputError("model: expected a Model, found none")
+    place = _model_in(root)
     for own in place.findall("MarkerSet"):
         place.remove(own)
     place.append(found)
@@ -253,46 +153,25 @@ def _check_names(names: tuple[str, ...], known: Mapping[str, ET.Element]) -> Non
         )
 
 
-def _objects(root: ET.Element, name: str) -> ET.Element:
-    """Return the objects of a set of a model, which is made where the model has none."""
-    model = root.find("Model")
-    if model is None:
+def _model_in(root: ET.Element) -> ET.Element:
+    found = root.find("Model")
+    if found is None:
         raise InputError("model: expected a Model, found none")
-    found = model.find(name)
-    found = ET.SubElement(model, name, name=name.lower()) if found is None else found
-    objects = found.find("objects")
-    return ET.SubElement(found, "objects") if objects is None else objects
+    return found
 
 
-def _coupler(name: str, coupled: str, at: FloatArray, values: FloatArray) -> ET.Element:
-    coupler = ET.Element("CoordinateCouplerConstraint", name=f"{name}_function")
+def _add_coupler(
+    objects: ET.Element, name: str, coupled: str, at: FloatArray, values: FloatArray
+) -> None:
+    """Append a constraint by which a coordinate follows the coupled one."""
+    coupler = ET.SubElement(objects, "CoordinateCouplerConstraint", name=f"{name}_function")
     function = ET.SubElement(coupler, "coupled_coordinates_function")
-    function.append(_spline_element(name, at, values))
+    _add_spline(function, name, at, values)
     ET.SubElement(coupler, "independent_coordinate_names").text = coupled
     ET.SubElement(coupler, "dependent_coordinate_name").text = name
-    return coupler
 
 
-def _spline_element(name: str, at: FloatArray, values: FloatArray) -> ET.Element:
-    element = ET.Element("SimmSpline", name=name)
-    for axis, numbers in zip("xy", (at, values), strict=True):
-        ET.SubElement(element, axis).text = " ".join(map(repr, numbers.tolist()))
-    return element
-
-
-def _set(element: ET.Element, name: str, text: str) -> None:
-    found = element.find(name)
-    found = ET.SubElement(element, name) if found is None else found
-    found.text = text
-
-
-def _points(element: ET.Element, axis: str, path: str | Path) -> FloatArray:
-    """Return the places or values (P,) of the points of a spline [rad; rad, m]."""
-    text = child_text(element, axis)
-    try:
-        return np.array([float(part) for part in text.split()])
-    except ValueError as error:
-        raise InputError(
-            f"{path}: expected SimmSplines through the same points, found {error} in "
-            f"{element.get('name')}"
-        ) from error
+def _add_spline(parent: ET.Element, name: str, at: FloatArray, values: FloatArray) -> None:
+    points = zip("xy", (at, values), strict=True)
+    texts = {axis: " ".join(map(repr, numbers.tolist())) for axis, numbers in points}
+    add_object(parent, SPLINE, texts, name)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, parse_xml
+from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 _GROUND = ("", "ground", "/ground")
+_KINDS = ("force", "point", "torque")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,41 @@ class AppliedForce:
         return Plate(plate.name, force * inside[:, None], point, torque * inside[:, None])
 
 
-def check_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> MotionTable:
-    """Check a file of external loads, and return its table of forces.
+@dataclass(frozen=True, eq=False)
+class ExternalLoads:
+    """External loads of a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    table : MotionTable
+        Forces, points and torques over time that the file names, as in its data file.
+    forces : tuple of AppliedForce
+        The forces that apply.
+    """
+
+    path: str | Path
+    table: MotionTable
+    forces: tuple[AppliedForce, ...]
+
+    def check_cover(self, start: float, stop: float, *, section: str = "comak") -> None:
+        """Raise an `InputError` unless the loads cover a time from start to stop [s].
+
+        OpenSim extrapolates the forces outside the time of their table. `section` is the section of
+        the configuration with the keys start_s and stop_s.
+        """
+        time, slack = self.table.time, 1e-6
+        if start < time[0] - slack or stop > time[-1] + slack:
+            raise InputError(
+                f"{self.path}: expected forces from {start:g} to {stop:g} s as the motion, found "
+                f"{time[0]:g} to {time[-1]:g} s; set {section}.start_s and {section}.stop_s within "
+                "the forces"
+            )
+
+
+def read_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> ExternalLoads:
+    """Read and check a file of external loads.
 
     Parameters
     ----------
@@ -63,106 +96,61 @@ def check_external_loads(path: str | Path, bodies: Collection[str] | None = None
     bodies : collection of str, optional
         Names of the bodies of the model, one of which each force must act on.
 
-    Returns
-    -------
-    MotionTable
-        Forces, points and torques over time that the file names, as in the data file.
-
     Raises
     ------
     InputError
-        If the file is missing or no XML, has no force that applies or one on no body of the model,
-        or the data file is missing or damaged.
+        If the file is missing or is not XML, has no force that applies or one on no body of the
+        model, or the data file is missing or damaged.
     """
-    source = Path(path)
-    root = parse_xml(source, "external loads")
-    forces = _applying(root, path)
+    root = read_object(path, "external loads")
+    forces = [force for force in root.below("ExternalForce") if force.boolean("appliesForce", True)]
     if not forces:
         raise InputError(
             f"{path}: expected ExternalLoads with an ExternalForce that applies, found none; "
             "check external_loads, or the external loads of the settings"
         )
     for force in forces:
-        body = child_text(force, "applied_to_body")
+        body = force.text("applied_to_body")
         # A path may be that of a frame, which OpenSim knows.
         if bodies is not None and "/" not in body and body not in (*bodies, "ground"):
-            raise InputError(
-                f"{path}, {force.get('name')}, applied_to_body: expected a body of the model, "
-                f"found {body!r}; the model has {', '.join(bodies)}"
-            )
-    loads = next(root.iter("ExternalLoads"), None)
-    data = "" if loads is None else child_text(loads, "datafile")
-    table = source.parent / data.replace("\\", "/")
+            wanted, known = "a body of the model", ", ".join(bodies)
+            raise force.fault("applied_to_body", wanted, f"{body!r}; the model has {known}")
+    used = {column for force in forces for kind in _KINDS for column in _columns(force, kind)}
+    table = read_motion_table(_data_file(root), columns=used)
+    return ExternalLoads(path, table, tuple(_applied(force, table) for force in forces))
+
+
+def _data_file(root: OsimObject) -> Path:
+    """Return the table of forces that external loads name."""
+    loads = next(root.below("ExternalLoads"), None)
+    data = "" if loads is None else loads.text("datafile")
+    table = root.file.parent / data.replace("\\", "/")
     if not data or not table.is_file():
-        raise InputError(
-            f"{path}, datafile: expected a table of forces (.mot, .sto), found "
+        raise root.fault(
+            "datafile",
+            "a table of forces (.mot, .sto)",
             f"{'no file ' * bool(data)}{data or 'none'}; paths are relative to the folder of the "
-            "external loads"
+            "external loads",
         )
-    used = {
-        child_text(force, f"{kind}_identifier") + axis
-        for force in forces
-        for kind in ("force", "point", "torque")
-        for axis in "xyz"
-    }
-    return read_motion_table(table, columns=used)
+    return table
 
 
-def applied_forces(path: str | Path, table: MotionTable) -> tuple[AppliedForce, ...]:
-    """Return the forces of external loads.
-
-    Parameters
-    ----------
-    path : str or Path
-        OpenSim's ExternalLoads (XML).
-    table : MotionTable
-        What `check_external_loads` returns for the file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or no XML.
-    """
-    return tuple(_applied(f, table) for f in _applying(parse_xml(Path(path), "loads"), path))
+def _columns(force: OsimObject, kind: str) -> list[str]:
+    """Return the names of the columns of a force, point or torque."""
+    return [force.text(f"{kind}_identifier") + axis for axis in "xyz"]
 
 
-def _applying(root: ET.Element, path: str | Path) -> list[ET.Element]:
-    """Return the forces that apply."""
-    return [
-        force
-        for force in root.iter("ExternalForce")
-        if boolean_of(force, "appliesForce", f"{path}, {force.get('name')}", True)
-    ]
+def _applied(force: OsimObject, table: MotionTable) -> AppliedForce:
+    nothing = np.zeros(len(table.time))
 
-
-def _applied(force: ET.Element, table: MotionTable) -> AppliedForce:
-    def columns(kind: str) -> FloatArray:
-        head = child_text(force, f"{kind}_identifier")
-        names = [head + axis for axis in "xyz"]
-        nothing = np.zeros(len(table.time))
+    def values(kind: str) -> FloatArray:
+        stated = force.has(f"{kind}_identifier")
+        names = _columns(force, kind)
         return np.column_stack(
-            [table.column(n) if head and n in table.names else nothing for n in names]
+            [table.column(n) if stated and n in table.names else nothing for n in names]
         )
 
-    frames = [child_text(force, f"{kind}_expressed_in_body") for kind in ("force", "point")]
-    plate = Plate(force.get("name", ""), *(columns(kind) for kind in ("force", "point", "torque")))
-    body = child_text(force, "applied_to_body").rsplit("/", 1)[-1]
+    frames = [force.text(f"{kind}_expressed_in_body") for kind in _KINDS[:2]]
+    plate = Plate(force.name, *map(values, _KINDS))
+    body = force.last_name("applied_to_body")
     return AppliedForce(body, table.time, plate, all(frame in _GROUND for frame in frames))
-
-
-def check_loads_cover(
-    path: str | Path, table: MotionTable, start: float, stop: float, *, section: str = "comak"
-) -> None:
-    """Raise an `InputError` unless external loads cover a time from start to stop [s].
-
-    OpenSim extrapolates the forces outside the time of their table. `path` is that of the external
-    loads, `table` what `check_external_loads` returns for them, and `section` that of the
-    configuration with the keys start_s and stop_s.
-    """
-    time, slack = table.time, 1e-6
-    if start < time[0] - slack or stop > time[-1] + slack:
-        raise InputError(
-            f"{path}: expected forces from {start:g} to {stop:g} s as the motion, found "
-            f"{time[0]:g} to {time[-1]:g} s; set {section}.start_s and {section}.stop_s within "
-            "the forces"
-        )

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dynamics.musculoskeletal.comak_settings import check_distinct
-from dynamics.musculoskeletal.tool_file import ToolFile
+from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    NAMES,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 
@@ -19,6 +28,32 @@ _DYNAMICS = {
 }
 #: Setting of muscles that pull as length and velocity of their fibres allow, and its older name.
 _FIBRES = ("use_muscle_physiology", "ignore_muscle_dynamics")
+_SETTINGS = (
+    Property("unconstrained_coordinates", "secondary", NAMES, (), "coordinates that forces move"),
+    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
+    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
+    Property("report_time_step", "step", OPTIONAL, -1.0, "time step [s]"),
+    Property("constant_muscle_control", "activation", OPTIONAL, _ACTIVATION, "of others [1]"),
+)
+_FILES = (
+    Property("model_file", "model", FILE, None, "model (.osim)"),
+    Property("prescribed_coordinates_file", "prescribed", FILE, None, "courses of coordinates"),
+    Property("actuator_input_file", "muscles", FILE, None, "courses of muscles"),
+    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
+)
+_FLAGS = read_apart(
+    **dict.fromkeys((*_DYNAMICS, *_DYNAMICS.values(), *_FIBRES), "dynamics of muscles")
+)
+_TOOL = ObjectTable(
+    "ForsimTool",
+    (*_SETTINGS, *_FILES, *_FLAGS),
+    details=frozenset({
+        "results_directory", "results_file_basename", "minimum_time_step", "maximum_time_step",
+        "integrator_accuracy", "internal_step_limit", "equilibrate_muscles", "geometry_folder",
+        "use_visualizer", "verbose",
+    }),
+    not_done=frozenset({"AnalysisSet"}),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,7 +130,7 @@ def read_forward_settings(
     Parameters
     ----------
     path : str or Path
-        XML file; the files it names are relative to its folder.
+        XML file; the files that it names are relative to its folder.
 
     Returns
     -------
@@ -104,55 +139,42 @@ def read_forward_settings(
     ForwardFiles
         Model, prescribed coordinates, muscle inputs and external loads.
     tuple of str
-        Settings that have no effect here.
+        Sentences on settings that are unknown or not carried out.
 
     Raises
     ------
     InputError
-        If the file is missing, has no ForsimTool, or a value is no number, no boolean, or out of
-        its range.
+        If the file is missing, has no ForsimTool, or a value is malformed or out of its range.
     """
-    tool = ToolFile(path, "ForsimTool")
-    model = tool.file("model_file")
-    if model is None:
-        raise InputError(f"{path}: expected model_file, found none")
-    step = tool.optional("report_time_step")
-    settings = ForwardSettings(
-        secondary=tool.names("unconstrained_coordinates"),
-        start=tool.optional("start_time"),
-        stop=tool.optional("stop_time"),
-        step=_STEP if step is None else step,
-        activation=tool.optional("constant_muscle_control", _ACTIVATION),
-        fibre_forces=_asked_for(tool, *_FIBRES),
-    )
-    files = ForwardFiles(
-        model,
-        tool.file("prescribed_coordinates_file"),
-        tool.file("actuator_input_file"),
-        tool.file("external_loads_file"),
-    )
-    return settings, files, tuple(_without_effect(tool, settings))
+    tool = read_tool(path, _TOOL)
+    files = ForwardFiles(**tool.read(_FILES))
+    if files.model is None:
+        raise tool.fault("model_file", "a file", "none")
+    values = tool.read(_SETTINGS)
+    values["step"] = _STEP if values["step"] is None else values["step"]
+    settings = ForwardSettings(fibre_forces=_requested(tool, *_FIBRES), **values)
+    return settings, files, (*_dynamics_notes(tool, settings), *settings_notes(tool, _TOOL))
 
 
-def _asked_for(tool: ToolFile, name: str, opposite: str) -> bool:
+def _requested(tool: OsimObject, name: str, opposite: str) -> bool:
     """Return a flag by its name, or by the older name of its opposite."""
     if tool.has(name) or not tool.has(opposite):
-        return tool.flag(name, True)
-    return not tool.flag(opposite, False)
+        return tool.boolean(name, True)
+    return not tool.boolean(opposite, False)
 
 
-def _without_effect(tool: ToolFile, settings: ForwardSettings) -> list[str]:
-    """Return which settings ask for what is not simulated."""
+def _dynamics_notes(tool: OsimObject, settings: ForwardSettings) -> list[str]:
+    """Return sentences on dynamics of muscles that are requested and not simulated."""
     if not settings.fibre_forces and settings.activation is not None:
         return []  # OpenSim-JAM ignores these settings too.
-    told = []
+    notes = []
     for name, opposite in _DYNAMICS.items():
-        if _asked_for(tool, name, opposite):
+        if _requested(tool, name, opposite):
             older = tool.has(opposite) and not tool.has(name)
             here, wanted, found = (opposite, "true", "false") if older else (name, "false", "true")
             found = found if tool.has(here) else f"none, which stands for {found}"
-            told.append(
-                f"{tool.path.name}, {here}: expected {wanted}, found {found}; muscles have rigid "
+            notes.append(
+                f"{tool.where}, {here}: expected {wanted}, found {found}; muscles have rigid "
                 "tendons, and their activations follow the controls without delay"
             )
-    return told
+    return notes

@@ -10,59 +10,25 @@ equilibrium of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive, length_derivatives
 from dynamics.musculoskeletal.plant import Plant
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
+from dynamics.musculoskeletal.simulated_frames import SimulatedFrames
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import ContactLoads
 
 KINDS = ("dynamic", "equilibrium")
 #: Most iterations of a step, and iterations with the same derivatives of the plant.
 _ITERATIONS, _REUSES = 60, 6
 #: Change of an iteration below which a step has converged, and largest change [rad, m].
 _CONVERGED, _LARGEST = 1e-9, 0.02
-#: Step of the derivatives by speeds [rad/s, m/s].
+#: Step of the derivatives with respect to speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
 #: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
 Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
-
-
-@dataclass(frozen=True, eq=False)
-class ForwardResult:
-    """A forward simulation of N frames.
-
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s].
-    secondary : tuple of str
-        Names of the secondary coordinates.
-    values, speeds : (N, S) float64
-        Secondary coordinates and their speeds [rad, m; per s].
-    muscles, contacts : tuple of str
-        Names of the muscles and of the contacts.
-    loads : tuple of tuple of ContactLoads
-        Loads of each contact at each frame.
-    activations : (N, M) float64
-        Activations [1]; zero for muscles with given forces.
-    muscle_forces : (N, M) float64
-        Muscle forces [N].
-    """
-
-    time: FloatArray
-    secondary: tuple[str, ...]
-    values: FloatArray
-    speeds: FloatArray
-    muscles: tuple[str, ...]
-    contacts: tuple[str, ...]
-    loads: tuple[tuple[ContactLoads, ...], ...]
-    activations: FloatArray
-    muscle_forces: FloatArray
 
 
 def simulate_forward(
@@ -72,7 +38,7 @@ def simulate_forward(
     *,
     kind: str = "dynamic",
     progress: Callable[[int], object] | None = None,
-) -> ForwardResult:
+) -> SimulatedFrames:
     """Simulate the secondary coordinates along the motion of a plant.
 
     Parameters
@@ -93,7 +59,7 @@ def simulate_forward(
 
     Returns
     -------
-    ForwardResult
+    SimulatedFrames
         The secondary coordinates and the loads of the contacts.
 
     Raises
@@ -122,16 +88,17 @@ def simulate_forward(
         loads.append(contacts.at(frame, values).loads)
         if progress is not None:
             progress(frame + 1)
-    return ForwardResult(
-        motion.time,
-        plant.secondary,
-        np.array([row[0] for row in rows]),
-        np.array([row[1] for row in rows]),
-        plant.muscles.names,
-        contacts.names,
-        tuple(loads),
-        np.where(np.isnan(pulls.forces), pulls.activations, 0.0),
-        np.array([row[2] for row in rows]),
+    values, speeds, forces = (np.array(column) for column in zip(*rows, strict=True))
+    return SimulatedFrames(
+        time=motion.time,
+        secondary=plant.secondary,
+        muscles=plant.muscles.names,
+        contacts=contacts.names,
+        values=values,
+        speeds=speeds,
+        activations=np.where(np.isnan(pulls.forces), pulls.activations, 0.0),
+        muscle_forces=forces,
+        loads=tuple(loads),
     )
 
 

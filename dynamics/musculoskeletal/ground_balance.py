@@ -1,12 +1,12 @@
-"""Balance of a whole walking body: what the ground force leaves to a force on the pelvis.
+"""Balance of a whole walking body: residual force and moment on the pelvis.
 
-Muscles, ligaments and joint contact act between bodies of the model: whatever they are, gravity and
-external loads alone accelerate the whole body. Where measured motion and external loads do not
-agree, a residual force and moment on the pelvis remain, the standard measure of such data. Hicks et
-al. (2015, J Biomech Eng 137:020905) recommend residual forces below 5 % of the largest external
-force, and residual moments below 1 % of this force times the height of the centre of mass, after
-the motion has been adapted to the forces; measured data without this step have several times as
-much. The limits here are those of wrong data: unit, sign, time, plate, body.
+Muscles, ligaments and joint contact act between bodies of the model: gravity and external loads
+alone accelerate the whole body. If measured motion and external loads do not agree, a residual
+force and moment on the pelvis remain, the standard measure of such data. Hicks et al. (2015, J
+Biomech Eng 137:020905) recommend residual forces below 5 % of the largest external force, and
+residual moments below 1 % of this force times the height of the centre of mass, after the motion
+has been adapted to the forces; measured data without this step have several times as much. The
+limits here are those of wrong data: unit, sign, time, plate, body.
 """
 
 from __future__ import annotations

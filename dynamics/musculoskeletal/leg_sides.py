@@ -1,8 +1,9 @@
 """Side of the leg of a contact, and the directions forward, up and right in the frame of a mesh.
 
-Medial is the direction to the midline of the body, whatever the axes of a mesh: towards the joint
-of the other leg, or the pelvis, in the default pose of the model. Without them, the names of bodies
-and joints tell the leg, and z of the ground is right, as in OpenSim's models.
+Medial is the direction to the midline of the body, independently of the axes of a mesh: towards
+the joint of the other leg, or the pelvis, in the default pose of the model. In a model without a
+second leg and pelvis, the names of bodies and joints state the leg, and z of the ground is right,
+as in OpenSim's models.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.musculoskeletal.default_pose import JointLink, path_to_ground, placements_in_ground
+from dynamics.musculoskeletal.articular_model import ContactMesh
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
-from dynamics.musculoskeletal.osim_model import ContactMesh, OsimModel
+from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground, placements_in_ground
+from dynamics.musculoskeletal.osim_model import OsimModel
 from foundation.base.checks import FloatArray
 
 _LEGS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 _OTHER = {"r": "l", "right": "left", "l": "r", "left": "right"}
-#: Part of a name that tells the leg, between other parts or at an end.
+#: Part of a name that states the leg, between other parts or at an end.
 _PART = re.compile(r"(?<![A-Za-z0-9])(?:right|left|[rl](?![A-Za-z0-9]))", re.IGNORECASE)
 #: Least distance of a joint from the midline [m].
 _BESIDE = 0.03
@@ -35,13 +37,13 @@ class LegSide:
     Parameters
     ----------
     leg : {"right", "left", ""}
-        The leg; empty where nothing tells it.
+        The leg; empty if it is unknown.
     axes : (3, 3) float64
         Unit vectors forward, up and to the right in the frame of the mesh, in rows [1].
     found : str
         How the leg was found, or why it was not.
     note : str
-        What contradicts, or what is assumed; empty where all agrees.
+        Contradiction or assumption; empty if names and places agree.
     """
 
     leg: str
@@ -55,12 +57,13 @@ def leg_side(model: OsimModel, mesh: ContactMesh) -> LegSide:
 
     Axes of the mesh stand for directions less than 20 degrees away.
     """
-    links = model.links
-    path, places = path_to_ground(links, mesh.body), placements_in_ground(links)
+    joints = model.joints
+    path, places = path_to_ground(joints, mesh.body), placements_in_ground(joints)
     up = _unit(-model.gravity, (0.0, 1.0, 0.0))
     right = _unit(np.cross((1.0, 0.0, 0.0), up), (0.0, 0.0, 1.0))
-    outward, found = _outward(links, path, places, right)
-    named = _named_leg((mesh.body, *(name for link in path for name in link.names), mesh.name))
+    outward, found = _outward(joints, path, places, right)
+    names = (name for joint in path for name in (joint.name, *joint.coordinates))
+    named = _named_leg((mesh.body, *names, mesh.name))
     leg, note = named, ""
     if outward is None:
         found = f"the name {named[1]}" if named[0] else "neither joints nor names tell the leg"
@@ -93,33 +96,33 @@ def counterpart(name: str) -> str:
 
 
 def _outward(
-    links: tuple[JointLink, ...],
-    path: tuple[JointLink, ...],
+    joints: tuple[OsimJoint, ...],
+    path: tuple[OsimJoint, ...],
     places: dict[str, Placement],
     right: FloatArray,
 ) -> tuple[FloatArray | None, str]:
     """Return the direction away from the midline, axes of the ground, and how it was found."""
-    by_name = {link.name: link for link in links}
-    for link in reversed(path):
-        other = by_name.get(counterpart(link.name))
-        if other is None or other is link or not {link.parent, other.parent} <= set(places):
+    by_name = {joint.name: joint for joint in joints}
+    for joint in reversed(path):
+        other = by_name.get(counterpart(joint.name))
+        if other is None or other is joint or not {joint.parent, other.parent} <= set(places):
             continue
-        across = _origin(link, places) - _origin(other, places)
+        across = _origin(joint, places) - _origin(other, places)
         if np.linalg.norm(across) > 2.0 * _BESIDE:
-            return _unit(across, right), f"the places of the joints {link.name} and {other.name}"
-    below = [link for link in path if link.parent != "ground"]
+            return _unit(across, right), f"the places of the joints {joint.name} and {other.name}"
+    below = [joint for joint in path if joint.parent != "ground"]
     if below and below[-1].parent in places:
-        link = below[-1]
-        beside = float((_origin(link, places) - places[link.parent].origin) @ right)
+        joint = below[-1]
+        beside = float((_origin(joint, places) - places[joint.parent].origin) @ right)
         if abs(beside) > _BESIDE:
-            return np.sign(beside) * right, f"the place of the joint {link.name} in {link.parent}"
+            return np.sign(beside) * right, f"the place of the joint {joint.name} in {joint.parent}"
     return None, ""
 
 
-def _origin(link: JointLink, places: dict[str, Placement]) -> FloatArray:
+def _origin(joint: OsimJoint, places: dict[str, Placement]) -> FloatArray:
     """Return the origin of a joint in the ground (3,) [m]."""
-    parent = places[link.parent]
-    return parent.rotation @ link.origin + parent.origin
+    parent = places[joint.parent]
+    return parent.rotation @ joint.parent_frame.origin + parent.origin
 
 
 def _named_leg(names: tuple[str, ...]) -> tuple[str, str]:

@@ -34,9 +34,9 @@ class LigamentTensions(NamedTuple):
     tension : (L,) float64
         Tensions [N].
     by_length : (L,) float64
-        Derivatives by the lengths [N/m].
+        Derivatives with respect to the lengths [N/m].
     by_rate : (L,) float64
-        Derivatives by the rates of the lengths [N s/m].
+        Derivatives with respect to the rates of the lengths [N s/m].
     """
 
     tension: FloatArray

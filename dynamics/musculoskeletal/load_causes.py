@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.constants import kilogram_force, pound_force
 
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import (
@@ -19,50 +14,22 @@ from dynamics.musculoskeletal.ground_balance import (
     USUAL_SHARE,
     GroundBalance,
 )
-from dynamics.musculoskeletal.leg_sides import counterpart
-from dynamics.walking.plates import FARTHEST, Plate, unit_fault
+from dynamics.musculoskeletal.load_changes import each_plate, load_changes, moved, plates_at
+from dynamics.musculoskeletal.misplaced_forces import BEARS, misplaced
+from dynamics.walking.plates import Plate, unit_fault
 from dynamics.walking.plausibility import TORQUE_ERROR
 from foundation.base.checks import FloatArray
 
 #: A change is a cause if it leaves at most this part of the limits, and of the score before.
 _FITS, _BETTER = 0.9, 0.6
-#: Loads within the limits are told if a change leaves this part of the mean residual moment, which
-#: is at least this part of its scale, over at least a time [s]. No change of the right loads of
-#: three walks leaves as little (`docs/muscle_walks.md`).
+#: Loads within the limits are flagged if a change leaves this part of the mean residual moment,
+#: which is at least this part of its scale, over at least a time [s]. No change of the right loads
+#: of three walks leaves as little (`docs/muscle_walks.md`).
 _TELLING, _LEAST_MOMENT, _LEAST_TIME = 0.6, 0.035, 0.4
-#: Least shift of all points of application that is told [m].
+#: Least shift of all points of application that is flagged [m].
 _LEAST_OFFSET = 0.05
-#: Largest shift of time, the largest that is told of loads within the limits, and the step [s].
-_LATEST, _SLIGHT, _STEP = 1.5, 0.2, 0.01
-#: A plate bears above this part of the weight; a centre of pressure is nearer to another body by
-#: more than this distance [m], and farther from its own than toes are from a heel [m].
-_BEARS, _NEARER, _OFF_FOOT = 0.2, 0.1, 0.25
-#: Units of force by the newtons that they stand for, and the opposite sign.
-_SCALES = {
-    "the forces look like kilonewtons: convert them to newtons": 1000.0,
-    "the forces look like kilograms-force: convert them to newtons": kilogram_force,
-    "the forces look like pounds-force: convert them to newtons": pound_force,
-    "the forces look reversed: they must act on the feet, upwards": -1.0,
-}
-_LENGTHS = {"millimetres": 1e-3, "centimetres": 1e-2}
-_UP, _LEVEL = (
-    f"the {axes} look exchanged: turn the axes so that x is forward, y up and z right"
-    for axes in ("vertical and the lateral axis", "fore-aft and the lateral axis")
-)
-#: Matrices that put axes right: exchanged ones, of either sense, and reversed ones.
-_TURNED = (
-    *((_UP, np.array([[1, 0, 0], [0, 0, s], [0, t, 0]])) for s in (1, -1) for t in (1, -1)),
-    *((_LEVEL, np.array([[0, 0, s], [0, 1, 0], [t, 0, 0]])) for s in (1, -1) for t in (1, -1)),
-    ("the fore-aft forces look reversed", np.diag([-1, 1, 1])),
-    ("the lateral forces look reversed", np.diag([1, 1, -1])),
-    ("the horizontal axes look reversed", np.diag([-1, 1, -1])),
-    *(
-        ("the vertical forces look reversed", np.diag([x, -1, z]))
-        for x, z in ((1, 1), (-1, 1), (1, -1))
-    ),
-)
-
-Change = Callable[[FloatArray], list[Plate]]
+#: Largest shift of time that is flagged for loads within the limits [s].
+_SLIGHT = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +74,7 @@ class LoadedMotion:
         return wrench
 
     def _plates(self, time: FloatArray) -> list[Plate]:
-        return [force.at(time) for force in self.forces]
+        return plates_at(self.forces, time)
 
     def flags(self) -> tuple[str, ...]:
         """Return sentences on residuals that are too large, and on misplaced forces.
@@ -116,7 +83,7 @@ class LoadedMotion:
         """
         faults = self.balance.faults
         told = [f"{faults[0]}; {self.cause()}", *faults[1:]] if faults else self._within_limits()
-        return (*told, *self.misplaced())
+        return (*told, *misplaced(self.forces, self.balance, self.feet))
 
     def cause(self) -> str:
         """Return the likely cause of the residual, or what to check."""
@@ -130,7 +97,9 @@ class LoadedMotion:
             if fault:
                 return f"{plate.name}: {fault}"
         now = self.score(plates)
-        scored = [(self.score(change(before.time)), text) for text, change in self._changes()]
+        scored = [
+            (self.score(change(before.time)), text) for text, change in load_changes(self.forces)
+        ]
         best, text = min(scored, key=lambda pair: pair[0])
         if best <= min(_FITS, _BETTER * now):
             return text
@@ -171,7 +140,10 @@ class LoadedMotion:
         time = self.balance.time
         force, now = self._mean_parts(self._plates(time))
         offset, far = self._offset()
-        changes = [*self._changes(_SLIGHT), *([(far, self._each(_moved(offset)))] if far else [])]
+        changes = [
+            *load_changes(self.forces, _SLIGHT),
+            *([(far, each_plate(self.forces, moved(offset)))] if far else []),
+        ]
         parts = [(self._mean_parts(change(time)), text, change) for text, change in changes]
         parts = [each for each in parts if each[0][0] <= 1.05 * force]
         for (_, then), text, change in sorted(parts, key=lambda part: part[0][1]):
@@ -215,52 +187,12 @@ class LoadedMotion:
             "check its unit and point"
         )
 
-    def _changes(self, latest: float = _LATEST) -> Iterator[tuple[str, Change]]:
-        """Yield changes of the loads, each with its cause; shifts of time up to `latest` [s]."""
-        for text, factor in _SCALES.items():
-            # Some files have forces in another unit than torques.
-            for turn in (factor, 1.0):
-                yield text, self._each(_scaled(factor, turn=turn))
-        for unit, factor in _LENGTHS.items():
-            text = f"the points of application look like {unit}: convert them to metres"
-            yield text, self._each(_scaled(1.0, point=factor))
-        for text, matrix in _TURNED:
-            yield text, self._each(_turned(matrix))
-            yield text, self._each(_turned(matrix, force_only=True))
-        for one, other in combinations(range(len(self.forces)), 2):
-            names = f"{self.forces[one].plate.name} and {self.forces[other].plate.name}"
-            text = f"the forces of {names} look exchanged, without their points"
-            yield text, self._swapped(one, other)
-        for shift in _shifts(latest):
-            when = "early" if shift < 0.0 else "late"
-            text = (
-                f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
-                "both files"
-            )
-            yield text, partial(self._later, shift)
-
-    def _later(self, shift: float, time: FloatArray) -> list[Plate]:
-        return self._plates(time + shift)
-
-    def _each(self, change: Callable[[Plate], Plate]) -> Change:
-        return lambda time: [change(plate) for plate in self._plates(time)]
-
-    def _swapped(self, one: int, other: int) -> Change:
-        def change(time: FloatArray) -> list[Plate]:
-            plates = self._plates(time)
-            a, b = plates[one], plates[other]
-            plates[one] = _plate(a, b.force, a.point, a.torque)
-            plates[other] = _plate(b, a.force, b.point, b.torque)
-            return plates
-
-        return change
-
     def _missing(self) -> str:
         """Return that a foot is without a force in some frames, or nothing."""
         before = self.balance
         given = before.external @ before.up
         needed = given + before.residual[:, :3] @ before.up
-        bare = (needed > _BEARS * before.weight) & (given < 0.5 * needed)
+        bare = (needed > BEARS * before.weight) & (given < 0.5 * needed)
         if not bare.any():
             return ""
         bodies = " and ".join(dict.fromkeys(force.body for force in self.forces))
@@ -279,71 +211,9 @@ class LoadedMotion:
             "and the unit of the forces"
         )
 
-    def misplaced(self) -> Iterator[str]:
-        """Yield a flag for each force whose centre of pressure is not under its body."""
-        for force in self.forces:
-            plate = force.at(self.balance.time)
-            up, known = self.balance.up, force.body in self.feet
-            bears = np.maximum(plate.force @ up - _BEARS * self.balance.weight, 0.0)
-            if not force.in_ground or not known or not bears.any():
-                continue
-            away = {
-                body: float(np.average(np.linalg.norm(plate.point - place, axis=1), weights=bears))
-                for body, place in self.feet.items()
-            }
-            own, nearest = away[force.body], min(away, key=away.__getitem__)
-            other = counterpart(force.body)
-            across = _across(plate.point - self.feet[force.body], up)
-            beside = float(np.average(across, weights=bears))
-            said = f"{plate.name}: expected a centre of pressure under {force.body}, found a mean "
-            if away.get(other, np.inf) <= min(own - _NEARER, FARTHEST):
-                yield (
-                    f"{said}distance of {own:.2f} m, and {away[other]:.2f} m from {other}; "
-                    "the forces, or applied_to_body of the external loads, look exchanged"
-                )
-            elif own > _OFF_FOOT and away[nearest] <= min(own - _NEARER, FARTHEST):
-                yield (
-                    f"{said}distance of {own:.2f} m, and {away[nearest]:.2f} m from {nearest}; "
-                    "check applied_to_body of the external loads"
-                )
-            elif beside > FARTHEST:
-                yield f"{said}distance of {beside:.2f} m; check time, unit and axes of the points"
-
-
-def _scaled(force: float, *, point: float = 1.0, turn: float = 1.0) -> Callable[[Plate], Plate]:
-    return lambda p: _plate(p, force * p.force, point * p.point, turn * p.torque)
-
-
-def _moved(offset: FloatArray) -> Callable[[Plate], Plate]:
-    return lambda p: _plate(p, p.force, p.point + offset, p.torque)
-
-
-def _turned(matrix: NDArray[Any], *, force_only: bool = False) -> Callable[[Plate], Plate]:
-    def change(p: Plate) -> Plate:
-        if force_only:
-            return _plate(p, p.force @ matrix.T, p.point, p.torque)
-        return _plate(p, p.force @ matrix.T, p.point @ matrix.T, p.torque @ matrix.T)
-
-    return change
-
-
-def _plate(plate: Plate, force: FloatArray, point: FloatArray, torque: FloatArray) -> Plate:
-    return Plate(plate.name, force, point, torque)
-
 
 def _upright(plate: Plate) -> Plate:
     """Return a plate with the vertical force mostly upwards: its sign is judged elsewhere."""
     vertical = plate.force[:, 1]
     sign = -1.0 if -vertical.min() > vertical.max() else 1.0
-    return _plate(plate, sign * plate.force, plate.point, plate.torque)
-
-
-def _shifts(latest: float) -> FloatArray:
-    """Return shifts of time up to the latest [s], the smallest first."""
-    steps = _STEP * np.arange(2.0, round(latest / _STEP) + 1.0)
-    return np.column_stack([steps, -steps]).ravel()
-
-
-def _across(vectors: FloatArray, up: FloatArray) -> FloatArray:
-    """Return the horizontal lengths (N,) of vectors (N, 3) [m]."""
-    return np.linalg.norm(vectors - (vectors @ up)[:, None] * up, axis=1)
+    return replace(plate, force=sign * plate.force)

@@ -5,72 +5,19 @@ from __future__ import annotations
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.musculoskeletal.constraint_functions import Sweep
 from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, instant_errors, marker_fits
-from dynamics.musculoskeletal.measured_markers import (
-    MeasuredMarkers,
-    marker_notes,
-    read_markers,
-)
-from dynamics.musculoskeletal.osim_xml import boolean_of, child_text, number_in
-from dynamics.musculoskeletal.tool_file import ToolFile
+from dynamics.musculoskeletal.marker_settings import MarkerSettings
+from dynamics.musculoskeletal.measured_markers import MeasuredMarkers, marker_notes, read_markers
+from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
-from foundation.base.checks import check_number
 from foundation.base.errors import InputError
-
-
-@dataclass(frozen=True)
-class MarkerSettings:
-    """Settings of inverse kinematics.
-
-    Parameters
-    ----------
-    weights : tuple of (str, float)
-        Markers and their weights [1]; markers without a weight have no effect.
-    start, stop : float, optional
-        First and last instant [s]; by default those of the markers.
-    accuracy : float
-        Relative accuracy of the coordinates [1].
-
-    Raises
-    ------
-    InputError
-        If no marker has a weight above 0, or a number is out of its range.
-    """
-
-    weights: tuple[tuple[str, float], ...]
-    start: float | None = None
-    stop: float | None = None
-    accuracy: float = 1e-5
-
-    def __post_init__(self) -> None:
-        check_number("accuracy", self.accuracy, above=0.0)
-        for name, weight in self.weights:
-            check_number(f"weight of marker {name}", weight, at_least=0.0)
-        if not any(weight > 0.0 for _, weight in self.weights):
-            raise InputError("markers: expected a marker with a weight above 0, found none")
-
-
-class MarkerFiles(NamedTuple):
-    """Files that the settings name.
-
-    Parameters
-    ----------
-    markers : Path or None
-        Measured markers (.trc).
-    functions : Path or None
-        Constraint functions, where they are not simulated anew.
-    """
-
-    markers: Path | None
-    functions: Path | None
 
 
 class MarkerMotion(NamedTuple):
@@ -98,58 +45,6 @@ class MarkerMotion(NamedTuple):
     fits: tuple[MarkerFit, ...] = ()
     notes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-
-
-def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
-    """Read the settings of OpenSim-JAM's COMAKInverseKinematicsTool.
-
-    Parameters
-    ----------
-    path : str or Path
-        XML file; the files it names are relative to its folder.
-
-    Returns
-    -------
-    MarkerSettings
-        Weights of markers, time and accuracy.
-    Sweep
-        The sweep of the coupled coordinate, an angle.
-    MarkerFiles
-        Markers and, where no sweep is asked for, constraint functions.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, has no such tool, or a value is no number or out of its range.
-    """
-    tool = ToolFile(path, "COMAKInverseKinematicsTool")
-    number = tool.number
-    file = tool.path.name
-    tasks = [
-        task
-        for task in tool.element.iter("IKMarkerTask")
-        if boolean_of(task, "apply", f"{file}, {task.get('name')}", True)
-    ]
-    where = f"{file}, weight of"
-    weights = tuple(
-        (e.get("name", ""), number_in(f"{where} {e.get('name')}", child_text(e, "weight") or "1"))
-        for e in tasks
-    )
-    times = [number_in(f"{file}, time_range", t) for t in tool.text("time_range").split()]
-    start, stop = (times[0], times[1]) if len(times) > 1 else (None, None)
-    sweep = Sweep(
-        coupled=tool.text("secondary_coupled_coordinate").rsplit("/", 1)[-1],
-        secondary=tool.names("secondary_coordinates"),
-        start=float(np.radians(number("secondary_coupled_coordinate_start_value", 0.0))),
-        stop=float(np.radians(number("secondary_coupled_coordinate_stop_value", 110.0))),
-        seconds=number("secondary_constraint_sim_sweep_time", 3.0),
-        settle_threshold=number("secondary_constraint_sim_settle_threshold", 1e-4),
-        points=int(number("constraint_function_num_interpolation_points", 20)),
-    )
-    swept = tool.flag("perform_secondary_constraint_sim", True)
-    functions = None if swept else tool.file("secondary_constraint_function_file")
-    settings = MarkerSettings(weights, start, stop, number("ik_accuracy", 1e-5))
-    return settings, sweep, MarkerFiles(tool.file("marker_file"), functions)
 
 
 def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) -> MarkerMotion:
@@ -260,11 +155,10 @@ def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) ->
 
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
     """Write `tool.xml` with the settings of OpenSim's tool."""
-    root = ET.Element("OpenSimDocument", Version="40000")
-    tool = ET.SubElement(root, "InverseKinematicsTool", name="walk")
+    root = new_document()
     start = "-Inf" if settings.start is None else repr(settings.start)
     stop = "Inf" if settings.stop is None else repr(settings.stop)
-    for name, value in {
+    properties = {
         "model_file": str(folder / "model.osim"),
         "results_directory": str(folder),
         "marker_file": str(markers),
@@ -275,11 +169,9 @@ def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
         "report_marker_locations": "true",
         "constraint_weight": "Inf",
         "accuracy": repr(settings.accuracy),
-    }.items():
-        ET.SubElement(tool, name).text = value
+    }
+    tool = add_object(root, "InverseKinematicsTool", properties, "walk")
     objects = ET.SubElement(ET.SubElement(tool, "IKTaskSet"), "objects")
     for name, weight in settings.weights:
-        task = ET.SubElement(objects, "IKMarkerTask", name=name)
-        ET.SubElement(task, "apply").text = "true"
-        ET.SubElement(task, "weight").text = repr(weight)
-    ET.ElementTree(root).write(folder / "tool.xml", encoding="utf-8", xml_declaration=True)
+        add_object(objects, "IKMarkerTask", {"apply": "true", "weight": repr(weight)}, name)
+    write_xml(root, folder / "tool.xml")

@@ -8,6 +8,7 @@ coordinates, as OpenSim's SimmSpline and GCVSpline of degree 5 interpolate.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
@@ -26,15 +28,6 @@ from foundation.base.errors import InputError
 
 #: Slack of instants relative to the time step, and of frequencies.
 _SLACK = 1e-6
-#: Largest angle of a motion [rad].
-_LARGEST_ANGLE = 4.0 * np.pi
-#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees, or, where
-#: fewer than three move, by more than 70 degrees [rad].
-_HALF_TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 0.18, 1.2, 3
-#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
-_BEYOND_HALF_TURN = 3.5
-#: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
-_FAR, _FAR_IN_JOINT = 100.0, 1.0
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
@@ -48,7 +41,7 @@ def read_motion(
     ----------
     path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as it is read.
+        with or without `/value`; or its table as read.
     system : OpenSimSystem
         The model.
     settings : ComakSettings
@@ -68,10 +61,13 @@ def read_motion(
     """
     table = path if isinstance(path, MotionTable) else read_motion_table(path)
     path = table.source
-    columns = coordinate_columns(table.names, system.coordinates)
-    _check_unit(table, system, columns)
-    check_lengths(table, system, tuple(s.name for s in settings.secondary))
-    missing = [name for name in settings.primary if name not in columns]
+    found = CoordinateTable(table, system)
+    values = table.values.copy()
+    for name, k in found.columns.items():
+        values[:, k] = found.in_si(name)
+    found.check_half_turns()
+    found.check_lengths(tuple(s.name for s in settings.secondary))
+    missing = [name for name in settings.primary if name not in found.columns]
     if missing:
         raise InputError(
             f"{path}: expected columns of all primary coordinates, found none of "
@@ -79,12 +75,12 @@ def read_motion(
         )
     if len(table.time) < _ROWS:
         raise InputError(f"{path}: expected at least {_ROWS} rows, found {len(table.time)}")
-    time, filtered = _filtered(_in_si(table, system, columns), settings)
+    time, filtered = _filtered(replace(table, values=values, in_degrees=False), settings)
     chosen = _chosen(time, settings, str(path))
     values = np.zeros((len(time), len(system.coordinates)))
     for k, name in enumerate(system.coordinates):
-        if name in columns:
-            values[:, k] = filtered[:, columns[name]]
+        if name in found.columns:
+            values[:, k] = filtered[:, found.columns[name]]
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}
     for k, name in enumerate(system.coordinates):
@@ -101,59 +97,6 @@ def read_motion(
     )
 
 
-def coordinate_columns(labels: tuple[str, ...], coordinates: tuple[str, ...]) -> dict[str, int]:
-    """Return the column of each coordinate that the table has."""
-    columns = {}
-    for k, label in enumerate(labels):
-        parts = label.split("/")
-        name = parts[-2] if parts[-1] == "value" and len(parts) > 1 else parts[-1]
-        if name in coordinates:
-            columns[name] = k
-    return columns
-
-
-def angle_unit_notes(
-    table: MotionTable, system: OpenSimSystem, *, unstated: bool = False
-) -> tuple[str, ...]:
-    """Return a note if angles of a table that count as degrees look like radians.
-
-    All of them are within half a turn as radians, and one moves by more than 10 degrees as
-    radians; where fewer than three move, as in a test of a joint, by more than 70. A motion that
-    is as small in degrees is rare, but possible; single columns in radians, which OpenSim-JAM's
-    tables have, are not found.
-
-    Parameters
-    ----------
-    table : MotionTable
-        Motion of coordinates, in the unit of the file.
-    system : OpenSimSystem
-        The model.
-    unstated : bool
-        Whether angles count as degrees where the header states no unit, but for columns that end
-        in `/value`.
-
-    Returns
-    -------
-    tuple of str
-        No or one sentence.
-    """
-    angles = _angles(table, system, paths=table.in_degrees is not None)
-    degrees = unstated if table.in_degrees is None else table.in_degrees
-    if not degrees or not angles.size:
-        return ()
-    largest, ranges = float(np.abs(angles).max()), np.ptp(angles, axis=0)
-    least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
-    if largest > _HALF_TURN or ranges.max() < least:
-        return ()
-    stated = "although the header states inDegrees=yes"
-    if table.in_degrees is None:
-        stated = "and count as degrees, since the header states no unit"
-    return (
-        f"{table.source}: the angles look like radians, {stated}: "
-        f"none is beyond {largest:.3g} degrees; state inDegrees=no if they are in radians",
-    )
-
-
 def filter_edge_notes(
     table: MotionTable, time: FloatArray, settings: ComakSettings
 ) -> tuple[str, ...]:
@@ -165,104 +108,6 @@ def filter_edge_notes(
     return edge_notes(
         table.source, table.time, time, settings.lowpass, ("comak.start_s", "comak.stop_s")
     )
-
-
-def _angles(table: MotionTable, system: OpenSimSystem, *, paths: bool) -> FloatArray:
-    """Return the angles (N, k) of a table in the unit of the file, without or with `…/value`."""
-    chosen = [
-        k
-        for name, k in coordinate_columns(table.names, system.coordinates).items()
-        if _turns(system, name) and (paths or not table.names[k].endswith("/value"))
-    ]
-    return table.values[:, chosen]
-
-
-def check_lengths(table: MotionTable, system: OpenSimSystem, secondary: tuple[str, ...]) -> None:
-    """Check that translations can be in metres.
-
-    Parameters
-    ----------
-    table : MotionTable
-        Motion of coordinates, in the unit of the file.
-    system : OpenSimSystem
-        The model.
-    secondary : tuple of str
-        Coordinates of joints whose surfaces touch.
-
-    Raises
-    ------
-    InputError
-        If a translation is beyond 100 m, or one of the secondary coordinates beyond 1 m.
-    """
-    for name, k in coordinate_columns(table.names, system.coordinates).items():
-        largest = float(np.abs(table.values[:, k]).max())
-        limit = _FAR_IN_JOINT if name in secondary else _FAR
-        if not _turns(system, name) and largest > limit:
-            raise InputError(
-                f"{table.source}, column {name}: expected metres, at most {limit:g}, found "
-                f"{largest:.4g}; the motion's translations look like millimetres: divide them by "
-                "1000"
-            )
-
-
-def _turns(system: OpenSimSystem, name: str) -> bool:
-    """Return whether a coordinate is an angle."""
-    return system.rotational[system.coordinates.index(name)]
-
-
-def _check_unit(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> None:
-    """Raise an `InputError` if angles that are not stated as degrees turn too far for radians."""
-    if table.in_degrees:
-        return
-    reason = "as the header has no inDegrees=yes"
-    for name, k in columns.items():
-        if _turns(system, name):
-            check_radians(table, k, name, reason)
-    check_half_turns(table, system, columns, reason)
-
-
-def check_half_turns(
-    table: MotionTable, system: OpenSimSystem, columns: dict[str, int], reason: str
-) -> None:
-    """Raise an `InputError` if most angles that move turn too far for joints in radians.
-
-    `columns` are those that count as radians, `reason` says why.
-    """
-    moving = {
-        name: float(np.abs(table.values[:, k]).max())
-        for name, k in columns.items()
-        if _turns(system, name) and np.ptp(table.values[:, k]) > 0.0
-    }
-    far = [name for name, largest in moving.items() if largest > _BEYOND_HALF_TURN]
-    if far and 2 * len(far) >= len(moving):
-        raise InputError(
-            f"{table.source}: expected radians, {reason}, found {len(far)} of {len(moving)} angles "
-            f"beyond half a turn, such as {far[0]} up to {moving[far[0]]:.3g}; state inDegrees=yes "
-            "in the header if the angles are in degrees"
-        )
-
-
-def check_radians(table: MotionTable, k: int, name: str, reason: str) -> None:
-    """Raise an `InputError` if column k of a table turns too far for radians.
-
-    The error names the column by `name`; `reason` says why its angles count as radians.
-    """
-    largest = float(np.abs(table.values[:, k]).max())
-    if largest > _LARGEST_ANGLE:
-        raise InputError(
-            f"{table.source}, column {name}: expected radians, {reason}, found {largest:.3g}; "
-            "state inDegrees=yes in the header if the angles are in degrees"
-        )
-
-
-def _in_si(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> MotionTable:
-    """Return the table with angles in radians."""
-    values = table.values.copy()
-    if table.in_degrees:
-        for name, k in columns.items():
-            if _turns(system, name):
-                values[:, k] = np.radians(values[:, k])
-    return MotionTable(table.names, table.time, values, False, table.source)
 
 
 def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, FloatArray]:

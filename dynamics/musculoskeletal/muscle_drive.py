@@ -85,9 +85,9 @@ class LengthDerivatives(NamedTuple):
     Parameters
     ----------
     by_length : (M,) float64
-        Derivative by the length of the muscle [N/m].
+        Derivative with respect to the length of the muscle [N/m].
     by_rate : (M,) float64
-        Derivative by the rate of the length [N s/m].
+        Derivative with respect to the rate of the length [N s/m].
     """
 
     by_length: FloatArray

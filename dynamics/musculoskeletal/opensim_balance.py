@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
@@ -18,9 +16,7 @@ from foundation.base.checks import FloatArray
 _LEAST_HEIGHT = 0.1
 
 
-def ground_balance(
-    system: OpenSimSystem, motion: CoordinateMotion, forces: Sequence[AppliedForce]
-) -> GroundBalance | None:
+def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBalance | None:
     """Return the residual wrench of a motion, with flags on loads that do not fit.
 
     Parameters
@@ -29,8 +25,6 @@ def ground_balance(
         The model with its external loads; muscles, which act between its bodies, do not matter.
     motion : CoordinateMotion
         Motion of all coordinates.
-    forces : sequence of AppliedForce
-        The same external loads.
 
     Returns
     -------
@@ -41,6 +35,7 @@ def ground_balance(
     mass = system.body_mass
     if not places or not mass > 0.0:
         return None
+    forces = () if system.external_loads is None else system.external_loads.forces
     up, known = system.up, system.bodies
     feet: dict[str, list[FloatArray]] = {name: [] for name in known} if forces else {}
     wrenches, origins, heights = [], [], []

@@ -11,9 +11,9 @@ from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, Plant
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Step of the derivatives by secondary coordinates [rad, m].
+#: Step of the derivatives with respect to secondary coordinates [rad, m].
 _STEP = 1e-6
-#: Step of the derivatives by their speeds [rad/s, m/s].
+#: Step of the derivatives with respect to their speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
 #: Step of the derivatives of arms [rad, m].
 _ARM_STEP = 1e-4
@@ -38,7 +38,7 @@ class OpenSimPlant:
     Raises
     ------
     InputError
-        If a name is no coordinate of the model, or both primary and secondary.
+        If a name is not a coordinate of the model, or both primary and secondary.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OpenSimPlant:
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
         self._groups: list[tuple[PathGroup, list[int]]] = []
         self._accelerations = motion.accelerations.copy()
-        # What keeps the surfaces together is a slow, overdamped motion (Smith et al. 2018).
+        # The secondary motion is slow and overdamped (Smith et al. 2018).
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:

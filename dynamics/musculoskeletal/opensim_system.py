@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.musculoskeletal.external_loads import check_external_loads
+from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
-from dynamics.walking.motion_tables import MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -69,26 +68,28 @@ class OpenSimSystem:
             try:
                 self._model = osim.Model(str(path))
                 self._loads: list[Any] = []
-                #: Forces of the external loads over time, None without external loads.
-                self.load_table: MotionTable | None = None
+                #: The external loads; None without external loads.
+                self.external_loads: ExternalLoads | None = None
                 if external_loads is not None:
-                    self.load_table = check_external_loads(external_loads, self._bodies_named())
+                    self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
-                    self._loads = [loads.get(k) for k in range(loads.getSize())]
+                    self._loads = _members(loads)
                 state = self._model.initSystem()
                 self._read(state)
                 # The plant has the muscles alone: reserves belong to the problem of a frame.
-                for actuator in self._actuators():
+                for actuator in _members(self._model.getActuators()):
                     actuator.set_appliesForce(actuator.getName() in self._applied)
-                for muscle in self._all_muscles():
+                for muscle in _members(self._model.getMuscles()):
                     # Fibres follow from the path: no state of their own has to be solved for.
                     if muscle.hasProperty("ignore_tendon_compliance"):
                         muscle.set_ignore_tendon_compliance(True)
                 self._state = self._model.initSystem()
             except RuntimeError as error:
                 raise InputError(f"OpenSim cannot load the model: {error}") from error
-        self._muscles = [m for m in self._all_muscles() if m.getName() in self._applied]
+        self._muscles = [
+            m for m in _members(self._model.getMuscles()) if m.getName() in self._applied
+        ]
         self._paths = [m.getGeometryPath() for m in self._muscles]
         self._contracting = osim.State(self._state)
         kind = osim.Millard2012EquilibriumMuscle
@@ -112,7 +113,7 @@ class OpenSimSystem:
         That of the joint with the most coordinates; no coordinates if every such body is fixed.
         """
         found: dict[str, list[int]] = {}
-        for k, coordinate in enumerate(self._coordinates()):
+        for k, coordinate in enumerate(_members(self._model.getCoordinateSet())):
             joint = coordinate.getJoint()
             if joint.getParentFrame().findBaseFrame().getName() == "ground":
                 found.setdefault(joint.getChildFrame().findBaseFrame().getName(), []).append(k)
@@ -160,7 +161,7 @@ class OpenSimSystem:
     @property
     def bodies(self) -> tuple[str, ...]:
         """Names of the bodies, without the ground."""
-        return tuple(self._bodies_named())
+        return tuple(body.getName() for body in _members(self._model.getBodySet()))
 
     @property
     def body_mass(self) -> float:
@@ -189,12 +190,12 @@ class OpenSimSystem:
 
     def _read(self, state: Any) -> None:
         """Read names and data that the model has before its actuators are switched off."""
-        coordinates = self._coordinates()
+        coordinates = _members(self._model.getCoordinateSet())
         self.coordinates = tuple(c.getName() for c in coordinates)
         self.rotational = tuple(int(c.getMotionType()) == 1 for c in coordinates)
         #: Default values (n,) of the coordinates [rad, m].
         self.defaults = np.array([c.getDefaultValue() for c in coordinates])
-        muscles = [m for m in self._all_muscles() if m.appliesForce(state)]
+        muscles = [m for m in _members(self._model.getMuscles()) if m.appliesForce(state)]
         self._applied = {m.getName() for m in muscles}
         self.muscles = MuscleSet(
             tuple(m.getName() for m in muscles),
@@ -203,35 +204,18 @@ class OpenSimSystem:
             np.array([[m.getMinControl(), m.getMaxControl()] for m in muscles]).reshape(-1, 2).T,
         )
 
-    def _coordinates(self) -> list[Any]:
-        found = self._model.getCoordinateSet()
-        return [found.get(k) for k in range(found.getSize())]
-
-    def _all_muscles(self) -> list[Any]:
-        found = self._model.getMuscles()
-        return [found.get(k) for k in range(found.getSize())]
-
-    def _bodies_named(self) -> list[str]:
-        found = self._model.getBodySet()
-        return [found.get(k).getName() for k in range(found.getSize())]
-
-    def _actuators(self) -> list[Any]:
-        found = self._model.getActuators()
-        return [found.get(k) for k in range(found.getSize())]
-
     def _find_ligaments(self) -> list[Any]:
-        found, kind = self._model.getForceSet(), opensim().Blankevoort1991Ligament
-        forces = [found.get(k) for k in range(found.getSize())]
+        kind = opensim().Blankevoort1991Ligament
         return [
             kind.safeDownCast(force)
-            for force in forces
+            for force in _members(self._model.getForceSet())
             if force.getConcreteClassName() == _LIGAMENT and force.appliesForce(self._state)
         ]
 
     def _speed_order(self) -> list[int]:
         """Return the place of each coordinate among the speeds of the state."""
         order = []
-        for coordinate in self._coordinates():
+        for coordinate in _members(self._model.getCoordinateSet()):
             coordinate.setSpeedValue(self._state, 1.0)
             order.append(int(np.argmax(self._state.getU().to_numpy())))
             coordinate.setSpeedValue(self._state, 0.0)
@@ -300,7 +284,9 @@ class OpenSimSystem:
 
     def joints(self) -> tuple[str, ...]:
         """Return the name of the joint of each coordinate."""
-        return tuple(found.getJoint().getName() for found in self._coordinates())
+        return tuple(
+            found.getJoint().getName() for found in _members(self._model.getCoordinateSet())
+        )
 
     def needed_forces(
         self, accelerations: FloatArray, group: PathGroup | None = None
@@ -359,6 +345,11 @@ class OpenSimSystem:
         mass = opensim().Matrix()
         self._matter.calcM(self._state, mass)
         return np.asarray(mass.to_numpy())[np.ix_(self._order, self._order)]
+
+
+def _members(found: Any) -> list[Any]:
+    """Return the members of a set of OpenSim."""
+    return [found.get(k) for k in range(found.getSize())]
 
 
 def _ligament_set(ligaments: list[Any]) -> LigamentSet:

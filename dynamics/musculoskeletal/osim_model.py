@@ -1,138 +1,39 @@
-"""OpenSim models with articular contact of Smith et al. (2018), read from their XML.
+"""OpenSim models, read from their XML without OpenSim.
 
-OpenSim-JAM's `Smith2018ContactMesh` and `Smith2018ArticularContactForce` are no part of OpenSim
-itself: `read_osim` returns them with the joints in which they act, and `OsimModel.without_contact`
-is the model that any OpenSim loads (Smith, Lenhart, Kaiser, Vignos, Thelen 2018, J Knee Surg
-31:68-74).
+`OsimModel.without_contact` is the model that any OpenSim loads: the articular contact of
+OpenSim-JAM is not in OpenSim itself.
 """
 
 from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.musculoskeletal.default_pose import JointLink, default_motion
-from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
-from dynamics.musculoskeletal.osim_xml import (
-    boolean_of,
-    child_text,
-    number_of,
-    numbers_of,
-    parse_xml,
-    scale_of,
-    with_defaults,
-)
-from foundation.base.checks import FloatArray, check_in, check_number
+from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
+from dynamics.musculoskeletal.osim_joints import OsimJoint, read_joint
+from dynamics.musculoskeletal.osim_writing import child_of
+from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Elements that OpenSim does not know, and the sets that contain them.
-_CONTACT_MESH, _CONTACT_FORCE = "Smith2018ContactMesh", "Smith2018ArticularContactForce"
-_SETS = ("ContactGeometrySet", "ForceSet")
+#: Sets with the elements that OpenSim does not know.
+_CONTACT_SETS = {"ContactGeometrySet": MESH, "ForceSet": FORCE}
+_COUPLER = "CoordinateCouplerConstraint"
 #: Name of the far wrapping surface.
 _FAR = "far_away"
-_FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
-
-
-@dataclass(frozen=True)
-class ContactMesh:
-    """A surface of an elastic layer on a body.
-
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    body : str
-        Body of the surface.
-    placement : Placement
-        Placement of the mesh in the body.
-    file : Path
-        Mesh file [m].
-    youngs_modulus : float
-        Young's modulus [Pa].
-    poissons_ratio : float
-        Poisson's ratio [1].
-    thickness : float
-        Thickness of the layer [m].
-    back_file : Path or None
-        Surface of the bone under the layer, where the thickness is measured; else None.
-    thickness_range : tuple of float
-        Least and largest thickness where the thickness is measured [m].
-    scale : tuple of float
-        Factors of the mesh along its axes [1].
-    """
-
-    name: str
-    body: str
-    placement: Placement
-    file: Path
-    youngs_modulus: float
-    poissons_ratio: float
-    thickness: float
-    back_file: Path | None
-    thickness_range: tuple[float, float]
-    scale: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class ArticularContact:
-    """Contact of two surfaces.
-
-    Parameters
-    ----------
-    name : str
-        Name in the model, such as "tf_contact".
-    bed, target : ContactMesh
-        Casting mesh, whose triangles carry the springs, and target mesh.
-    law : {"linear", "logarithmic"}
-        Spring law.
-    lumped : bool
-        One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
-        or two layers in series.
-    search_depth : float
-        Largest overlap that is searched [m].
-    """
-
-    name: str
-    bed: ContactMesh
-    target: ContactMesh
-    law: str
-    lumped: bool
-    search_depth: float
-
-
-@dataclass(frozen=True)
-class OsimJoint:
-    """A joint between two bodies.
-
-    Parameters
-    ----------
-    name : str
-        Name in the model.
-    parent, child : str
-        Names of the bodies.
-    parent_frame, child_frame : Placement
-        Placements of the joint's frames in the bodies.
-    kinematics : JointKinematics
-        Motion of the child frame in the parent frame.
-    """
-
-    name: str
-    parent: str
-    child: str
-    parent_frame: Placement
-    child_frame: Placement
-    kinematics: JointKinematics
 
 
 class OsimModel:
     """An OpenSim model file.
+
+    Properties that an object of the model does not state are those of the `<defaults>` of the
+    model.
 
     Parameters
     ----------
@@ -142,24 +43,37 @@ class OsimModel:
     Raises
     ------
     InputError
-        If the file is missing, no XML, or no OpenSim model of version 4.
+        If the file is missing, is not XML, or has no OpenSim model of version 4.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._root = parse_xml(self.path, "model")
-        model = self._root.find("Model")
-        version = self._root.get("Version", "0")
+        root = read_object(self.path, "model")
+        model, version = root.child("Model"), root.element.get("Version", "0")
         if model is None or not version.isdigit() or int(version) < 40000:
             raise InputError(
                 f"{self.path}: expected an OpenSim model of version 40000 or later, found "
                 f"{'no Model' if model is None else f'version {version}'}; open the model in "
                 "OpenSim 4 and save it"
             )
-        self._model = model
+        self._root = root.element
+        self._model = OsimObject(model.element, self.path, self.path.name)
 
     def __repr__(self) -> str:
         return f"OsimModel({str(self.path)!r})"
+
+    @cached_property
+    def _bodies(self) -> dict[str, OsimObject]:
+        return {body.name: body for body in self._model.objects("BodySet")}
+
+    @cached_property
+    def _coordinates(self) -> dict[str, tuple[OsimObject, str]]:
+        """Each coordinate by its name, with its path in the model."""
+        return {
+            (name := each.get("name", "")): (self._model.of(each), f"/jointset/{joint.name}/{name}")
+            for joint in self._model.objects("JointSet")
+            for each in joint.element.iterfind("coordinates/Coordinate")
+        }
 
     @property
     def contacts(self) -> tuple[ArticularContact, ...]:
@@ -168,32 +82,27 @@ class OsimModel:
         Raises
         ------
         InputError
-            If a contact names a mesh that the model does not have, a value is out of range, or
-            springs with little overlap carry no load (min_proximity).
+            If a contact cannot be used; see `read_contact`.
         """
+        meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            self._contact(element)
-            for element in self._elements("ForceSet", _CONTACT_FORCE)
-            if boolean_of(element, "appliesForce", f"{self.path.name}, {element.get('name')}", True)
+            read_contact(force, meshes, self._bodies, self._geometry)
+            for force in self._model.objects("ForceSet", FORCE.tag)
+            if force.boolean("appliesForce", True)
         )
+
+    def _meshes(self) -> Iterator[OsimObject]:
+        return self._model.objects("ContactGeometrySet", MESH.tag)
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """Names of the bodies, without the ground."""
-        return tuple(body.get("name", "") for body in self._elements("BodySet"))
+        return tuple(self._bodies)
 
     @property
     def mass(self) -> float:
-        """Mass of all bodies [kg].
-
-        Raises
-        ------
-        InputError
-            If a mass is no number.
-        """
-        where = f"{self.path.name}, mass of"
-        bodies = self._elements("BodySet")
-        return sum(number_of(b, "mass", f"{where} {b.get('name')}", 0.0) for b in bodies)
+        """Mass of all bodies [kg]; an `InputError` names a malformed mass."""
+        return sum(body.number("mass", 0.0) for body in self._bodies.values())
 
     @property
     def gravity(self) -> FloatArray:
@@ -204,25 +113,36 @@ class OsimModel:
         InputError
             If the model does not have three numbers.
         """
-        own = (0.0, -STANDARD_GRAVITY, 0.0)
-        return numbers_of(self._model, "gravity", self.path.name, 3, own)
+        return self._model.numbers("gravity", (0.0, -STANDARD_GRAVITY, 0.0))
 
-    @property
-    def links(self) -> tuple[JointLink, ...]:
-        """Joints in the default pose; without those whose frames cannot be read."""
+    @cached_property
+    def joints(self) -> tuple[OsimJoint, ...]:
+        """Joints, without those whose frames or default pose cannot be read."""
         found = []
-        for element in self._elements("JointSet"):
+        for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                found.append(self._link(element))
+                joint = read_joint(element, self._bodies)
+                _ = joint.default_placement
+                found.append(joint)
         return tuple(found)
 
     @property
     def coordinate_paths(self) -> dict[str, str]:
         """Path of each coordinate in the model, by its name, such as `/jointset/knee_r/knee_rx`."""
+        return {name: path for name, (_, path) in self._coordinates.items()}
+
+    @property
+    def coordinate_defaults(self) -> dict[str, float]:
+        """Default value of each coordinate, by its name [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a value is malformed.
+        """
         return {
-            coordinate.get("name", ""): f"/jointset/{joint.get('name')}/{coordinate.get('name')}"
-            for joint in self._elements("JointSet")
-            for coordinate in joint.iterfind("coordinates/Coordinate")
+            name: found.number("default_value", 0.0)
+            for name, (found, _) in self._coordinates.items()
         }
 
     @property
@@ -232,41 +152,111 @@ class OsimModel:
         Raises
         ------
         InputError
-            If a viscosity is no number.
+            If a viscosity is malformed.
         """
         found: dict[str, float] = {}
-        for element in self._elements("ForceSet", "SpringGeneralizedForce"):
-            where = f"{self.path.name}, {element.get('name')}"
-            if boolean_of(element, "appliesForce", where, True):
-                coordinate = child_text(element, "coordinate").rsplit("/", 1)[-1]
-                value = number_of(element, "viscosity", where, 0.0)
+        for spring in self._model.objects("ForceSet", "SpringGeneralizedForce"):
+            if spring.boolean("appliesForce", True):
+                coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
                 found[coordinate] = found.get(coordinate, 0.0) + value
         return found
-
-    @property
-    def coordinate_defaults(self) -> dict[str, float]:
-        """Default value of each coordinate, by its name [rad, m].
-
-        Raises
-        ------
-        InputError
-            If a value is no number.
-        """
-        return {
-            coordinate.get("name", ""): number_of(
-                coordinate, "default_value", f"{self.path.name}, {coordinate.get('name')}", 0.0
-            )
-            for joint in self._elements("JointSet")
-            for coordinate in joint.iterfind("coordinates/Coordinate")
-        }
 
     @property
     def contact_mesh_files(self) -> tuple[str, ...]:
         """Names of the files of the contact meshes and of the bones under them, each once."""
         tags = ("mesh_file", "mesh_back_file")
-        meshes = self._elements("ContactGeometrySet", _CONTACT_MESH)
-        files = [Path(child_text(mesh, tag)).name for mesh in meshes for tag in tags]
+        files = [Path(mesh.text(tag)).name for mesh in self._meshes() for tag in tags]
         return tuple(dict.fromkeys(name for name in files if name))
+
+    @property
+    def held_coordinates(self) -> tuple[str, ...]:
+        """The coordinates that are locked, or that a constraint couples to others."""
+        locked = [
+            name for name, (found, _) in self._coordinates.items() if found.boolean("locked", False)
+        ]
+        coupled = [c.text("dependent_coordinate_name") for c in self._enforced() if _couples(c)]
+        return (*locked, *coupled)
+
+    def _enforced(self) -> list[OsimObject]:
+        """Return the constraints that are enforced."""
+        constraints = self._model.objects("ConstraintSet")
+        return [each for each in constraints if each.boolean("isEnforced", True)]
+
+    def muscles_with_dynamics(self, ignored_by: str) -> tuple[str, ...]:
+        """Return the muscles whose flag `ignored_by` is false, such as ignore_tendon_compliance.
+
+        A muscle without the flag has that of any defaults for its class, or false.
+        """
+        defaults = {
+            each.tag: self._model.of(each).boolean(ignored_by, False)
+            for each in self._root.iterfind(".//defaults/*")
+        }
+        return tuple(
+            force.name
+            for force in self._model.objects("ForceSet")
+            if force.tag.endswith("Muscle")
+            and not force.boolean(ignored_by, defaults.get(force.tag, False))
+        )
+
+    def joint_between(self, first: str, second: str) -> OsimJoint:
+        """Return the joint between two bodies.
+
+        Raises
+        ------
+        InputError
+            If no joint connects the two bodies.
+        """
+        found = []
+        for element in self._model.objects("JointSet"):
+            joint = read_joint(element, self._bodies)
+            if {joint.parent, joint.child} == {first, second}:
+                return joint
+            found.append(f"{joint.parent}-{joint.child}")
+        raise InputError(
+            f"{self.path.name}: expected a joint between {first} and {second}, whose surfaces are "
+            f"in contact, found joints {', '.join(found)}"
+        )
+
+    def notes(self, free: Collection[str]) -> tuple[str, ...]:
+        """Return what the model states that is not taken into account.
+
+        Parameters
+        ----------
+        free : collection of str
+            Coordinates that forces move.
+
+        Returns
+        -------
+        tuple of str
+            Sentences on unknown properties of contacts and contact meshes, and on constraints whose
+            forces are left out. OpenSim-JAM drops a coupler whose dependent coordinate is
+            prescribed.
+
+        Raises
+        ------
+        InputError
+            If a boolean is malformed.
+        """
+        notes = [
+            f"{found.where}: no effect of {', '.join(unknown)}, which no {table.tag} of "
+            "OpenSim-JAM since 2020 has"
+            for table, found in (
+                *((FORCE, force) for force in self._model.objects("ForceSet", FORCE.tag)),
+                *((MESH, mesh) for mesh in self._meshes()),
+            )
+            if (unknown := table.unknown(found))
+        ]
+        left_out = [
+            constraint.name or constraint.tag
+            for constraint in self._enforced()
+            if not _couples(constraint) or constraint.text("dependent_coordinate_name") in free
+        ]
+        if left_out:
+            notes.append(
+                f"{self.path.name}: no effect of the constraints {', '.join(left_out)}; motion and "
+                "forces do not take them into account"
+            )
+        return tuple(notes)
 
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
         """Return the model without articular contact, as XML text.
@@ -279,152 +269,14 @@ class OsimModel:
             second surface, tiny and a kilometre away, makes OpenSim adjust the points.
         """
         root = copy.deepcopy(self._root)
-        for name in _SETS:
+        contact = {table.tag for table in _CONTACT_SETS.values()}
+        for name in _CONTACT_SETS:
             objects = root.find(f"Model/{name}/objects")
             if objects is not None:
-                known = [e for e in objects if e.tag not in (_CONTACT_MESH, _CONTACT_FORCE)]
-                objects[:] = known
+                objects[:] = [element for element in objects if element.tag not in contact]
         if single_wraps_slide:
             _add_far_surface(root)
         return ET.tostring(root, encoding="unicode")
-
-    @property
-    def held_coordinates(self) -> tuple[str, ...]:
-        """The coordinates that are locked, or that a constraint couples to others."""
-        locked = [
-            element.get("name", "")
-            for element in self._model.iterfind("JointSet/objects/*/coordinates/Coordinate")
-            if boolean_of(element, "locked", self.path.name, False)
-        ]
-        coupled = [
-            child_text(element, "dependent_coordinate_name")
-            for element in self._elements("ConstraintSet", "CoordinateCouplerConstraint")
-            if boolean_of(element, "isEnforced", self.path.name, True)
-        ]
-        return (*locked, *coupled)
-
-    def muscles_with_dynamics(self, ignored_by: str) -> tuple[str, ...]:
-        """Return the muscles whose flag `ignored_by` is false, such as ignore_tendon_compliance.
-
-        A muscle without the flag has that of the model's defaults for its kind, or false.
-        """
-        defaults = {
-            element.tag: boolean_of(element, ignored_by, self.path.name, False)
-            for element in self._root.iterfind(".//defaults/*")
-        }
-        return tuple(
-            element.get("name", "")
-            for element in self._elements("ForceSet")
-            if element.tag.endswith("Muscle")
-            and not boolean_of(
-                element, ignored_by, self.path.name, defaults.get(element.tag, False)
-            )
-        )
-
-    def joint_between(self, first: str, second: str) -> OsimJoint:
-        """Return the joint between two bodies.
-
-        Raises
-        ------
-        InputError
-            If no joint connects the two bodies, or its motion is not linear in its coordinates.
-        """
-        found = []
-        for element in self._elements("JointSet"):
-            ends = [self._frame(element, f"socket_{end}_frame") for end in ("parent", "child")]
-            found.append(f"{ends[0][0]}-{ends[1][0]}")
-            if {ends[0][0], ends[1][0]} == {first, second}:
-                kinematics = _kinematics(element, f"{self.path.name}, joint {element.get('name')}")
-                (parent, in_parent), (child, in_child) = ends
-                return OsimJoint(
-                    element.get("name", ""), parent, child, in_parent, in_child, kinematics
-                )
-        raise InputError(
-            f"{self.path.name}: expected a joint between {first} and {second}, whose surfaces are "
-            f"in contact, found joints {', '.join(found)}"
-        )
-
-    def _link(self, element: ET.Element) -> JointLink:
-        (parent, on_parent), (child, on_child) = (
-            self._frame(element, f"socket_{end}_frame") for end in ("parent", "child")
-        )
-        motion = default_motion(element, f"{self.path.name}, joint {element.get('name')}")
-        placement = on_parent.after(motion).after(on_child.inverse)
-        names = tuple(c.get("name", "") for c in element.iterfind("coordinates/Coordinate"))
-        name, origin = element.get("name", ""), on_parent.origin
-        return JointLink(name, names, parent, child, origin, placement)
-
-    def objects(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
-        """Return the objects of a set such as "ForceSet", those of a tag, as XML.
-
-        Properties that an object does not state are those of the `<defaults>` of the model.
-        """
-        return self._elements(of, tag)
-
-    def _elements(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
-        """Return the objects of a set, those of a tag."""
-        for element in self._model.iterfind(f"{of}/objects/*"):
-            if tag is None or element.tag == tag:
-                yield with_defaults(element, self._model)
-
-    def _contact(self, element: ET.Element) -> ArticularContact:
-        where = f"{self.path.name}, {element.get('name')}"
-        law = check_in(
-            f"{where}, elastic_foundation_formulation",
-            child_text(element, "elastic_foundation_formulation", "linear"),
-            _FORMULATIONS,
-        )
-        self._check_overlaps(element, where)
-        return ArticularContact(
-            element.get("name", ""),
-            self._mesh(child_text(element, "socket_casting_mesh"), where),
-            self._mesh(child_text(element, "socket_target_mesh"), where),
-            _FORMULATIONS[law],
-            boolean_of(element, "use_lumped_contact_model", where, True),
-            number_of(element, "max_proximity", where, 0.01),
-        )
-
-    def _check_overlaps(self, element: ET.Element, where: str) -> None:
-        """Raise an `InputError` if springs bear nothing below a least overlap, or at all."""
-        least = number_of(element, "min_proximity", where, 0.0)
-        if least > 0.0:
-            raise InputError(
-                f"{where}, min_proximity: expected 0, found {least:g} m: springs that bear nothing "
-                "below an overlap are not modelled; set min_proximity to 0"
-            )
-        most = number_of(element, "max_proximity", where, 0.01)
-        check_number(f"{where}, max_proximity", most, above=0.0, unit="m")
-
-    def _mesh(self, path: str, where: str) -> ContactMesh:
-        name = path.rsplit("/", 1)[-1]
-        meshes = {m.get("name"): m for m in self._elements("ContactGeometrySet", _CONTACT_MESH)}
-        if name not in meshes:
-            raise InputError(
-                f"{where}: expected a contact mesh among {', '.join(map(str, meshes))}, found "
-                f"{path!r}"
-            )
-        element, where = meshes[name], f"{self.path.name}, {name}"
-        body, frame = self._frame(element, "socket_frame")
-        own = Placement.of(
-            numbers_of(element, "orientation", where, 3, (0.0,) * 3),
-            numbers_of(element, "location", where, 3, (0.0,) * 3),
-        )
-        variable = boolean_of(element, "use_variable_thickness", where, False)
-        return ContactMesh(
-            name,
-            body,
-            frame.after(own),
-            self._geometry(child_text(element, "mesh_file")),
-            number_of(element, "elastic_modulus", where, 1e6),
-            number_of(element, "poissons_ratio", where, 0.5),
-            number_of(element, "thickness", where, 0.005),
-            self._geometry(child_text(element, "mesh_back_file")) if variable else None,
-            (
-                number_of(element, "min_thickness", where, 0.001),
-                number_of(element, "max_thickness", where, 0.01),
-            ),
-            scale_of(element, where),
-        )
 
     def _geometry(self, name: str) -> Path:
         """Return a mesh file: beside the model or in its folder Geometry, as OpenSim searches."""
@@ -433,47 +285,9 @@ class OsimModel:
                 return folder / name
         return self.path.parent / "Geometry" / name
 
-    def _frame(self, element: ET.Element, socket: str) -> tuple[str, Placement]:
-        """Return the body of a frame that an element names, and the placement in this body."""
-        path = child_text(element, socket)
-        name = path.rsplit("/", 1)[-1]
-        for offset in element.iterfind("frames/PhysicalOffsetFrame"):
-            if offset.get("name") == name:
-                body, below = self._frame(offset, "socket_parent")
-                return body, below.after(_offset(offset))
-        on_body = self._frame_of_body(path)
-        if on_body is not None:
-            return on_body
-        if name == "ground" or path == f"/bodyset/{name}" or "/" not in path:
-            return name, BODY
-        raise InputError(
-            f"{self.path.name}, {element.get('name')}, {socket}: expected a body, or a frame of "
-            f"the same object or of a body, found {path!r}"
-        )
 
-    def _frame_of_body(self, path: str) -> tuple[str, Placement] | None:
-        """Return body and placement of a frame that a body owns; None for another path."""
-        _, first, *names = path.split("/") if path.startswith("/bodyset/") else ("", "", "")
-        if first != "bodyset" or len(names) < 2:
-            return None
-        owner = next((b for b in self._elements("BodySet") if b.get("name") == names[0]), None)
-        placement = BODY
-        for name in names[1:]:
-            frames = [] if owner is None else owner.iterfind("components/PhysicalOffsetFrame")
-            owner = next((frame for frame in frames if frame.get("name") == name), None)
-            if owner is None or child_text(owner, "socket_parent", "..") != "..":
-                return None
-            placement = placement.after(_offset(owner))
-        return names[0], placement
-
-
-def _offset(frame: ET.Element) -> Placement:
-    """Return the placement of a PhysicalOffsetFrame in its parent."""
-    name = frame.get("name", "")
-    return Placement.of(
-        numbers_of(frame, "orientation", name, 3, (0.0,) * 3),
-        numbers_of(frame, "translation", name, 3, (0.0,) * 3),
-    )
+def _couples(constraint: OsimObject) -> bool:
+    return constraint.tag == _COUPLER
 
 
 def _add_far_surface(root: ET.Element) -> None:
@@ -486,52 +300,7 @@ def _add_far_surface(root: ET.Element) -> None:
     body = root.find("Model/BodySet/objects/Body")
     if body is None:
         return
-    surfaces = body.find("WrapObjectSet")
-    surfaces = ET.SubElement(body, "WrapObjectSet") if surfaces is None else surfaces
-    objects = surfaces.find("objects")
-    objects = ET.SubElement(surfaces, "objects") if objects is None else objects
+    objects = child_of(child_of(body, "WrapObjectSet"), "objects")
     sphere = ET.SubElement(objects, "WrapSphere", name=_FAR)
     ET.SubElement(sphere, "translation").text = "0 1000 0"
     ET.SubElement(sphere, "radius").text = "1e-6"
-
-
-def _kinematics(element: ET.Element, where: str) -> JointKinematics:
-    """Return the motion of a custom joint."""
-    transform = element.find("SpatialTransform")
-    if element.tag != "CustomJoint" or transform is None:
-        raise InputError(
-            f"{where}: expected a CustomJoint where surfaces touch, found {element.tag}"
-        )
-    names = tuple(c.get("name", "") for c in element.iterfind("coordinates/Coordinate"))
-    axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
-    for k, axis in enumerate(transform.iterfind("TransformAxis")):
-        here = f"{where}, {axis.get('name')}"
-        axes[k] = numbers_of(axis, "axis", here, 3, (1.0, 0.0, 0.0))
-        slope, offsets[k] = _linear(axis, here)
-        name = child_text(axis, "coordinates")
-        if name:
-            if name not in names:
-                raise InputError(f"{here}: expected one of {', '.join(names)}, found {name!r}")
-            slopes[k, names.index(name)] = slope
-        elif slope:
-            raise InputError(f"{here}: expected the coordinate of a linear function, found none")
-    return JointKinematics(names, axes, slopes, offsets)
-
-
-def _linear(axis: ET.Element, where: str) -> tuple[float, float]:
-    """Return slope and offset of the function of an axis."""
-    for function in axis:
-        factor = 1.0
-        if function.tag == "MultiplierFunction":
-            factor = number_of(function, "scale", where, 1.0)
-            inner = function.find("function/*")
-            function = function if inner is None else inner
-        if function.tag == "LinearFunction":
-            slope, offset = numbers_of(function, "coefficients", where, 2, (1.0, 0.0))
-            return factor * slope, factor * offset
-        if function.tag == "Constant":
-            return 0.0, factor * number_of(function, "value", where, 0.0)
-    raise InputError(
-        f"{where}: expected a linear or constant function where surfaces touch, found "
-        f"{', '.join(e.tag for e in axis if e.tag not in ('coordinates', 'axis'))}"
-    )

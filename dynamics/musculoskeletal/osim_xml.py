@@ -1,18 +1,26 @@
-"""Elements of OpenSim's XML files: text, numbers, booleans, refusals that name the place."""
+"""OpenSim's XML files: objects, and tables of the properties that are read from objects.
+
+Every error names the file, the object and the property, what was expected and what was found.
+"""
 
 from __future__ import annotations
 
 import copy
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 
-#: What OpenSim reads as a boolean, in lower case.
+#: Booleans of OpenSim, in lower case.
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+#: Number that stands for "not stated" in the files of OpenSim-JAM.
+_UNSTATED = -1.0
 
 
 def parse_xml(path: Path, what: str) -> ET.Element:
@@ -25,83 +33,241 @@ def parse_xml(path: Path, what: str) -> ET.Element:
         raise InputError(f"{path}: expected XML, found {error}") from error
 
 
-def child_text(element: ET.Element, name: str, default: str = "") -> str:
-    """Return the text of a child without blanks at its ends, or the default."""
-    found = element.find(name)
-    return default if found is None or not found.text else found.text.strip()
+def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObject:
+    """Return the root of an XML file, or its child with a tag.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    what : str
+        What the file contains, such as "model", for messages.
+    tag : str, optional
+        Tag of the object.
 
-def object_of(element: ET.Element, name: str) -> ET.Element | None:
-    """Return the object that is the value of a property, or None.
-
-    OpenSim writes `<TYPE name="NAME">`, and reads `<NAME><TYPE>` too.
+    Raises
+    ------
+    InputError
+        If the file is missing, is not XML, or has no object with the tag.
     """
-    found = element.find(f"{name}/*")
-    return element.find(f"*[@name='{name}']") if found is None else found
-
-
-def with_defaults(element: ET.Element, owner: ET.Element) -> ET.Element:
-    """Return an object with the properties that the `<defaults>` of the owner state for its type.
-
-    OpenSim takes them for what the object itself does not state.
-    """
-    default = owner.find(f"defaults/{element.tag}")
-    if default is None:
-        return element
-    merged = copy.copy(element)
-    merged.extend(each for each in default if element.find(each.tag) is None)
-    return merged
-
-
-def number_in(where: str, text: str) -> float:
-    """Return the finite number of a text; raise `InputError` for another text."""
-    try:
-        return check_number(where, float(text))
-    except ValueError as error:
-        raise InputError(f"{where}: expected a number, found {text!r}") from error
-
-
-def boolean_in(where: str, text: str) -> bool:
-    """Return the boolean of a text, as OpenSim reads it: true or false in any case, 1 or 0.
-
-    Raises an `InputError` that names the place for another text.
-    """
-    found = _BOOLEANS.get(text.strip().lower())
+    source = Path(path)
+    root = parse_xml(source, what)
+    found = root if tag is None else root.find(tag)
     if found is None:
-        raise InputError(f"{where}: expected true or false, found {text!r}")
-    return found
+        present = ", ".join(child.tag for child in root) or root.tag
+        raise InputError(f"{path}: expected {what} of a {tag}, found {present}")
+    return OsimObject(found, source, source.name)
 
 
-def boolean_of(element: ET.Element, name: str, where: str, default: bool) -> bool:
-    """Return the boolean of a child element, or the default; `where` names the element."""
-    return boolean_in(f"{where}, {name}", child_text(element, name) or str(default))
+@dataclass(frozen=True, eq=False)
+class OsimObject:
+    """An object of an OpenSim file, with readers of its properties.
 
+    A reader returns the default if the object does not state the property or the property is empty,
+    and raises an `InputError` for another text.
 
-def numbers_of(
-    element: ET.Element, name: str, where: str, count: int, default: tuple[float, ...]
-) -> FloatArray:
-    """Return `count` numbers (count,) of a child element [any unit].
-
-    Raises an `InputError` that names the place for other text.
+    Parameters
+    ----------
+    element : Element
+        XML of the object.
+    file : Path
+        The file; the files that the object names are relative to its folder.
+    where : str
+        Place of the object in messages: the name of the file, and that of the object.
     """
-    text = child_text(element, name)
-    if not text:
-        return np.array(default)
-    try:
-        numbers = np.array([float(part) for part in text.split()])
-    except ValueError:
-        numbers = np.empty(0)
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise InputError(f"{where}, {name}: expected {count} numbers, found {text!r}")
-    return numbers
+
+    element: ET.Element
+    file: Path
+    where: str
+
+    @property
+    def tag(self) -> str:
+        """Class of the object in OpenSim."""
+        return self.element.tag
+
+    @property
+    def name(self) -> str:
+        """Name of the object; empty if the object has none."""
+        return self.element.get("name", "")
+
+    def of(self, element: ET.Element) -> OsimObject:
+        """Return another object of the same file."""
+        name = element.get("name") or element.tag
+        return OsimObject(element, self.file, f"{self.file.name}, {name}")
+
+    def fault(self, tag: str, expected: str, found: object) -> InputError:
+        """Return the error of a property with another value than expected."""
+        return InputError(f"{self.where}, {tag}: expected {expected}, found {found}")
+
+    def objects(self, of: str = ".", tag: str | None = None) -> Iterator[OsimObject]:
+        """Yield the members of a set such as "ForceSet", or of the object itself, with a tag.
+
+        OpenSim takes what a member does not state from the `<defaults>` of this object.
+        """
+        for element in self.element.iterfind(f"{of}/objects/*"):
+            if tag is None or element.tag == tag:
+                yield self.of(self._with_defaults(element))
+
+    def below(self, tag: str) -> Iterator[OsimObject]:
+        """Yield the objects with a tag at any depth."""
+        return map(self.of, self.element.iter(tag))
+
+    def child(self, path: str) -> OsimObject | None:
+        """Return the first child at a path in the XML, or None."""
+        found = self.element.find(path)
+        return None if found is None else self.of(found)
+
+    def value(self, tag: str) -> ET.Element | None:
+        """Return the object that is the value of a property, or None.
+
+        OpenSim writes `<Constant name="weight">`, and reads `<weight><Constant>` too.
+        """
+        found = self.element.find(f"{tag}/*")
+        return self.element.find(f"*[@name='{tag}']") if found is None else found
+
+    def _with_defaults(self, element: ET.Element) -> ET.Element:
+        default = self.element.find(f"defaults/{element.tag}")
+        if default is None:
+            return element
+        merged = copy.copy(element)
+        merged.extend(each for each in default if element.find(each.tag) is None)
+        return merged
+
+    def text(self, tag: str, default: str = "") -> str:
+        """Return the text of a property without blanks at its ends."""
+        found = self.element.find(tag)
+        return default if found is None or not found.text else found.text.strip()
+
+    def has(self, tag: str) -> bool:
+        """Return whether the object states a property."""
+        return bool(self.text(tag))
+
+    def last_name(self, tag: str, default: str = "") -> str:
+        """Return the last part of the path that a property states."""
+        return self.text(tag, default).rsplit("/", 1)[-1]
+
+    def names(self, tag: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the last parts of the paths that a property states."""
+        return tuple(path.rsplit("/", 1)[-1] for path in self.text(tag).split()) or default
+
+    def boolean(self, tag: str, default: bool) -> bool:
+        """Return a boolean as OpenSim reads it: true or false in any case, 1 or 0."""
+        text = self.text(tag) or str(default)
+        found = _BOOLEANS.get(text.lower())
+        if found is None:
+            raise self.fault(tag, "true or false", repr(text))
+        return found
+
+    def number(self, tag: str, default: float) -> float:
+        """Return a finite number [any unit]."""
+        text = self.text(tag) or str(default)
+        try:
+            return check_number(tag, float(text))
+        except ValueError as error:
+            raise self.fault(tag, "a number", repr(text)) from error
+
+    def integer(self, tag: str, default: int) -> int:
+        """Return a number without its decimals [1]."""
+        return int(self.number(tag, default))
+
+    def optional(self, tag: str, default: float = _UNSTATED) -> float | None:
+        """Return a number [any unit]; None for -1, which stands for no number."""
+        value = self.number(tag, default)
+        return None if value == _UNSTATED else value
+
+    def radians(self, tag: str, default: float) -> float:
+        """Return an angle [rad] that the file states in degrees."""
+        return float(np.radians(self.number(tag, default)))
+
+    def numbers(self, tag: str, default: tuple[float, ...] = ()) -> FloatArray:
+        """Return finite numbers (K,) [any unit], as many as the default has if it is not empty."""
+        text = self.text(tag)
+        if not text:
+            return np.array(default)
+        try:
+            found = np.array([float(part) for part in text.split()])
+        except ValueError:
+            found = np.empty(0)
+        count = len(default) or max(1, len(found))
+        if found.shape != (count,) or not np.isfinite(found).all():
+            raise self.fault(tag, f"{count} numbers" if default else "numbers", repr(text))
+        return found
+
+    def path(self, tag: str, default: Path | None = None) -> Path | None:
+        """Return the file that a property names."""
+        text = self.text(tag)
+        if not text or text.lower() == "unassigned":
+            return default
+        return (self.file.parent / text.replace("\\", "/")).resolve()
+
+    def read(self, properties: Iterable[Property]) -> dict[str, Any]:
+        """Return the values of properties by the names of their fields."""
+        return {p.field: p.read(self, p.tag, p.default) for p in properties if p.field}
 
 
-def scale_of(element: ET.Element, where: str) -> tuple[float, float, float]:
-    """Return the factors of a mesh along its axes [1]."""
-    x, y, z = numbers_of(element, "scale_factors", where, 3, (1.0,) * 3).tolist()
-    return x, y, z
+class Property(NamedTuple):
+    """A property of an OpenSim object.
+
+    Parameters
+    ----------
+    tag : str
+        Tag in the file.
+    field : str
+        Name of the value in `OsimObject.read`; empty for a property that the caller reads.
+    read : callable
+        Reader: a method of `OsimObject`.
+    default : object
+        Value if the object does not state the property.
+    meaning : str
+        What the property states [unit].
+    """
+
+    tag: str
+    field: str
+    read: Callable[[OsimObject, str, Any], Any]
+    default: Any
+    meaning: str
 
 
-def number_of(element: ET.Element, name: str, where: str, default: float) -> float:
-    """Return a number of a child element [any unit]."""
-    return check_number(f"{where}, {name}", numbers_of(element, name, where, 1, (default,))[0])
+def read_apart(**meanings: str) -> tuple[Property, ...]:
+    """Return properties that the caller reads, from their meanings by tag."""
+    return tuple(
+        Property(tag, "", OsimObject.text, "", meaning) for tag, meaning in meanings.items()
+    )
+
+
+#: Readers of properties, by what the properties state.
+TEXT, LAST_NAME, NAMES = OsimObject.text, OsimObject.last_name, OsimObject.names
+NUMBER, NUMBERS, INTEGER = OsimObject.number, OsimObject.numbers, OsimObject.integer
+OPTIONAL, DEGREES = OsimObject.optional, OsimObject.radians
+FLAG, FILE = OsimObject.boolean, OsimObject.path
+
+
+class ObjectTable(NamedTuple):
+    """What an object of OpenSim-JAM can state.
+
+    Parameters
+    ----------
+    tag : str
+        Class of the object in OpenSim-JAM.
+    properties : tuple of Property
+        Properties that are read.
+    details : frozenset of str
+        Tags that change no result: folders, details of solvers, appearance.
+    not_done : frozenset of str
+        Tags of requests that are not carried out.
+    """
+
+    tag: str
+    properties: tuple[Property, ...]
+    details: frozenset[str] = frozenset()
+    not_done: frozenset[str] = frozenset()
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All tags of the object."""
+        return self.details | self.not_done | {each.tag for each in self.properties}
+
+    def unknown(self, found: OsimObject) -> list[str]:
+        """Return the tags of an object that no object of its class has."""
+        return [child.tag for child in found.element if child.tag not in self.known]

@@ -66,13 +66,21 @@ class CoordinateMotion:
 
     def index(self, names: tuple[str, ...]) -> list[int]:
         """Return the places of coordinates; raise `InputError` for an unknown name."""
-        unknown = [name for name in names if name not in self.names]
-        if unknown:
-            raise InputError(
-                f"coordinates: expected names of the model, found {', '.join(unknown)}; the model "
-                f"has {', '.join(self.names)}"
-            )
-        return [self.names.index(name) for name in names]
+        return index_of(self.names, names)
+
+
+def index_of(known: tuple[str, ...], names: tuple[str, ...]) -> list[int]:
+    """Return the places of coordinates among those of a model.
+
+    Raises an `InputError` for an unknown name.
+    """
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InputError(
+            f"coordinates: expected names of the model, found {', '.join(unknown)}; the model has "
+            f"{', '.join(known)}"
+        )
+    return [known.index(name) for name in names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +136,7 @@ class PlantForces(NamedTuple):
 
 
 class Contractions(NamedTuple):
-    """What muscles give by force, length and velocity of their fibres at an instant.
+    """Muscle forces by force, length and velocity of the fibres at an instant.
 
     Parameters
     ----------

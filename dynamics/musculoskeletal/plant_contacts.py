@@ -21,7 +21,7 @@ class ContactForces(NamedTuple):
     forces : (F,) float64
         Generalised forces [N m, N].
     columns : (F, S) float64
-        Derivative by the secondary coordinates [N m, N per rad, m].
+        Derivative with respect to the secondary coordinates [N m, N per rad, m].
     energy_gradient : (S,) float64
         Derivative of the stored energy by the secondary coordinates [J/rad, J/m]; zero where it
         was not asked for.

@@ -10,14 +10,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
-from dynamics.musculoskeletal.motion_input import (
-    check_half_turns,
-    check_radians,
-    coordinate_columns,
-)
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
+from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
+from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, index_of
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
@@ -78,7 +75,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
     ----------
     path : str, Path or MotionTable
         OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
-        with or without `/value`; or its table as it is read. Angles are in the unit that the
+        with or without `/value`; or its table as read. Angles are in the unit that the
         header states, else in degrees, in columns that end in `/value` in radians.
     system : OpenSimSystem
         The model.
@@ -95,40 +92,15 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
         only be degrees.
     """
     table = path if isinstance(path, MotionTable) else read_course_table(path)
-    columns = coordinate_columns(table.names, system.coordinates)
-    if not columns:
+    found = CoordinateTable(table, system, unstated_degrees=True)
+    if not found.columns:
         raise InputError(
             f"{table.source}: expected columns of coordinates of the model, found "
             f"{', '.join(table.names)}"
         )
-    courses, radians = {}, {n: k for n, k in columns.items() if _in_radians(table, k)}
-    for name, k in columns.items():
-        values = table.values[:, k]
-        if system.rotational[system.coordinates.index(name)]:
-            values = _radians(table, k)
-        courses[name] = Course(table.time, values)
-    check_half_turns(table, system, radians, _why_radians(table))
+    courses = {name: Course(table.time, found.in_si(name)) for name in found.columns}
+    found.check_half_turns()
     return courses
-
-
-def _in_radians(table: MotionTable, k: int) -> bool:
-    """Return whether column k of a table counts as radians where it is an angle."""
-    stated = table.in_degrees
-    return table.names[k].endswith("/value") if stated is None else not stated
-
-
-def _why_radians(table: MotionTable) -> str:
-    stated = table.in_degrees is False
-    return "as the header has inDegrees=no" if stated else "as its name ends in /value"
-
-
-def _radians(table: MotionTable, k: int) -> FloatArray:
-    """Return column k of a table, an angle, in radians (K,)."""
-    values = table.values[:, k]
-    if not _in_radians(table, k):
-        return np.radians(values)
-    check_radians(table, k, table.names[k], _why_radians(table))
-    return values
 
 
 def prescribe_motion(
@@ -142,14 +114,12 @@ def prescribe_motion(
     Raises
     ------
     InputError
-        If a name is no coordinate of the model.
+        If a name is not a coordinate of the model.
     """
     values = np.repeat(system.defaults[None], len(time), axis=0)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
-    motion = CoordinateMotion(
-        system.coordinates, system.rotational, time, values, speeds, accelerations
-    )
-    for k, course in zip(motion.index(tuple(courses)), courses.values(), strict=True):
+    places = index_of(system.coordinates, tuple(courses))
+    for k, course in zip(places, courses.values(), strict=True):
         spline = _spline(course)
         within = np.clip(time, course.time[0], course.time[-1])
         moving = within == time
@@ -174,7 +144,7 @@ def instants(
     Raises
     ------
     InputError
-        If no course tells the time and start or stop is missing, or stop does not follow start.
+        If no course states the time and start or stop is missing, or stop does not follow start.
     """
     ends = [t for course in courses if len(course.time) > 1 for t in course.time[[0, -1]]]
     if not ends and (start is None or stop is None):
@@ -291,15 +261,13 @@ class BodyForce(NamedTuple):
 def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: FloatArray) -> Path:
     """Write forces on bodies at instants (N,) [s] as OpenSim's ExternalLoads; return the file."""
     names, columns = [], []
-    root = ET.Element("OpenSimDocument", Version="40000")
+    root = new_document()
     tool = ET.SubElement(root, "ExternalLoads")
     objects = ET.SubElement(tool, "objects")
     for name, load in loads.items():
-        element = ET.SubElement(objects, "ExternalForce", name=name)
-        for tag in ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body"):
-            ET.SubElement(element, tag).text = load.body
-        for tag in ("force", "point"):
-            ET.SubElement(element, f"{tag}_identifier").text = f"{name}_{tag}_"
+        frames = ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body")
+        columns_of = {f"{kind}_identifier": f"{name}_{kind}_" for kind in ("force", "point")}
+        add_object(objects, "ExternalForce", dict.fromkeys(frames, load.body) | columns_of, name)
         for k, axis in enumerate("xyz"):
             names += [f"{name}_force_{axis}", f"{name}_point_{axis}"]
             columns += [load.force[k].at(time), np.full(len(time), load.point[k])]
@@ -307,7 +275,7 @@ def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: Flo
     table = MotionTable(tuple(names), time, np.column_stack(columns), False)
     write_motion_table(folder / "external_loads.sto", table, title="external loads")
     path = folder / "external_loads.xml"
-    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    write_xml(root, path)
     return path
 
 

@@ -31,7 +31,7 @@ _FORMAT = "knee-contact recorded plant 1"
 
 
 class RecordedFrames(NamedTuple):
-    """What a plant gave along a solution of N frames.
+    """Record of a plant along a solution of N frames.
 
     Parameters
     ----------

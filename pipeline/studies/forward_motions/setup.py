@@ -1,4 +1,4 @@
-"""What a forward simulation consists of: model, prescribed motion, muscles, loads, contacts."""
+"""Preparation of a forward simulation: model, prescribed motion, muscles, loads, contacts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dynamics.musculoskeletal import (
     BodyForce,
     Course,
     ForwardFiles,
-    ForwardResult,
     ForwardSettings,
     MuscleDrive,
     OpenSimPlant,
     OpenSimSystem,
     OsimModel,
     PlantContacts,
+    SimulatedFrames,
     drive_muscles,
     instants,
     prescribe_motion,
@@ -30,19 +30,16 @@ from dynamics.musculoskeletal import (
     simulate_forward,
     write_external_loads,
 )
-from dynamics.musculoskeletal.external_loads import check_loads_cover
-from dynamics.musculoskeletal.model_checks import model_notes
-from dynamics.musculoskeletal.motion_input import angle_unit_notes
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
-from dynamics.musculoskeletal.tool_checks import forward_file_notes
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.originals.contact_facing import check_facing
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
+from pipeline.studies.muscle_walks.models import facing_contacts
 from pipeline.studies.muscle_walks.sides import side_notes
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Slack of the ends of a table, relative to the time step.
 _SLACK = 1e-6
@@ -55,6 +52,8 @@ _FIELDS = {
     "activation": "activation",
     "fibre_forces": "fibre_forces",
 }
+#: Files by keys of [forward].
+_FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,7 @@ class ForwardSetup:
         assert isinstance(plant, OpenSimPlant)
         return plant
 
-    def run(self) -> ForwardResult:
+    def run(self) -> SimulatedFrames:
         """Simulate the motion.
 
         Raises
@@ -129,7 +128,6 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     """
     model = OsimModel(data_file(forward.model))
     _check_bodies(forward, model)
-    meshes = {name: data_file(path) for name, path in forward.meshes.items()}
     settings, files, warnings = _settings(forward)
     text = model.without_contact(single_wraps_slide=forward.single_wraps_slide)
     muscles = {} if files.muscles is None else read_muscle_inputs(files.muscles)
@@ -140,7 +138,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     if files.prescribed is not None:
         table = read_course_table(files.prescribed)
         prescribed = read_prescribed(table, system)
-        warnings += angle_unit_notes(table, system, unstated=True)
+        warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
     check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
     courses = prescribed | _courses(forward, settings, system)
     time = instants(
@@ -157,15 +155,12 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
-    contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
-    check_facing(contacts, model, motion)
+    contacts = facing_contacts(model, forward, motion)
     warnings += side_notes(model, contacts)
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
-    warnings += model_notes(model, settings.secondary)
-    if forward.settings is not None:
-        warnings += forward_file_notes(data_file(forward.settings))
+    warnings += model.notes(settings.secondary)
     warnings += _model_dynamics(model, files, muscles)
     warnings += held_constant(files.prescribed, prescribed, time)
     warnings += held_constant(files.muscles, muscles, time)
@@ -240,14 +235,8 @@ def _check_bodies(forward: ForwardConfig, model: OsimModel) -> None:
 
 
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
-    """Return settings and files, and which settings have no effect."""
-    stated = forward.model_dump(exclude_none=True)
-    changes: dict[str, Any] = {_FIELDS[key]: stated[key] for key in _FIELDS if key in stated}
-    named = {
-        key: data_file(stated[key])
-        for key in ("prescribed", "muscles", "external_loads")
-        if key in stated
-    }
+    """Return settings and files, and notes on settings that are not carried out."""
+    changes, named = stated_fields(forward, _FIELDS), stated_files(forward, _FILES)
     if forward.settings is None:
         files = ForwardFiles(data_file(forward.model), None, None, None)
         return ForwardSettings(**changes), replace(files, **named), ()
@@ -294,9 +283,8 @@ def _loaded(
         if not file.is_file():
             raise InputError(f"{file}: no such file; check forward.external_loads")
         system = OpenSimSystem(text, file)
-        assert system.load_table is not None
-        start, stop = float(time[0]), float(time[-1])
-        check_loads_cover(file, system.load_table, start, stop, section="forward")
+        assert system.external_loads is not None
+        system.external_loads.check_cover(float(time[0]), float(time[-1]), section="forward")
         return system
     with tempfile.TemporaryDirectory() as folder:
         return OpenSimSystem(text, write_external_loads(Path(folder), loads, time))

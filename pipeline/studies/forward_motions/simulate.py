@@ -6,10 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dynamics.musculoskeletal import ForwardResult
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.config.reading import load_section
 from pipeline.files import plain, write_document, write_text
@@ -17,20 +14,16 @@ from pipeline.store.job import FORWARD, Job
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
-from pipeline.studies.muscle_walks.charts import for_people
-from pipeline.studies.muscle_walks.sides import contact_sides
-from pipeline.studies.muscle_walks.summary import (
+from pipeline.studies.muscle_walks.charts import shown_secondary
+from pipeline.studies.muscle_walks.contact_forces import (
     bundled,
     compartment_forces,
     contact_flags,
+    largest_first,
     not_trusted,
 )
-from pipeline.studies.muscle_walks.tables import (
-    contact_table,
-    kinematics_table,
-    ligament_forces,
-    states_table,
-)
+from pipeline.studies.muscle_walks.sides import contact_sides
+from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 #: Results of a forward simulation.
 _FILES = (
@@ -76,7 +69,7 @@ def simulate_forward_motion(
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
-        _write_tables(folder, setup, result, tensions)
+        write_tables(folder, setup, result, tensions)
         summary = summarise(file, setup, result, tensions)
         summary["seconds"] = {
             "preparation": prepared,
@@ -90,22 +83,8 @@ def simulate_forward_motion(
     return summary
 
 
-def _write_tables(
-    folder: Path, setup: ForwardSetup, result: ForwardResult, tensions: FloatArray
-) -> None:
-    names = (*result.muscles, *setup.plant.ligaments.names)
-    values = np.column_stack([result.muscle_forces, tensions])
-    for name, table, title in (
-        ("states.sto", states_table(setup, result), "states"),
-        ("kinematics.mot", kinematics_table(setup, result), "Coordinates"),
-        ("forces.sto", MotionTable(names, result.time, values, False, "forces"), "forces"),
-        ("contact.sto", contact_table(result), "contact"),
-    ):
-        write_motion_table(folder / name, table, title=title)
-
-
 def summarise(
-    file: ForwardFile, setup: ForwardSetup, result: ForwardResult, tensions: FloatArray
+    file: ForwardFile, setup: ForwardSetup, result: SimulatedFrames, tensions: FloatArray
 ) -> dict[str, Any]:
     """Return the content of `forward.json` except the times; `tensions` are (N, L) [N]."""
     forward = file.forward
@@ -127,8 +106,8 @@ def summarise(
                 }
                 for k, name in enumerate(result.contacts)
             },
-            "ligaments": _largest_first(ligaments, result.time),
-            "muscles": _largest_first(bundled(result.muscles, result.muscle_forces), result.time),
+            "ligaments": _courses(ligaments, result.time),
+            "muscles": _courses(bundled(result.muscles, result.muscle_forces), result.time),
             "warnings": list(setup.warnings),
             "flags": contact_flags(result),
             "not_trusted": not_trusted(result),
@@ -141,24 +120,22 @@ def _course(values: FloatArray, time: FloatArray) -> dict[str, Any]:
     return {"end_N": values[-1], "peak_N": values[peak], "peak_at_s": time[peak]}
 
 
-def _largest_first(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
-    ordered = sorted(groups.items(), key=lambda item: -item[1].max())
-    return {name: _course(values, time) for name, values in ordered}
+def _courses(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
+    return {name: _course(values, time) for name, values in largest_first(groups).items()}
 
 
-def _coordinates(setup: ForwardSetup, result: ForwardResult) -> dict[str, Any]:
+def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, Any]:
     """Return first and last value and range of each secondary coordinate."""
-    rows = {}
-    for name, values in zip(result.secondary, result.values.T, strict=True):
-        shown, unit = for_people(setup.plant.motion, name, values)
-        rows[name] = {
+    return {
+        name: {
             "unit": unit,
             "start": shown[0],
             "end": shown[-1],
             "least": shown.min(),
             "most": shown.max(),
         }
-    return rows
+        for name, unit, shown in shown_secondary(setup.plant.motion, result)
+    }
 
 
 def summary_text(summary: dict[str, Any], folder: Path) -> str:

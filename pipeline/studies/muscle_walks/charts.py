@@ -1,21 +1,98 @@
-"""Lines and units that the pages of walks and of forward simulations share."""
+"""Charts and units that the pages of walks and of forward simulations share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dynamics.musculoskeletal import CoordinateMotion
+from dynamics.musculoskeletal import CoordinateMotion, SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import Chart, line
+from pipeline.reports.charts import Chart, chart, line
+from pipeline.reports.figures import Picture
+from pipeline.studies.muscle_walks.contact_forces import (
+    bundled,
+    compartment_forces,
+    largest_first,
+)
 
 #: Lines in a chart of muscles or ligaments.
-MOST_LINES = 8
+_MOST_LINES = 8
 #: Sizes of charts with few and with many lines [inch].
-WIDE, TALL = (4.6, 3.2), (5.2, 4.2)
+WIDE, _TALL = (4.6, 3.2), (5.2, 4.2)
 _COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
+
+
+@dataclass(frozen=True, eq=False)
+class FrameCharts:
+    """Charts of a simulation over one horizontal axis.
+
+    Parameters
+    ----------
+    motion : CoordinateMotion
+        Motion of all coordinates.
+    result : SimulatedFrames
+        The simulation.
+    over : str
+        Horizontal axis in words, for captions, such as "the walk".
+    axis : str
+        Label of the horizontal axis, with its unit.
+    at : (N,) float64
+        Places of the frames along the axis [any unit].
+    """
+
+    motion: CoordinateMotion
+    result: SimulatedFrames
+    over: str
+    axis: str
+    at: FloatArray
+
+    def chart(
+        self, name: str, title: str, label: str, lines: Mapping[str, FloatArray], **settings: Any
+    ) -> Picture:
+        """Return a chart of rows (N,) [any unit] by name.
+
+        Further `settings` are those of `pipeline.reports.charts.chart`.
+        """
+        return chart(
+            name, f"{title} over {self.over}", self.axis, label, styled_lines(lines), at=self.at,
+            title=title, range=[float(self.at.min()), float(self.at.max())], **settings,
+        )  # fmt: skip
+
+    def secondary(self) -> Iterator[Picture]:
+        """Yield a chart of each secondary coordinate."""
+        for name, unit, shown in shown_secondary(self.motion, self.result):
+            label = f"{name} [{sign_of(unit)}]"
+            yield self.chart(f"secondary-{name}", name, label, {"": shown})
+
+    def contact(self, unit: str = "N", scale: float = 1.0) -> Iterator[Picture]:
+        """Yield a chart of the forces of each contact, in a unit of `scale` newtons."""
+        for k, name in enumerate(self.result.contacts):
+            shown = {p: force / scale for p, force in compartment_forces(self.result, k).items()}
+            title, label = f"{name}: contact force", f"force [{unit}]"
+            yield self.chart(
+                f"contact-force-{name}", title, label, shown, size=WIDE, from_zero=True
+            )
+
+    def muscles(self) -> Iterator[Picture]:
+        """Yield no or one chart of the largest muscle forces."""
+        yield from self._largest("muscle", self.result.muscles, self.result.muscle_forces)
+
+    def ligaments(self, names: tuple[str, ...], tensions: FloatArray) -> Iterator[Picture]:
+        """Yield no or one chart of the largest tensions (N, L) [N] of ligaments."""
+        yield from self._largest("ligament", names, tensions)
+
+    def _largest(self, kind: str, names: tuple[str, ...], forces: FloatArray) -> Iterator[Picture]:
+        """Yield a chart of the groups with the largest peaks, without groups that do not pull."""
+        groups = {name: row for name, row in bundled(names, forces).items() if row.max() > 0.0}
+        if not groups:
+            return
+        shown = dict(list(largest_first(groups).items())[:_MOST_LINES])
+        title, label = f"Largest {kind} forces", f"{kind} force [N]"
+        yield self.chart(f"{kind}-forces", title, label, shown, size=_TALL, from_zero=True)
 
 
 def styled_lines(values: Mapping[str, FloatArray]) -> list[Chart]:
@@ -32,16 +109,21 @@ def styled_lines(values: Mapping[str, FloatArray]) -> list[Chart]:
     ]
 
 
-def largest_peaks(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the rows (N,) [any unit] of the largest peaks, the largest first."""
-    ordered = sorted(values, key=lambda name: -float(values[name].max()))
-    return {name: values[name] for name in ordered[:MOST_LINES]}
-
-
 def for_people(motion: CoordinateMotion, name: str, values: FloatArray) -> tuple[FloatArray, str]:
     """Return values (N,) of a coordinate [rad, m] in the unit "deg" or "mm", and the unit."""
     angle = motion.rotational[motion.names.index(name)]
     return (np.degrees(values), "deg") if angle else (1e3 * values, "mm")
+
+
+def shown_secondary(
+    motion: CoordinateMotion, result: SimulatedFrames
+) -> list[tuple[str, str, FloatArray]]:
+    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
+    rows = []
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        shown, unit = for_people(motion, name, values)
+        rows.append((name, unit, shown))
+    return rows
 
 
 def sign_of(unit: str) -> str:

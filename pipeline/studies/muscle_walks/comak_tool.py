@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynamics.musculoskeletal import OsimModel
-from dynamics.musculoskeletal.tool_file import ToolFile
+from dynamics.musculoskeletal import ComakFile, OsimModel
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file
@@ -81,12 +80,12 @@ def comak_file(
 
 def _tree_of(settings: Path) -> dict[str, Any]:
     """Return the configuration of a file of settings of the COMAKTool."""
-    tool = ToolFile(settings, "COMAKTool")
+    tool = ComakFile(settings).tool
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", tool.text("results_prefix")).lstrip(".-") or "comak"
     return {
         "walk": {
             "name": name,
-            "model": str(tool.file("model_file")),
+            "model": str(tool.path("model_file")),
             "settings": str(settings.resolve()),
             "surface": "flat",
             "single_wraps_slide": True,
@@ -164,7 +163,7 @@ def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]
     if not folders and SURROGATE not in contact:
         return file
     walk = file.walk
-    own = contact_meshes(model, {name: data_file(path) for name, path in walk.meshes.items()})
+    own = contact_meshes(model, walk.mesh_files)
     found = runs_of(own, folders) if folders else newest_runs(own, _RUNS)
     runs = {name: str(folder) for name, folder in found.items()}
     update = {"surface": "curved", "surrogates": {**walk.surrogates, **runs}}

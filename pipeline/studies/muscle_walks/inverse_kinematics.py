@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,15 +20,20 @@ from dynamics.musculoskeletal import (
     read_marker_settings,
     with_markers,
 )
-from dynamics.musculoskeletal.tool_checks import marker_file_notes
 from dynamics.walking.motion_tables import write_motion_table
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import articular_contacts
+from pipeline.studies.muscle_walks.models import spring_contacts
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Files in the folder of the walk.
 MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions.xml"
+#: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
+_ENDS = {"start_s": "start", "stop_s": "stop"}
+_FILES = {"markers": "markers", "functions": "functions"}
+_SWEEP = {"coupled": "coupled", "sweep_s": "seconds", "points": "points"}
+_ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
 def with_motion(file: MuscleWalkFile, folder: Path) -> tuple[MuscleWalkFile, MarkerMotion]:
@@ -59,7 +63,7 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     config = file.inverse_kinematics
     if config is None:
         raise InputError("inverse_kinematics: expected a section with markers, found none")
-    settings, sweep, files = _settings(config, file)
+    settings, sweep, files, notes = _settings(config, file)
     if files.markers is None:
         raise InputError("inverse_kinematics.markers: expected measured markers (.trc), found none")
     model = OsimModel(data_file(file.walk.model))
@@ -75,45 +79,35 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     write_motion_table(folder / MOTION, found.motion, title="Coordinates")
     errors = replace(found.errors, in_degrees=False)
     write_motion_table(folder / ERRORS, errors, title="errors of markers")
-    if config.settings is not None:
-        told = marker_file_notes(data_file(config.settings), constrained=config.constrained)
-        found = found._replace(notes=(*told, *found.notes))
-    return found
+    return found._replace(notes=(*notes, *found.notes))
 
 
 def _settings(
     config: InverseKinematicsConfig, file: MuscleWalkFile
-) -> tuple[MarkerSettings, Sweep, MarkerFiles]:
-    """Return the settings of the file, changed by the configuration."""
+) -> tuple[MarkerSettings, Sweep, MarkerFiles, tuple[str, ...]]:
+    """Return the settings of the file, changed by the configuration, and notes on the file."""
     settings, sweep, files = None, None, MarkerFiles(None, None)
+    notes: tuple[str, ...] = ()
     if config.settings is not None:
-        settings, sweep, files = read_marker_settings(data_file(config.settings))
-    named = {"markers": config.markers, "functions": config.functions}
-    stated = {key: data_file(text) for key, text in named.items() if text is not None}
+        path = data_file(config.settings)
+        settings, sweep, files, notes = read_marker_settings(path, constrained=config.constrained)
     weights = {} if settings is None else dict(settings.weights)
     markers = MarkerSettings(tuple((weights | config.weights).items()))
     if settings is not None:
         markers = replace(settings, weights=markers.weights)
-    if config.start_s is not None:
-        markers = replace(markers, start=config.start_s)
-    if config.stop_s is not None:
-        markers = replace(markers, stop=config.stop_s)
-    return markers, _sweep(config, file, sweep), files._replace(**stated)
+    markers = replace(markers, **stated_fields(config, _ENDS))
+    files = files._replace(**stated_files(config, _FILES))
+    return markers, _sweep(config, file, sweep), files, notes
 
 
 def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep | None) -> Sweep:
     secondary = config.secondary
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
-    angles = {"start": config.from_deg, "stop": config.to_deg}
-    stated: dict[str, Any] = {
-        "coupled": config.coupled,
-        "secondary": secondary,
-        **{key: None if v is None else float(np.radians(v)) for key, v in angles.items()},
-        "seconds": config.sweep_s,
-        "points": config.points,
-    }
-    changes: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
+    changes = stated_fields(config, _SWEEP)
+    changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
+    if secondary is not None:
+        changes["secondary"] = secondary
     if known is not None:
         return replace(known, kind=config.kind, **changes)
     missing = [key for key in ("coupled", "secondary") if key not in changes]
@@ -131,8 +125,7 @@ def _functions(
     """Return the constraint functions of a file, or those of a sweep."""
     if given is not None:
         return ConstraintFunctions.read(given, sweep.coupled)
-    meshes = {name: data_file(path) for name, path in file.walk.meshes.items()}
-    contacts = articular_contacts(model, meshes=meshes, surface=file.walk.surface)
+    contacts = spring_contacts(model, file.walk)
     try:
         return passive_functions(OpenSimSystem(text), contacts, sweep)
     except PoseError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
+from pipeline.config.data_folder import data_file
 from pipeline.config.schema_base import (
     File,
     Finite,
@@ -32,6 +34,11 @@ class ArticularModelConfig(Section):
         description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
         "the start is the data folder",
     )
+
+    @property
+    def mesh_files(self) -> dict[str, Path]:
+        """Mesh files in place of those of the model, by their names."""
+        return {name: data_file(path) for name, path in self.meshes.items()}
 
 
 class MuscleWalkConfig(ArticularModelConfig):

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dynamics.musculoskeletal import (
+    ComakFile,
     ComakFiles,
     ComakSettings,
     MuscleWeight,
     SecondaryCoordinate,
-    read_comak_settings,
     read_reserves,
     reserve_fields,
 )
 from pipeline.config.data_folder import data_file
 from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
+from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
 
 #: Fields of the settings by keys of [comak].
 _FIELDS = {
@@ -32,13 +33,33 @@ _FIELDS = {
     "contact_energy_weight": "contact_energy_weight",
     "fibre_forces": "fibre_forces",
 }
+#: Files by keys of [walk].
+_FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "forces"}
+
+
+class WalkSettings(NamedTuple):
+    """Settings of a walk.
+
+    Parameters
+    ----------
+    settings : ComakSettings
+        Settings of COMAK.
+    files : ComakFiles
+        Model, motion, external loads and reserves.
+    source : ComakFile or None
+        OpenSim-JAM's file of settings; None where the configuration states all settings.
+    """
+
+    settings: ComakSettings
+    files: ComakFiles
+    source: ComakFile | None
 
 
 def walk_settings(
     file: MuscleWalkFile,
     recorded: ComakSettings | None = None,
     viscosities: Mapping[str, float] | None = None,
-) -> tuple[ComakSettings, ComakFiles]:
+) -> WalkSettings:
     """Return the settings of a walk, and the files of its motion and loads.
 
     Parameters
@@ -48,7 +69,7 @@ def walk_settings(
     recorded : ComakSettings, optional
         Coordinates of a recorded plant, where the configuration names no settings.
     viscosities : mapping of str to float, optional
-        Viscosity of the model on coordinates [N m s/rad, N s/m], as of `read_comak_settings`.
+        Viscosity of the model on coordinates [N m s/rad, N s/m], as of `ComakFile.settings`.
 
     Raises
     ------
@@ -57,22 +78,21 @@ def walk_settings(
     """
     walk = file.walk
     settings, files = recorded, ComakFiles(data_file(walk.model), Path(), None, None)
-    if walk.settings is not None:
-        settings, files = read_comak_settings(data_file(walk.settings), viscosities)
+    source = None if walk.settings is None else ComakFile(data_file(walk.settings))
+    if source is not None:
+        settings, files = source.settings(viscosities), source.files
     changes = _changes(file.comak, settings)
-    named = {"motion": walk.motion, "external_loads": walk.external_loads, "forces": walk.reserves}
-    files = replace(files, **{k: data_file(text) for k, text in named.items() if text is not None})
+    files = replace(files, **stated_files(walk, _FILES))
     if walk.reserves is not None:
         changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
     if settings is None:
-        return ComakSettings(**changes), files
-    return replace(settings, **changes), files
+        return WalkSettings(ComakSettings(**changes), files, source)
+    return WalkSettings(replace(settings, **changes), files, source)
 
 
 def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
     """Return the fields that the configuration changes."""
-    stated = comak.model_dump(exclude_none=True)
-    changes = {field: stated[key] for key, field in _FIELDS.items() if key in stated}
+    changes = stated_fields(comak, _FIELDS)
     if comak.secondary is not None:
         known = {} if settings is None else {s.name: s for s in settings.secondary}
         changes["secondary"] = tuple(

@@ -1,4 +1,4 @@
-"""What a COMAK simulation of a walk consists of: model, plant, contacts, first values."""
+"""Preparation of a COMAK simulation of a walk: model, plant, contacts, first values."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import time
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from dynamics.musculoskeletal import (
     Comak,
+    ComakFile,
     ComakSettings,
     CoordinateMotion,
     JointContact,
@@ -24,28 +26,18 @@ from dynamics.musculoskeletal import (
     read_motion,
     settle,
 )
-from dynamics.musculoskeletal.comak_file_checks import (
-    check_coordinates,
-    comak_file_notes,
-    prescribed_in,
-)
-from dynamics.musculoskeletal.external_loads import AppliedForce, applied_forces, check_loads_cover
-from dynamics.musculoskeletal.model_checks import model_notes
-from dynamics.musculoskeletal.motion_input import (
-    angle_unit_notes,
-    coordinate_columns,
-    filter_edge_notes,
-)
+from dynamics.musculoskeletal.comak_file import check_coordinates
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.originals.contact_facing import check_facing
 from pipeline.stages.articular_surrogates import with_surrogates
+from pipeline.studies.muscle_walks.models import facing_contacts
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
-from pipeline.studies.muscle_walks.settings import walk_settings
+from pipeline.studies.muscle_walks.settings import WalkSettings, walk_settings
 from pipeline.studies.muscle_walks.sides import side_notes
 
 #: Keys of [comak] that prepare the motion, and the settings that they change.
@@ -70,7 +62,7 @@ class WalkSetup:
     seconds : dict
         Time that the parts of the preparation took [s], by name.
     notes : tuple of str
-        What the files leave out, and keys without effect.
+        Sentences on what the files leave out, and on keys without effect.
     markers : MarkerMotion, optional
         The motion from markers, where it is found so.
     """
@@ -104,7 +96,7 @@ class WalkSetup:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What is wrong with the external loads, before the first frame."""
+        """Faults of the external loads, before the first frame."""
         balance = self.plant.balance
         return () if balance is None else balance.flags
 
@@ -152,17 +144,14 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
-    meshes = {name: data_file(path) for name, path in walk.meshes.items()}
-    plant, settings, notes = (_recorded if walk.replay else _from_opensim)(file, model)
+    prepared = (_recorded if walk.replay else _from_opensim)(file, model)
+    plant, settings, notes, source = prepared
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
-    springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
-    check_facing(springs, model, plant.motion)
-    stated = set(model.held_coordinates)
-    if walk.settings is not None:
-        stated |= set(prescribed_in(data_file(walk.settings), model.coordinate_paths))
-    notes += _rigid_notes(springs, settings, stated)
-    notes += side_notes(model, springs)
+    springs = facing_contacts(model, walk, plant.motion, energy=energy)
+    notes += _rigid_notes(springs, settings, _prescribed(source, model)) + side_notes(
+        model, springs
+    )
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -192,8 +181,14 @@ def _rigid_notes(
     return (
         f"{', '.join(left)}: these coordinates of joints with contact are neither primary nor "
         "secondary, so that they follow the motion and contact does not move them; list them in "
-        "comak.secondary where contact and ligaments decide on them",
+        "comak.secondary if contact and ligaments determine them",
     )
+
+
+def _prescribed(source: ComakFile | None, model: OsimModel) -> set[str]:
+    """Return the coordinates that the file of settings or the model states as prescribed."""
+    listed = () if source is None else source.prescribed(model.coordinate_paths)
+    return {*model.held_coordinates, *listed}
 
 
 def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
@@ -202,49 +197,53 @@ def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _from_opensim(
-    file: MuscleWalkFile, model: OsimModel
-) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings, tuple[str, ...]]:
-    """Return a plant by OpenSim, its settings, and what its files leave out."""
-    settings, files = walk_settings(file, viscosities=model.viscosities)
-    notes = _file_notes(file, settings, model)
+class _Prepared(NamedTuple):
+    """A plant, its settings, notes on its files, and the file of settings."""
+
+    plant: OpenSimPlant | RecordedPlant
+    settings: ComakSettings
+    notes: tuple[str, ...]
+    source: ComakFile | None
+
+
+def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
+    """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
+    stated = walk_settings(file, viscosities=model.viscosities)
+    settings, files, source = stated
+    notes = _file_notes(stated, model)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
         if path is not None and not Path(path).is_file():
             raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
     system = OpenSimSystem(text, files.external_loads)
     table = read_motion_table(files.motion)
-    notes += angle_unit_notes(table, system)
+    columns = CoordinateTable(table, system)
+    notes += columns.unit_notes()
     motion = read_motion(table, system, settings)
     notes += filter_edge_notes(table, motion.time, settings)
-    if files.external_loads is not None and system.load_table is not None:
-        start, stop = float(motion.time[0]), float(motion.time[-1])
-        check_loads_cover(files.external_loads, system.load_table, start, stop)
-    forces: tuple[AppliedForce, ...] = ()
-    if files.external_loads is not None and system.load_table is not None:
-        forces = applied_forces(files.external_loads, system.load_table)
-    balance = ground_balance(system, motion, forces)
+    if system.external_loads is not None:
+        system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
+    balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
-    known = coordinate_columns(table.names, system.coordinates)
-    absent = [name for name in system.coordinates if name not in known]
+    absent = [name for name in system.coordinates if name not in columns.columns]
     if absent:
         notes += (
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
         )
-    return plant, settings, notes
+    return _Prepared(plant, settings, notes, source)
 
 
-def _file_notes(file: MuscleWalkFile, settings: ComakSettings, model: OsimModel) -> tuple[str, ...]:
-    """Return what the settings ask for that is not done, or that contradicts the model.
+def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
+    """Return notes on settings that are not carried out, or that contradict the model.
 
     Raises an `InputError` if the settings name a coordinate that the model does not have.
     """
-    known = model.coordinate_paths
+    settings, known = stated.settings, model.coordinate_paths
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
-    path = file.walk.settings
-    notes = () if path is None else comak_file_notes(data_file(path), known, model.held_coordinates)
-    notes += model_notes(model, (*settings.primary, *secondary_names(settings)))
+    source = stated.source
+    notes = () if source is None else source.notes(known, model.held_coordinates)
+    notes += model.notes((*settings.primary, *secondary_names(settings)))
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
@@ -260,10 +259,8 @@ def _file_notes(file: MuscleWalkFile, settings: ComakSettings, model: OsimModel)
     )
 
 
-def _recorded(
-    file: MuscleWalkFile, model: OsimModel
-) -> tuple[OpenSimPlant | RecordedPlant, ComakSettings, tuple[str, ...]]:
-    """Return a recorded plant, the settings of its replay, and differences to the model."""
+def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
+    """Return a recorded plant, the settings of its replay, and notes on differences."""
     plant = RecordedPlant.load(data_file(str(file.walk.replay)))
     if set(plant.motion.names) != set(model.coordinate_paths):
         raise InputError(
@@ -271,8 +268,9 @@ def _recorded(
             f"with the coordinates {', '.join(plant.motion.names)}; record a walk of this model"
         )
     _check_times(file, plant.settings)
-    settings, _ = walk_settings(file, plant.settings, model.viscosities)
-    notes = _file_notes(file, settings, model) + _other_times(file, settings, plant.settings)
+    stated = walk_settings(file, plant.settings, model.viscosities)
+    settings = stated.settings
+    notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
         raise InputError(
@@ -283,12 +281,12 @@ def _recorded(
     ordered = sorted(settings.secondary, key=lambda s: own.index(s.name))
     settings = replace(settings, secondary=tuple(ordered))
     if plant.model in ("", model_digest(file, model)):
-        return plant, settings, notes
+        return _Prepared(plant, settings, notes, stated.source)
     note = (
         f"{model.path.name} is not the model of the record, or walk.single_wraps_slide differs: "
         "bodies, muscles and ligaments are those of the record; record again for those of the model"
     )
-    return plant, settings, (*notes, note)
+    return _Prepared(plant, settings, (*notes, note), stated.source)
 
 
 def _other_times(

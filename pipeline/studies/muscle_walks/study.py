@@ -30,10 +30,10 @@ from pipeline.studies.experiment import (
     simulate_experiment,
     summary_text,
 )
+from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
-from pipeline.studies.muscle_walks.summary import contact_flags
 from pipeline.studies.muscle_walks.variation import check_walk_factor, varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk_outputs import (
     PERCENT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,18 @@ from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMEN
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
 from pipeline.files import plain
-from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.studies.muscle_walks.charts import for_people
-from pipeline.studies.muscle_walks.frames import Frames
+from pipeline.studies.muscle_walks.charts import shown_secondary
+from pipeline.studies.muscle_walks.contact_forces import (
+    bundled,
+    compartment_forces,
+    contact_flags,
+    largest_first,
+    not_trusted,
+)
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.sides import contact_sides
-
-#: Number at the end of the name of a bundle or a head, before its side.
-_NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
-#: Force of surfaces that touch [N].
-_LEAST_FORCE = 1e-3
 
 
 def body_weight(setup: WalkSetup) -> float:
@@ -33,67 +32,9 @@ def body_weight(setup: WalkSetup) -> float:
     return setup.model.mass * STANDARD_GRAVITY
 
 
-def compartment_forces(result: Frames, contact: int) -> dict[str, FloatArray]:
-    """Return the size of the contact force (N,) [N] in total and of each compartment, by name."""
-    loads = [frame[contact] for frame in result.loads]
-    parts = loads[0].compartments
-    return {
-        part: np.array([np.linalg.norm(each[part].force) for each in loads])
-        for part in ("total", *(parts if len(parts) > 1 else ()))
-    }
-
-
-def group_of(name: str) -> str:
-    """Return the name of a bundle or head without its number."""
-    return _NUMBER.sub("", name)
-
-
-def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]:
-    """Return the sums (N,) of forces (N, K) [any unit] whose names differ in their number alone."""
-    sums: dict[str, FloatArray] = {}
-    for name, force in zip(names, forces.T, strict=True):
-        group = group_of(name)
-        sums[group] = sums.get(group, 0.0) + force
-    return sums
-
-
 def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
     """Return the instants of frames that did not converge [s]."""
     return [float(t) for t in result.time[~(result.errors < setup.settings.tolerance)]]
-
-
-def contact_flags(result: Frames) -> list[str]:
-    """Return contacts that never touch, and each flag of a contact once with its instants."""
-    found: dict[str, list[float]] = {}
-    for time, frame in zip(result.time, result.loads, strict=True):
-        for name, loads in zip(result.contacts, frame, strict=True):
-            for flag in loads.flags:
-                found.setdefault(f"{name}: {_kind(flag)}", []).append(float(time))
-    told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
-    return [*_untouched(result), *told]
-
-
-def not_trusted(result: Frames) -> str | None:
-    """Return the sentence on the frames in which a contact has a flag, None without such frames."""
-    texts = [[flag for loads in frame for flag in loads.flags] for frame in result.loads]
-    kinds = {_kind(text): text for frame in texts for text in frame}
-    return flagged_sentence(sum(map(bool, texts)), len(texts), kinds.values(), "frames")
-
-
-def _untouched(result: Frames) -> list[str]:
-    """Return a flag for each contact without a force in any frame, as wrong meshes give none."""
-    count = len(result.time)
-    return [
-        f"{name}: the surfaces touch in none of {count} frames; check its mesh files in the model "
-        "and in walk.meshes or forward.meshes, unless the joint is meant to stay lifted off"
-        for k, name in enumerate(result.contacts)
-        if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
-    ]
-
-
-def _kind(flag: str) -> str:
-    """Return a flag without its numbers."""
-    return re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", "…", flag)
 
 
 def summarise(
@@ -213,18 +154,17 @@ def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str
 
 
 def _ranges(setup: WalkSetup, result: ComakResult) -> dict[str, Any]:
-    rows = {}
-    for name, values in zip(result.secondary, result.values.T, strict=True):
-        shown, unit = for_people(setup.plant.motion, name, values)
-        rows[name] = {"unit": unit, "least": shown.min(), "most": shown.max()}
-    return rows
+    return {
+        name: {"unit": unit, "least": shown.min(), "most": shown.max()}
+        for name, unit, shown in shown_secondary(setup.plant.motion, result)
+    }
 
 
 def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
     """Return the peak of each group of forces, the largest first."""
-    ordered = sorted(forces.items(), key=lambda item: -item[1].max())
     return {
-        name: {"peak_N": force.max(), "peak_at_s": time[force.argmax()]} for name, force in ordered
+        name: {"peak_N": force.max(), "peak_at_s": time[force.argmax()]}
+        for name, force in largest_first(forces).items()
     }
 
 

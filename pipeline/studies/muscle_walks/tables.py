@@ -3,36 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from dynamics.musculoskeletal import ComakResult, CoordinateMotion
+from dynamics.musculoskeletal import (
+    ComakResult,
+    CoordinateMotion,
+    OsimModel,
+    Plant,
+    SimulatedFrames,
+)
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.store.sample_tables import write_csv
-from pipeline.studies.muscle_walks.frames import Frames, Simulated
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
-#: Files of a walk with a row per frame.
-FILES = ("states.sto", "kinematics.mot", "forces.sto", "contact.sto", "frames.csv")
+#: Tables of a simulation with a row per frame, by name and title, and those of a walk.
+_TITLES = {
+    "states.sto": "states",
+    "kinematics.mot": "Coordinates",
+    "forces.sto": "forces",
+    "contact.sto": "contact",
+}
+FILES = (*_TITLES, "frames.csv")
 
 
-def whole_motion(setup: Simulated, result: Frames) -> CoordinateMotion:
+class Simulated(Protocol):
+    """A model with its multibody system along a motion."""
+
+    @property
+    def model(self) -> OsimModel:
+        """The model."""
+        ...
+
+    @property
+    def plant(self) -> Plant:
+        """Its multibody system along the motion."""
+        ...
+
+
+def whole_motion(setup: Simulated, result: SimulatedFrames) -> CoordinateMotion:
     """Return the motion of all coordinates, the secondary ones as simulated."""
     motion = setup.plant.motion
     values, speeds = motion.values.copy(), motion.speeds.copy()
     places = motion.index(result.secondary)
     values[:, places], speeds[:, places] = result.values, result.speeds
-    return CoordinateMotion(
-        motion.names, motion.rotational, motion.time, values, speeds, motion.accelerations
-    )
+    return replace(motion, values=values, speeds=speeds)
 
 
-def ligament_forces(setup: Simulated, result: Frames) -> FloatArray:
+def ligament_forces(setup: Simulated, result: SimulatedFrames) -> FloatArray:
     """Return the tensions (N, L) [N] of the ligaments."""
     plant = setup.plant
     rows = zip(result.values, result.speeds, strict=True)
@@ -41,7 +66,7 @@ def ligament_forces(setup: Simulated, result: Frames) -> FloatArray:
     ).reshape(len(result.time), len(plant.ligaments.names))
 
 
-def states_table(setup: Simulated, result: Frames) -> MotionTable:
+def states_table(setup: Simulated, result: SimulatedFrames) -> MotionTable:
     """Return values and speeds of all coordinates and the activations [rad, m; per s; 1].
 
     Columns have the names of OpenSim's state variables.
@@ -56,22 +81,21 @@ def states_table(setup: Simulated, result: Frames) -> MotionTable:
     return MotionTable(tuple(names), result.time, values, False, "states")
 
 
-def kinematics_table(setup: Simulated, result: Frames) -> MotionTable:
+def kinematics_table(setup: Simulated, result: SimulatedFrames) -> MotionTable:
     """Return all coordinates by name [deg, m]."""
     motion = whole_motion(setup, result)
     factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
     return MotionTable(motion.names, motion.time, factors * motion.values, True, "kinematics")
 
 
-def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> MotionTable:
-    """Return forces of muscles, of ligaments with tensions (N, L) and of reserves [N; N m, N]."""
-    names = (
-        *result.muscles,
-        *setup.plant.ligaments.names,
-        *(f"{name}_reserve" for name in result.free),
-    )
-    values = np.column_stack([result.muscle_forces, tensions, result.reserves])
-    return MotionTable(names, result.time, values, False, "forces")
+def forces_table(setup: Simulated, result: SimulatedFrames, tensions: FloatArray) -> MotionTable:
+    """Return forces of muscles, of ligaments with tensions (N, L), and reserves [N; N m, N]."""
+    names = (*result.muscles, *setup.plant.ligaments.names)
+    columns = [result.muscle_forces, tensions]
+    if isinstance(result, ComakResult):
+        names += tuple(f"{name}_reserve" for name in result.free)
+        columns.append(result.reserves)
+    return MotionTable(names, result.time, np.column_stack(columns), False, "forces")
 
 
 def run_frames(setup: WalkSetup) -> dict[str, Placement]:
@@ -84,7 +108,9 @@ def run_frames(setup: WalkSetup) -> dict[str, Placement]:
     }
 
 
-def contact_table(result: Frames, frames: Mapping[str, Placement] | None = None) -> MotionTable:
+def contact_table(
+    result: SimulatedFrames, frames: Mapping[str, Placement] | None = None
+) -> MotionTable:
     """Return the loads of each contact and of its compartments, in the frame of its bed [SI].
 
     `frames` are those in which loads of some contacts are given. A centre of pressure out of
@@ -114,14 +140,9 @@ def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
 
 def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
     """Return how each frame was solved: iterations, error, cost, residuals, flags."""
-    flags = [
-        "; ".join(
-            f"{name}: {flag}"
-            for name, loads in zip(result.contacts, frame, strict=True)
-            for flag in loads.flags
-        )
-        for frame in result.loads
-    ]
+    flags: list[list[str]] = [[] for _ in result.time]
+    for flag in result.contact_flags:
+        flags[flag.frame].append(f"{flag.contact}: {flag.text}")
     balance = setup.plant.balance
     residuals = {}
     if balance is not None:
@@ -135,18 +156,35 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
             "cost": result.costs,
             **residuals,
             "outside_record": result.outside.any(axis=1),
-            "contact_flags": flags,
+            "contact_flags": ["; ".join(texts) for texts in flags],
         }
     )
 
 
-def write_tables(folder: Path, setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> None:
-    """Write the tables of a walk to a folder; `tensions` (N, L) [N] are those of the ligaments."""
-    for name, table, title in (
-        ("states.sto", states_table(setup, result), "states"),
-        ("kinematics.mot", kinematics_table(setup, result), "Coordinates"),
-        ("forces.sto", forces_table(setup, result, tensions), "forces"),
-        ("contact.sto", contact_table(result, run_frames(setup)), "contact"),
-    ):
+def write_tables(
+    folder: Path,
+    setup: Simulated,
+    result: SimulatedFrames,
+    tensions: FloatArray,
+    frames: Mapping[str, Placement] | None = None,
+) -> None:
+    """Write the tables of a simulation to a folder.
+
+    `tensions` (N, L) [N] are those of the ligaments, `frames` as of `contact_table`.
+    """
+    tables = (
+        states_table(setup, result),
+        kinematics_table(setup, result),
+        forces_table(setup, result, tensions),
+        contact_table(result, frames),
+    )
+    for (name, title), table in zip(_TITLES.items(), tables, strict=True):
         write_motion_table(folder / name, table, title=title)
+
+
+def write_walk_tables(
+    folder: Path, setup: WalkSetup, result: ComakResult, tensions: FloatArray
+) -> None:
+    """Write the tables of a walk to a folder; `tensions` (N, L) [N] are those of the ligaments."""
+    write_tables(folder, setup, result, tensions, run_frames(setup))
     write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")

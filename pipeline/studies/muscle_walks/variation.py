@@ -23,8 +23,8 @@ from foundation.base.errors import InputError
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
 from pipeline.studies.factors import Factor
+from pipeline.studies.muscle_walks.contact_forces import group_of
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.summary import group_of
 
 #: All ligaments, or all muscles.
 ALL = "all"

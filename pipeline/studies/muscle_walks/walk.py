@@ -23,7 +23,7 @@ from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
 from pipeline.studies.muscle_walks.summary import summarise
-from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
+from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
 
 #: Results of a walk.
 _FILES = (
@@ -85,7 +85,7 @@ def simulate_muscle_walk(
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
-        write_tables(folder, setup, result, tensions)
+        write_walk_tables(folder, setup, result, tensions)
         if file.walk.jam_tables is not None:
             write_jam_tables(folder, file.walk.jam_tables, setup, result)
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):

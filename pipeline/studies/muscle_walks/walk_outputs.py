@@ -7,14 +7,10 @@ import numpy as np
 from dynamics.musculoskeletal import ComakResult
 from foundation.base.checks import FloatArray
 from pipeline.studies.catalogue import Catalogue
-from pipeline.studies.muscle_walks.charts import for_people, sign_of
+from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
+from pipeline.studies.muscle_walks.contact_forces import bundled, compartment_forces, group_of
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.summary import (
-    body_weight,
-    bundled,
-    compartment_forces,
-    group_of,
-)
+from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.muscle_walks.variation import walk_factors
 from pipeline.studies.outputs import Output
@@ -37,7 +33,7 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
             outputs[f"{pressure}_MPa"] = Output(f"{words} peak pressure", "MPa", f"{pressure}_Pa")
             waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
         keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
-    for name, unit, _ in _secondary(setup, result):
+    for name, unit, _ in shown_secondary(setup.plant.motion, result):
         waves[f"{name}_{unit}"] = Output(name, sign_of(unit))
         for kind in ("range", "min", "max"):
             outputs[f"{name}_{kind}_{unit}"] = Output(f"{name}, {kind}", sign_of(unit))
@@ -67,15 +63,6 @@ def _said(flag: str) -> str:
     return f"The walk has a flag: {flag}."
 
 
-def _secondary(setup: WalkSetup, result: ComakResult) -> list[tuple[str, str, FloatArray]]:
-    """Return name, unit and values (N,) in this unit of each secondary coordinate [deg, mm]."""
-    rows = []
-    for name, values in zip(result.secondary, result.values.T, strict=True):
-        shown, unit = for_people(setup.plant.motion, name, values)
-        rows.append((name, unit, shown))
-    return rows
-
-
 def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
     """Return the outputs of a walk by the names of its catalogue."""
     weight, values = body_weight(setup), {}
@@ -85,7 +72,7 @@ def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
             values[f"{contact}_{part}_force_peak_BW"] = force.max() / weight
             values[f"{contact}_{part}_force_mean_BW"] = force.mean() / weight
             values[f"{contact}_{part}_peak_pressure_MPa"] = 1e-6 * np.nanmax(pressure)
-    for name, unit, shown in _secondary(setup, result):
+    for name, unit, shown in shown_secondary(setup.plant.motion, result):
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[f"{name}_{kind}_{unit}"] = statistic(shown)
     tensions = ligament_forces(setup, result)
@@ -104,6 +91,6 @@ def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
     for k, contact in enumerate(result.contacts):
         for part, force in compartment_forces(result, k).items():
             waves[f"{contact}_{part}_force_BW"] = force / weight
-    for name, unit, shown in _secondary(setup, result):
+    for name, unit, shown in shown_secondary(setup.plant.motion, result):
         waves[f"{name}_{unit}"] = shown
     return {name: np.interp(PERCENT, percent, wave) for name, wave in waves.items()}

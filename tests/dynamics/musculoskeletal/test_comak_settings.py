@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import (
+    ComakFile,
     ComakSettings,
     MuscleWeight,
     SecondaryCoordinate,
-    read_comak_settings,
     read_reserves,
 )
 from foundation.base.errors import InputError
@@ -43,19 +43,14 @@ RESERVES = """<OpenSimDocument><ForceSet><objects>
 
 
 @pytest.fixture
-def tool(tmp_path):
-    (tmp_path / "reserves.xml").write_text(RESERVES)
-
-    def write(old="", new=""):
-        assert old in TOOL
-        (tmp_path / "tool.xml").write_text(TOOL.replace(old, new))
-        return tmp_path / "tool.xml"
-
-    return write
+def tool(edited):
+    edited(RESERVES, name="reserves.xml")
+    return lambda old="", new="": edited(TOOL, old, new)
 
 
 def test_settings_are_those_of_the_file(tool, tmp_path):
-    settings, files = read_comak_settings(tool())
+    file = ComakFile(tool())
+    settings, files = file.settings(), file.files
     assert settings == ComakSettings(
         primary=("flex",),
         secondary=(SecondaryCoordinate("ty", 200.0, 0.01),),
@@ -81,20 +76,13 @@ def test_settings_are_those_of_the_file(tool, tmp_path):
 def test_damping_of_the_model_stands_for_that_of_the_file(tool):
     without = tool("<comak_damping>200</comak_damping>", "")
     viscosities = {"ty": 30.0, "flex": 1.0}
-    assert read_comak_settings(without, viscosities)[0].secondary[0].damping == 30.0
-    assert read_comak_settings(without)[0].secondary[0].damping == 1.0
-    assert read_comak_settings(tool(), viscosities)[0].secondary[0].damping == 200.0
-
-
-@pytest.mark.parametrize(("text", "wanted"), [("True", True), ("false", False), ("FALSE", False)])
-def test_booleans_have_any_case(tool, text, wanted):
-    flag = f"<settle_secondary_coordinates_at_start>{text}</settle_secondary_coordinates_at_start>"
-    settings, _ = read_comak_settings(tool("<max_iterations>", f"{flag}<max_iterations>"))
-    assert settings.settle is wanted
+    assert ComakFile(without).settings(viscosities).secondary[0].damping == 30.0
+    assert ComakFile(without).settings().secondary[0].damping == 1.0
+    assert ComakFile(tool()).settings(viscosities).secondary[0].damping == 200.0
 
 
 def test_weights_of_muscles_and_reserves(tool):
-    settings, _ = read_comak_settings(tool())
+    settings = ComakFile(tool()).settings()
     names = ("ham", "other", "gas")
     np.testing.assert_allclose(settings.muscle_weight(names, 0.5), [3.0, 1.0, 3.0])
     np.testing.assert_allclose(settings.muscle_weight(names, 9.0), [37.0, 1.0, 3.0])
@@ -122,7 +110,7 @@ def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
 )
 def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
     function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
-    settings, _ = read_comak_settings(tool("<Constant><value>3</value></Constant>", function))
+    settings = ComakFile(tool("<Constant><value>3</value></Constant>", function)).settings()
     assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
 
 
@@ -135,9 +123,9 @@ PER_MUSCLE = """<Constant name="weight"><value>4</value></Constant>
 
 def test_functions_of_a_muscle_as_opensim_jam_writes_them(tool):
     """OpenSim names an object by its property: `<Constant name="weight">`."""
-    settings, _ = read_comak_settings(
+    settings = ComakFile(
         tool("<weight><Constant><value>3</value></Constant></weight>", PER_MUSCLE)
-    )
+    ).settings()
     names, bounds = ("ham", "gas"), np.array([[0.01, 0.01], [1.0, 1.0]])
     np.testing.assert_allclose(settings.muscle_weight(names, 2.0), [9.0, 4.0])
     np.testing.assert_allclose(settings.desired_activation(names, 2.0), [0.0, 0.2])
@@ -151,7 +139,7 @@ def test_a_desired_activation_may_be_negative_as_in_jam(tool):
     """OpenSim-JAM's example of muscle coordination has activations from -0.5 to 0.5."""
     old = "<weight><Constant><value>3</value></Constant></weight>"
     new = '<Constant name="desired_activation"><value>-0.373</value></Constant>'
-    settings, _ = read_comak_settings(tool(old, new))
+    settings = ComakFile(tool(old, new)).settings()
     assert settings.desired_activation(("gas",), 0.0) == pytest.approx([-0.373])
     assert settings.muscle_weight(("gas",), 0.0) == pytest.approx([1.0])
 
@@ -173,14 +161,14 @@ def test_a_desired_activation_may_be_negative_as_in_jam(tool):
 )  # fmt: skip
 def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):
     with pytest.raises(InputError, match=told):
-        read_comak_settings(tool(old, new))
+        ComakFile(tool(old, new)).settings()
 
 
 def test_bounds_that_exclude_each_other_are_refused(tool):
     bounds = PER_MUSCLE.replace("0.02", "0.95")
-    settings, _ = read_comak_settings(
+    settings = ComakFile(
         tool("<weight><Constant><value>3</value></Constant></weight>", bounds)
-    )
+    ).settings()
     with pytest.raises(InputError, match=r"gas: expected a least .* found 0\.95 and 0\.9"):
         settings.activation_bounds(("gas",), 2.0, np.array([[0.01], [1.0]]))
 
@@ -210,36 +198,33 @@ def test_an_activation_above_one_is_refused(quantity):
         ),
         ("<x>0 1</x>", "<x>1 0</x>", "ham: expected increasing times"),
         ("<y>1 5</y>", "<y>1</y>", "ham: expected one weight >= 0 per instant"),
-        ("<coordinates_file>ik.mot", "<coordinates_file>", "expected model_file and coord"),
+        (
+            "<coordinates_file>ik.mot",
+            "<coordinates_file>",
+            "coordinates_file: expected a file, found",
+        ),
         ("reserves.xml", "other.xml", "no such file; check the path of the reserves"),
         ("COMAKTool>", "Tool>", "expected settings of a COMAKTool"),
     ],
 )
 def test_wrong_settings_are_named(tool, old, new, message):
     with pytest.raises(InputError, match=message):
-        read_comak_settings(tool(old, new))
+        ComakFile(tool(old, new)).settings()
 
 
-def test_defaults_of_a_force_set_hold_for_its_reserves(tmp_path):
+def test_defaults_of_a_force_set_hold_for_its_reserves(edited):
     default = "<defaults><CoordinateActuator><optimal_force>9</optimal_force></CoordinateActuator>"
-    text = RESERVES.replace("<ForceSet>", f"<ForceSet>{default}</defaults>")
-    (tmp_path / "r.xml").write_text(text)
-    assert [reserve.force for reserve in read_reserves(tmp_path / "r.xml")] == [4.0, 9.0]
+    path = edited(RESERVES, "<ForceSet>", f"<ForceSet>{default}</defaults>")
+    assert [reserve.force for reserve in read_reserves(path)] == [4.0, 9.0]
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path):
-    with pytest.raises(InputError, match="no such file; check the path of the settings"):
-        read_comak_settings(tmp_path / "tool.xml")
-    (tmp_path / "tool.xml").write_text("<a>")
-    with pytest.raises(InputError, match="expected XML"):
-        read_comak_settings(tmp_path / "tool.xml")
-    (tmp_path / "r.xml").write_text(RESERVES.replace("<optimal_force>4", "<optimal_force>-4"))
-    with pytest.raises(InputError, match=r"a, optimal_force.*-4"):
-        read_reserves(tmp_path / "r.xml")
+def test_a_reserve_needs_a_positive_force(edited):
+    with pytest.raises(InputError, match=r"tool\.xml, a, optimal_force.*-4"):
+        read_reserves(edited(RESERVES, "<optimal_force>4", "<optimal_force>-4"))
 
 
 def test_settings_are_read_as_written(tool):
-    settings, _ = read_comak_settings(tool())
+    settings = ComakFile(tool()).settings()
     assert ComakSettings.from_json(settings.to_json()) == settings
 
 

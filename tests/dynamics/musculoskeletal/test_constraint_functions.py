@@ -1,4 +1,4 @@
-"""Secondary coordinates as functions of knee flexion, and settings of inverse kinematics."""
+"""Secondary coordinates as functions of knee flexion."""
 
 import xml.etree.ElementTree as ET
 
@@ -8,9 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
-    MarkerSettings,
     Sweep,
-    read_marker_settings,
     with_markers,
 )
 from foundation.base.errors import InputError
@@ -106,37 +104,6 @@ def test_markers_replace_those_of_the_model(tmp_path):
         with_markers(MODEL, path)
 
 
-def test_markers_that_do_not_apply_are_left_out(tmp_path):
-    path = tmp_path / "settings.xml"
-    tasks = [("a", "False"), ("b", "0"), ("c", "TRUE"), ("d", "1"), ("e", "")]
-    path.write_text(
-        "<D><COMAKInverseKinematicsTool>"
-        + "".join(f'<IKMarkerTask name="{n}"><apply>{t}</apply></IKMarkerTask>' for n, t in tasks)
-        + "<secondary_coupled_coordinate>flex</secondary_coupled_coordinate>"
-        + "<secondary_coordinates>ty</secondary_coordinates></COMAKInverseKinematicsTool></D>"
-    )
-    assert [name for name, _ in read_marker_settings(path)[0].weights] == ["c", "d", "e"]
-    path.write_text(path.read_text().replace(">TRUE<", ">always<"))
-    with pytest.raises(InputError, match=r"settings\.xml, c, apply: expected true or false"):
-        read_marker_settings(path)
-
-
-def test_settings_of_the_example_are_read(jam_folder):
-    path = jam_folder / "examples/walking/inputs/comak_inverse_kinematics_settings.xml"
-    settings, sweep, files = read_marker_settings(path)
-    assert sweep.coupled == "knee_flex_r"
-    assert len(sweep.secondary) == 11
-    assert np.degrees(sweep.stop) == pytest.approx(110.0)
-    assert (sweep.seconds, sweep.settle_threshold, sweep.points) == (3.0, 1e-4, 20)
-    assert dict(settings.weights)["R.ASIS"] == 10.0
-    assert dict(settings.weights)["R_HJC"] == 0.0
-    assert (settings.start, settings.stop) == (0.0, 2.36)
-    assert (
-        files.markers == jam_folder.resolve() / "models/lenhart2015/motion_data/overground_17.trc"
-    )
-    assert files.functions is None
-
-
 def test_functions_of_the_example_are_read(jam_folder):
     folder = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     found = ConstraintFunctions.read(
@@ -145,11 +112,3 @@ def test_functions_of_the_example_are_read(jam_folder):
     assert found.values.shape == (20, 11)
     at_rest = dict(zip(found.secondary, found(np.zeros(1))[0], strict=True))
     assert at_rest["knee_add_r"] == -0.00300239
-
-
-@pytest.mark.parametrize(
-    ("weights", "told"), [((), "weight above 0"), ((("knee", -1.0),), "weight of marker knee")]
-)
-def test_wrong_weights_are_refused(weights, told):
-    with pytest.raises(InputError, match=told):
-        MarkerSettings(weights)

@@ -3,79 +3,72 @@
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal.external_loads import check_external_loads, check_loads_cover
+from dynamics.musculoskeletal.external_loads import read_external_loads
 from foundation.base.errors import InputError
 
 LOADS = """<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="right">
 <applied_to_body>calcn_r</applied_to_body><force_identifier>force_v</force_identifier>
 <point_identifier>force_p</point_identifier><torque_identifier>torque_</torque_identifier>
-</ExternalForce></objects><datafile>{data}</datafile></ExternalLoads></OpenSimDocument>"""
+</ExternalForce></objects><datafile>grf.csv</datafile></ExternalLoads></OpenSimDocument>"""
 TABLE = "time,force_vx,force_vy,force_vz,unused\n0.5,1,800,2,nan\n0.6,1,790,2,nan\n"
 
 
 @pytest.fixture
-def loads(tmp_path):
-    (tmp_path / "grf.csv").write_text(TABLE)
-    path = tmp_path / "loads.xml"
-    path.write_text(LOADS.format(data="grf.csv"))
-    return path
+def read(edited):
+    def read(old="", new="", bodies=None):
+        edited(TABLE, name="grf.csv")
+        return read_external_loads(edited(LOADS, old, new, "loads.xml"), bodies)
+
+    return read
 
 
-def test_the_columns_of_the_forces_are_read(loads):
-    table = check_external_loads(loads)
-    assert table.names == ("force_vx", "force_vy", "force_vz")
-    assert_allclose(table.values[:, 1], [800.0, 790.0])
+def test_the_columns_of_the_forces_are_read(read):
+    loads = read(bodies=["tibia_r", "calcn_r"])
+    assert loads.table.names == ("force_vx", "force_vy", "force_vz")
+    (force,) = loads.forces
+    assert (force.body, force.plate.name, force.in_ground) == ("calcn_r", "right", True)
+    assert_allclose(force.plate.force, [[1.0, 800.0, 2.0], [1.0, 790.0, 2.0]])
+    assert_allclose([force.plate.point, force.plate.torque], 0.0)
 
 
-def test_a_file_without_forces_is_refused(loads):
-    text = loads.read_text()
-    loads.write_text("<OpenSimDocument><COMAKTool/></OpenSimDocument>")
-    with pytest.raises(InputError, match=r"loads\.xml: expected ExternalLoads with an External"):
-        check_external_loads(loads)
-    for no in ("false", "False", " 0 "):
-        off = f"<appliesForce>{no}</appliesForce></ExternalForce>"
-        loads.write_text(text.replace("</ExternalForce>", off))
-        with pytest.raises(InputError, match="found none"):
-            check_external_loads(loads)
-    loads.write_text(text.replace("</ExternalForce>", off.replace(" 0 ", "off")))
-    with pytest.raises(
-        InputError, match="right, appliesForce: expected true or false, found 'off'"
-    ):
-        check_external_loads(loads)
+def test_a_path_of_a_frame_is_left_to_opensim(read):
+    assert read(">calcn_r<", ">/bodyset/calcn_r/sole<", ["tibia_r"]).forces[0].body == "sole"
 
 
-def test_a_force_on_no_body_of_the_model_is_named(loads):
-    check_external_loads(loads, ["tibia_r", "calcn_r"])
-    told = r"right, applied_to_body: expected a body of the model, found 'calcn_r'; .*has tibia_r$"
+END = "</ExternalForce>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (LOADS, "<OpenSimDocument><COMAKTool/></OpenSimDocument>",
+         r"loads\.xml: expected ExternalLoads with an External"),
+        *((END, f"<appliesForce>{no}</appliesForce>{END}", "found none")
+          for no in ("false", "False", " 0 ")),
+        (END, f"<appliesForce>off</appliesForce>{END}",
+         r"loads\.xml, right, appliesForce: expected true or false, found 'off'"),
+        (">calcn_r<", ">calcn_l<", r"loads\.xml, right, applied_to_body: expected a body of the "
+         r"model, found 'calcn_l'; .*has calcn_r$"),
+        (">grf.csv<", ">nope.mot<", r"datafile: expected a table of forces.*no file nope\.mot"),
+        (">grf.csv<", "><", "datafile: expected a table of forces.*found none"),
+    ],
+)  # fmt: skip
+def test_wrong_loads_are_refused(read, old, new, told):
     with pytest.raises(InputError, match=told):
-        check_external_loads(loads, ["tibia_r"])
-    loads.write_text(loads.read_text().replace(">calcn_r<", ">/bodyset/calcn_r/sole<"))
-    check_external_loads(loads, ["tibia_r"])
+        read(old, new, ["calcn_r"])
 
 
-@pytest.mark.parametrize(("data", "found"), [("nope.mot", r"no file nope\.mot"), ("", "none")])
-def test_a_missing_table_is_named(loads, data, found):
-    loads.write_text(LOADS.format(data=data))
-    with pytest.raises(InputError, match=f"datafile: expected a table of forces.*found {found}"):
-        check_external_loads(loads)
-
-
-def test_forces_that_are_no_numbers_are_refused(loads):
-    (loads.parent / "grf.csv").write_text(TABLE.replace("790", "nan"))
+def test_forces_that_are_no_numbers_are_refused(edited):
+    edited(TABLE, "790", "nan", name="grf.csv")
     with pytest.raises(InputError, match="force_vy: expected a finite number"):
-        check_external_loads(loads)
+        read_external_loads(edited(LOADS))
 
 
-def test_forces_must_cover_the_motion(loads):
-    check_loads_cover(loads, check_external_loads(loads), 0.5, 0.6)
-    for start, stop in ((0.49, 0.6), (0.5, 0.61)):
-        with pytest.raises(InputError, match=r"found 0\.5 to 0\.6 s"):
-            check_loads_cover(loads, check_external_loads(loads), start, stop)
-
-
-def test_the_section_of_the_keys_is_named(loads):
-    table = check_external_loads(loads)
-    with pytest.raises(InputError, match=r"set comak\.start_s and comak\.stop_s within"):
-        check_loads_cover(loads, table, 0.5, 1.0)
-    with pytest.raises(InputError, match=r"set forward\.start_s and forward\.stop_s within"):
-        check_loads_cover(loads, table, 0.5, 1.0, section="forward")
+@pytest.mark.parametrize(("start", "stop"), [(0.49, 0.6), (0.5, 0.61)])
+@pytest.mark.parametrize("section", ["comak", "forward"])
+def test_forces_must_cover_the_motion(read, start, stop, section):
+    loads = read()
+    loads.check_cover(0.5, 0.6)
+    told = rf"found 0\.5 to 0\.6 s; set {section}\.start_s and {section}\.stop_s within"
+    with pytest.raises(InputError, match=told):
+        loads.check_cover(start, stop, section=section)

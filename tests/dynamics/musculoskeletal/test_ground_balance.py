@@ -8,11 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import CoordinateMotion, OpenSimSystem
-from dynamics.musculoskeletal.external_loads import (
-    AppliedForce,
-    applied_forces,
-    check_external_loads,
-)
+from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.opensim_balance import ground_balance
@@ -174,10 +170,9 @@ def test_the_residual_is_what_weight_and_load_leave(opensim, tmp_path):
         f"time fx fy fz px py pz\n{rows}\n".replace(" ", "\t")
     )
     (tmp_path / "loads.xml").write_text(LOADS)
-    forces = applied_forces(tmp_path / "loads.xml", check_external_loads(tmp_path / "loads.xml"))
     system = OpenSimSystem(BODY.format(joint="FreeJoint"), tmp_path / "loads.xml")
     turn = 0.7
-    found = ground_balance(system, resting(system, turn), forces)
+    found = ground_balance(system, resting(system, turn))
     place, load = np.array([0.5, -1.0, 0.25]), np.array([3.0, 12.0, 1.0])
     arm = np.array([0.1, 0.2 * np.cos(turn), 0.2 * np.sin(turn)])
     weight = np.array([0.0, -20.0, 0.0])
@@ -187,4 +182,4 @@ def test_the_residual_is_what_weight_and_load_leave(opensim, tmp_path):
     assert (found.body, found.mass) == ("trunk", 2.0)
     # A body that the ground holds has no residual.
     held = OpenSimSystem(BODY.format(joint="WeldJoint"))
-    assert ground_balance(held, resting(held, 0.0), ()) is None
+    assert ground_balance(held, resting(held, 0.0)) is None

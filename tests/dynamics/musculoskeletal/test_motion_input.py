@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import read_motion
-from dynamics.musculoskeletal.motion_input import (
-    angle_unit_notes,
-    check_half_turns,
-    check_lengths,
-    filter_edge_notes,
-)
+from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.base.errors import InputError
@@ -47,8 +43,12 @@ def leg(angles, lengths=(1.0, 0.03), *, in_degrees=True):
     return MotionTable(LEG.coordinates, TIME, values, in_degrees, "walk.mot")
 
 
+def notes(table, **settings):
+    return CoordinateTable(table, LEG, **settings).unit_notes()
+
+
 def test_angles_in_radians_that_are_stated_as_degrees_are_told():
-    (told,) = angle_unit_notes(leg(np.radians(STRIDE)), LEG)
+    (told,) = notes(leg(np.radians(STRIDE)))
     assert told.startswith("walk.mot: the angles look like radians, although the header states")
     assert "inDegrees=no" in told
 
@@ -66,14 +66,14 @@ def test_angles_in_radians_that_are_stated_as_degrees_are_told():
     ],
 )
 def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
-    assert angle_unit_notes(leg(angles, in_degrees=in_degrees), LEG) == ()
+    assert notes(leg(angles, in_degrees=in_degrees)) == ()
 
 
 @pytest.mark.parametrize(("stop", "count"), [(1.57, 1), (-2.0, 1), (1.0, 0), (40.0, 0)])
 def test_a_single_angle_looks_like_radians_if_it_moves_far(stop, count):
     """A degree of flexion is common in tests of a joint; a quarter turn in radians is too."""
     alone = leg(STRIDE * [0.0, stop / -60.0, 0.0])
-    assert len(angle_unit_notes(alone, LEG)) == count
+    assert len(notes(alone)) == count
 
 
 def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
@@ -84,17 +84,17 @@ def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path
     turned = leg(
         np.radians(STRIDE) + np.array([0.0, 0.0, 6.0]), in_degrees=False
     )  # A walk in circles.
-    check_half_turns(turned, LEG, {"hip": 0, "knee": 1, "ankle": 2}, "here")
+    CoordinateTable(turned, LEG).check_half_turns()
 
 
 def test_tables_without_a_unit_may_count_as_degrees():
     radians = leg(np.radians(STRIDE), in_degrees=None)
-    (told,) = angle_unit_notes(radians, LEG, unstated=True)
+    (told,) = notes(radians, unstated_degrees=True)
     assert "count as degrees, since the header states no unit" in told
-    assert angle_unit_notes(leg(STRIDE, in_degrees=None), LEG, unstated=True) == ()
+    assert notes(leg(STRIDE, in_degrees=None), unstated_degrees=True) == ()
     names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
     paths = MotionTable(names, radians.time, radians.values)
-    assert angle_unit_notes(paths, LEG, unstated=True) == ()
+    assert notes(paths, unstated_degrees=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_tables_without_a_unit_may_count_as_degrees():
 )
 def test_translations_in_millimetres_are_refused(lengths, name):
     with pytest.raises(InputError, match=rf"{name}: expected metres, .* look like millimetres"):
-        check_lengths(leg(STRIDE, lengths), LEG, ("knee_ty",))
+        CoordinateTable(leg(STRIDE, lengths), LEG).check_lengths(("knee_ty",))
 
 
 def test_long_ways_and_femora_are_no_millimetres():
-    check_lengths(leg(STRIDE, (-90.0, 0.55)), LEG, ("knee_ty",))
+    CoordinateTable(leg(STRIDE, (-90.0, 0.55)), LEG).check_lengths(("knee_ty",))
 
 
 def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):

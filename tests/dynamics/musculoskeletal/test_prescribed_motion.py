@@ -10,12 +10,10 @@ from numpy.testing import assert_allclose
 from dynamics.musculoskeletal import (
     BodyForce,
     Course,
-    ForwardSettings,
     MuscleSet,
     drive_muscles,
     instants,
     prescribe_motion,
-    read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
     write_external_loads,
@@ -205,89 +203,3 @@ def test_external_loads_name_body_point_and_force(tmp_path):
     assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
     points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
     assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
-
-
-TOOL = """<OpenSimDocument Version="40000"><ForsimTool>
-<model_file>../knee.osim</model_file><start_time>-1</start_time><stop_time>2.5</stop_time>
-<report_time_step>0.02</report_time_step><constant_muscle_control>0.05</constant_muscle_control>
-<ignore_activation_dynamics>true</ignore_activation_dynamics>
-<unconstrained_coordinates>/jointset/knee/add /jointset/knee/ty</unconstrained_coordinates>
-<prescribed_coordinates_file>prescribed.sto</prescribed_coordinates_file>
-<actuator_input_file></actuator_input_file></ForsimTool></OpenSimDocument>"""
-
-
-def test_settings_of_the_tool_are_read(tmp_path):
-    path = tmp_path / "settings.xml"
-    path.write_text(TOOL)
-    settings, files, warnings = read_forward_settings(path)
-    assert settings == ForwardSettings(("add", "ty"), None, 2.5, 0.02, 0.05)
-    assert files.model == (tmp_path.parent / "knee.osim").resolve()
-    assert files.prescribed == (tmp_path / "prescribed.sto").resolve()
-    assert files.muscles is None
-    assert files.external_loads is None
-    assert [text.split(";")[0] for text in warnings] == [
-        "settings.xml, use_tendon_compliance: expected false, found none, which stands for true"
-    ]
-
-
-CONTROL = "<constant_muscle_control>0.05</constant_muscle_control>"
-IGNORED = "<ignore_activation_dynamics>true</ignore_activation_dynamics>"
-
-
-@pytest.mark.parametrize(
-    ("stated", "activation"), [("", 0.02), (CONTROL.replace("0.05", "-1"), None), (CONTROL, 0.05)]
-)
-def test_activations_are_those_of_the_tool(tmp_path, stated, activation):
-    path = tmp_path / "settings.xml"
-    path.write_text(TOOL.replace(CONTROL, stated))
-    assert read_forward_settings(path)[0].activation == activation
-
-
-@pytest.mark.parametrize(
-    ("flags", "fibre_forces", "warned"),
-    [
-        ({"use_activation_dynamics": "false", "use_tendon_compliance": "False"}, True, []),
-        ({"ignore_activation_dynamics": "1", "ignore_tendon_compliance": "True"}, True, []),
-        ({"use_muscle_physiology": "false"}, False, []),
-        ({"use_muscle_physiology": "0", "use_tendon_compliance": "true"}, False, []),
-        ({"ignore_muscle_dynamics": "true"}, False, []),
-        (
-            {"ignore_muscle_dynamics": "false", "ignore_tendon_compliance": "false"},
-            True,
-            [
-                "use_activation_dynamics: expected false, found none, which stands for true",
-                "ignore_tendon_compliance: expected true, found false",
-            ],
-        ),
-        (
-            {"use_activation_dynamics": "true", "use_tendon_compliance": "false"},
-            True,
-            ["use_activation_dynamics: expected false, found true"],
-        ),
-    ],
-)
-def test_flags_of_both_versions_of_the_tool_are_read(tmp_path, flags, fibre_forces, warned):
-    path = tmp_path / "settings.xml"
-    text = "".join(f"<{name}>{value}</{name}>" for name, value in flags.items())
-    path.write_text(TOOL.replace(IGNORED, text))
-    settings, _, warnings = read_forward_settings(path)
-    assert settings.fibre_forces is fibre_forces
-    assert [w.removeprefix("settings.xml, ").split(";")[0] for w in warnings] == warned
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        ("ForsimTool", "COMAKTool", "expected settings of a ForsimTool, found COMAKTool"),
-        (">0.02<", ">fast<", "report_time_step: expected a number, found 'fast'"),
-        (">0.05<", ">1.5<", "activation"),
-        ("/jointset/knee/add /jointset/knee/ty", "", "coordinates that forces move"),
-        ("../knee.osim", "", "model_file"),
-        (">true<", ">yes<", "ignore_activation_dynamics: expected true or false, found 'yes'"),
-    ],
-)
-def test_wrong_settings_of_the_tool_are_refused(tmp_path, before, after, told):
-    path = tmp_path / "settings.xml"
-    path.write_text(TOOL.replace(before, after))
-    with pytest.raises(InputError, match=told):
-        read_forward_settings(path)

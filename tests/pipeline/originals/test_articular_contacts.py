@@ -9,8 +9,8 @@ from foundation.base.errors import InputError
 from pipeline.originals.articular_contacts import articular_contacts, contact_meshes
 from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
+from tests.dynamics.musculoskeletal.osim_texts import MODEL
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
-from tests.dynamics.musculoskeletal.test_osim_model import MODEL
 
 
 @pytest.mark.parametrize("read", [articular_contacts, contact_meshes])

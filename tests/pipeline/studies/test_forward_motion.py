@@ -1,8 +1,6 @@
-"""Forward simulations from file to page, and walks from markers: settings, files, refusals."""
+"""Forward simulations from file to page: settings, files, refusals."""
 
-import builtins
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +9,10 @@ from numpy.testing import assert_allclose
 from studies import ROOT
 
 from dynamics.musculoskeletal import (
-    ConstraintFunctions,
     Course,
     ForwardFiles,
     OsimModel,
-    read_marker_settings,
 )
-from dynamics.musculoskeletal.wheel import opensim as wheel
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
@@ -30,16 +25,10 @@ from pipeline.studies.forward_motions.setup import (
     prepare_forward,
 )
 from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
-from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
 from pipeline.studies.muscle_walks.settings import walk_settings
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 CONFIGS = ROOT / "configs"
-JAM = "$KNEE_DATA/jam_comak_walking"
-IK = (
-    f'inverse_kinematics.settings="{JAM}/examples/walking/inputs/'
-    'comak_inverse_kinematics_settings.xml"',
-)
 FILES = {
     *("config.toml", "forward.json", "forward.html", "model.osim"),
     *("states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
@@ -281,122 +270,11 @@ def test_every_key_is_described():
     assert "`force_N`" in text
 
 
-@pytest.fixture
-def no_opensim(monkeypatch):
-    """Let the import of OpenSim fail."""
-    known = builtins.__import__
-
-    def absent(name, *rest, **more):
-        if name.partition(".")[0] == "opensim":
-            raise ModuleNotFoundError("No module named 'opensim'", name="opensim")
-        return known(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    monkeypatch.setattr("importlib.import_module", lambda name: absent(name))
-    wheel.cache_clear()
-    yield
-    wheel.cache_clear()
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ImportError("libosimCommon.so: cannot open shared object file"),
-        ModuleNotFoundError("No module named 'opensim._common'", name="opensim._common"),
-    ],
-)
-def test_a_broken_installation_is_told_from_none(monkeypatch, error):
-    monkeypatch.delitem(sys.modules, "casadi", raising=False)
-
-    def broken(name):
-        raise error
-
-    monkeypatch.setattr("importlib.import_module", broken)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
-        wheel()
-    assert str(error) in str(told.value)
-    assert "not installed" not in str(told.value)
-
-
-def test_casadi_in_the_same_process_is_named(monkeypatch):
-    def clashing(name):
-        raise ImportError("undefined symbol: _ZN6casadi")
-
-    monkeypatch.setattr("importlib.import_module", clashing)
-    monkeypatch.setitem(sys.modules, "casadi", None)
-    wheel.cache_clear()
-    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
-        wheel()
-
-
-@pytest.mark.parametrize("command", ["forward passive_flexion", "walk comak_walking"])
-def test_commands_say_what_to_install(no_opensim, jam_folder, command, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main([*command.split(), "--out", str(out), "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert told.count('pip install "knee-contact[opensim]"') == 1
-    assert not out.exists()
-
-
-def test_a_walk_from_markers_needs_no_motion(tmp_path):
-    path = tmp_path / "own.toml"
-    lines = [
-        *("[walk]", 'model = "knee.osim"', "[comak]", 'primary = ["hip"]', "[comak.secondary]"),
-        *("tx = 1.0", "[inverse_kinematics]", 'markers = "walk.trc"', 'coupled = "flex"'),
-    ]
-    path.write_text("\n".join(lines))
-    assert load_muscle_walk(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
-    path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
-    with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
-        load_muscle_walk(path)
-    path.write_text("\n".join(lines[:6]))
-    with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
-        load_muscle_walk(path)
-
-
-def test_a_walk_without_markers_keeps_its_motion(tmp_path):
-    file = load_muscle_walk(CONFIGS / "comak_walking.toml")
-    with pytest.raises(ValueError, match="section with markers"):
-        motion_of_walk(file, tmp_path)
-
-
 def test_fibre_forces_are_an_option_of_comak(jam_folder):
     config = CONFIGS / "comak_walking.toml"
     assert not walk_settings(load_muscle_walk(config))[0].fibre_forces
     file = load_muscle_walk(config, ("comak.fibre_forces=true",))
     assert walk_settings(file)[0].fibre_forces
-
-
-def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
-    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
-    functions = folder / "secondary_coordinate_constraint_functions.xml"
-    sets = (
-        *IK,
-        f'inverse_kinematics.functions="{functions}"',
-        "inverse_kinematics.start_s=1.4",
-        "inverse_kinematics.stop_s=1.42",
-    )
-    file, found = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
-    assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
-    assert len(found.fits) == 39
-    largest = found.errors.column("marker_error_max").max()
-    assert found.fits[0].largest == pytest.approx(largest, rel=1e-5)
-    assert found.notes == ()
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
-    }
-    assert file.walk.motion == str(tmp_path / "ik.mot")
-    motion = read_motion_table(file.walk.motion)
-    assert_allclose(motion.time, [1.4, 1.405, 1.41, 1.415, 1.42], atol=1e-9)
-    known = ConstraintFunctions.read(functions, "knee_flex_r")
-    expected = known(np.radians(motion.column("knee_flex_r")))
-    for name, values in zip(known.secondary, expected.T, strict=True):
-        angle = name.endswith(("add_r", "rot_r", "flex_r", "tilt_r"))
-        shown = np.degrees(values) if angle else values
-        assert_allclose(motion.column(name), shown, atol=1e-3 if angle else 1e-5)
-    errors = read_motion_table(tmp_path / "marker_errors.sto")
-    assert errors.column("marker_error_RMS").max() < 0.02
 
 
 def test_muscles_of_the_file_of_actuators_with_dynamics_of_their_own_are_told(jam_folder):
@@ -410,54 +288,3 @@ def test_muscles_of_the_file_of_actuators_with_dynamics_of_their_own_are_told(ja
     assert "found false for gasmed_r, vasmed_r: OpenSim-JAM" in tendons
     assert "found false for vasmed_r: OpenSim-JAM" in activations
     assert _model_dynamics(model, files, {"soleus_r_force": None}) == ()
-
-
-def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
-    """The motion that OpenSim-JAM ships does not lie on its constraint functions."""
-    sets = (
-        *IK,
-        "inverse_kinematics.constrained=false",
-        "inverse_kinematics.start_s=1.4",
-        "inverse_kinematics.stop_s=1.45",
-    )
-    file = load_muscle_walk(CONFIGS / "comak_walking.toml", sets)
-    motion = motion_of_walk(file, tmp_path).motion
-    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
-    known = read_motion_table(folder / "overground_17_ik.mot")
-    rows = np.searchsorted(known.time, motion.time - 1e-6)
-    for name in ("pelvis_tilt", "hip_flex_r", "knee_flex_r", "knee_add_r"):
-        off = np.abs(motion.column(name) - known.column(name)[rows])
-        assert np.median(off) < 0.5, name
-
-
-@pytest.mark.slow
-def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
-    from dataclasses import replace
-
-    from dynamics.musculoskeletal import OpenSimSystem, OsimModel, passive_functions
-    from pipeline.config.data_folder import data_file
-    from pipeline.originals.articular_contacts import articular_contacts
-
-    walk = load_muscle_walk(CONFIGS / "comak_walking.toml").walk
-    model = OsimModel(data_file(walk.model))
-    meshes = {name: Path(data_file(path)) for name, path in walk.meshes.items()}
-    examples = knee_data / "jam_comak_walking/examples/walking"
-    _, sweep, _ = read_marker_settings(examples / "inputs/comak_inverse_kinematics_settings.xml")
-    # The first half of the parabola: 27.5 degrees in 1.5 s.
-    sweep = replace(sweep, stop=0.25 * sweep.stop, seconds=0.5 * sweep.seconds)
-    found = passive_functions(
-        OpenSimSystem(model.without_contact(single_wraps_slide=True)),
-        articular_contacts(model, meshes=meshes, surface="flat"),
-        sweep,
-    )
-    folder = examples / "results/comak-inverse-kinematics"
-    known = ConstraintFunctions.read(
-        folder / "secondary_coordinate_constraint_functions.xml", "knee_flex_r"
-    )
-    at = np.linspace(0.0, sweep.stop, 50)
-    angle = [name.endswith(("add_r", "rot_r", "flex_r", "tilt_r")) for name in found.secondary]
-    factors = np.where(angle, 180.0 / np.pi, 1e3)
-    off = np.abs(found(at) - known(at)) * factors
-    # Both splines have few points about 25 degrees; deg and mm.
-    assert off.max() < 0.2
-    assert np.median(off) < 0.02

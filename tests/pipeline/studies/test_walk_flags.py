@@ -1,12 +1,11 @@
 """Flags of contacts over the frames of a simulation, from made loads."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
+from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.loads import ContactLoads
-from pipeline.studies.muscle_walks.summary import contact_flags, not_trusted
+from pipeline.studies.muscle_walks.contact_forces import contact_flags, not_trusted
 
 
 def frames(*forces, flags=()):
@@ -17,7 +16,12 @@ def frames(*forces, flags=()):
         row[1] = force
         loads.append((ContactLoads.from_compartments({"joint": row}, flags=flags),))
     time = 0.1 * np.arange(float(len(forces)))
-    return SimpleNamespace(time=time, contacts=("knee_contact",), loads=tuple(loads))
+    none = np.zeros((len(forces), 0))
+    courses = dict.fromkeys(("values", "speeds", "activations", "muscle_forces"), none)
+    return SimulatedFrames(
+        time=time, secondary=(), muscles=(), contacts=("knee_contact",), loads=tuple(loads),
+        **courses,
+    )  # fmt: skip
 
 
 def test_a_contact_that_never_touches_is_flagged_before_others():

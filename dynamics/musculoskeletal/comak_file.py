@@ -1,0 +1,279 @@
+"""OpenSim-JAM's file of COMAK settings: settings, files, and what is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from dynamics.musculoskeletal.comak_settings import (
+    ComakFiles,
+    ComakSettings,
+    SecondaryCoordinate,
+    check_distinct,
+)
+from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
+from dynamics.musculoskeletal.muscle_courses import MuscleWeight
+from dynamics.musculoskeletal.osim_functions import PIECEWISE, SPLINE, read_function
+from dynamics.musculoskeletal.osim_xml import (
+    FILE,
+    FLAG,
+    INTEGER,
+    LAST_NAME,
+    NAMES,
+    NUMBER,
+    OPTIONAL,
+    ObjectTable,
+    OsimObject,
+    Property,
+    read_apart,
+)
+from dynamics.musculoskeletal.reserves import read_reserves, reserve_fields, reserve_notes
+from foundation.base.errors import InputError
+
+_SETTINGS = (
+    Property("primary_coordinates", "primary", NAMES, (), "coordinates that muscles move"),
+    Property("start_time", "start", OPTIONAL, -1.0, "first instant [s]"),
+    Property("stop_time", "stop", OPTIONAL, -1.0, "last instant [s]"),
+    Property("time_step", "step", OPTIONAL, -1.0, "time step [s]"),
+    Property("lowpass_filter_frequency", "lowpass", OPTIONAL, -1.0, "filter of the motion [Hz]"),
+    Property("settle_secondary_coordinates_at_start", "settle", FLAG, True, "whether to settle"),
+    Property("settle_threshold", "settle_threshold", NUMBER, 1e-5, "settled change [rad, m]"),
+    Property("max_iterations", "iterations", INTEGER, 25, "most iterations of a frame"),
+    Property("udot_tolerance", "tolerance", NUMBER, 1.0, "error of a frame [rad/s², m/s²]"),
+    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable one"),
+    Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
+    Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
+)
+_FILES = (
+    Property("model_file", "model", FILE, None, "model (.osim)"),
+    Property("coordinates_file", "motion", FILE, None, "motion (.mot, .sto)"),
+    Property("external_loads_file", "external_loads", FILE, None, "external loads (.xml)"),
+    Property("force_set_file", "forces", FILE, None, "reserves (.xml)"),
+)
+_READ_APART = read_apart(
+    prescribed_coordinates="coordinates that follow the motion",
+    COMAKSecondaryCoordinateSet="coordinates in which surfaces touch",
+    COMAKCostFunctionParameterSet="weights and bounds of muscles",
+    COMAKCostFunctionWeightSet="weights of muscles, in older files",
+    activation_exponent="exponent of activations in the cost, 2",
+    replace_force_set="whether reserves replace the forces of the model, false",
+    results_prefix="name of the walk",
+)
+TOOL = ObjectTable(
+    "COMAKTool",
+    (*_SETTINGS, *_FILES, *_READ_APART),
+    details=frozenset({
+        "results_directory", "settle_sim_results_directory", "settle_sim_results_prefix",
+        "print_settle_sim_results", "settle_accuracy", "settle_internal_step_limit",
+        "geometry_folder", "unit_udot_epsilon", "optimization_scale_delta_coord",
+        "ipopt_diagnostics_level", "ipopt_max_iterations", "ipopt_convergence_tolerance",
+        "ipopt_constraint_tolerance", "ipopt_limited_memory_history",
+        "ipopt_nlp_scaling_max_gradient", "ipopt_nlp_scaling_min_value",
+        "ipopt_obj_scaling_factor", "ipopt_expect_infeasible_problem", "model_assembly_accuracy",
+        "verbose",
+    }),
+    not_done=frozenset({"print_processed_input_kinematics", "use_visualizer", "AnalysisSet"}),
+)  # fmt: skip
+_SECONDARY = ObjectTable(
+    "COMAKSecondaryCoordinate",
+    (
+        Property("coordinate", "name", LAST_NAME, "", "path in the model"),
+        Property("max_change", "largest_step", NUMBER, 0.05, "in an iteration [rad, m]"),
+        *read_apart(comak_damping="viscosity in the model [N m s/rad, N s/m]"),
+    ),
+)
+#: Functions of a muscle: tag, field of `ComakSettings`, quantity.
+_COURSES = (
+    ("weight", "muscle_weights", "weight"),
+    ("desired_activation", "desired_activations", "desired activation"),
+    ("activation_lower_bound", "least_activations", "least activation"),
+    ("activation_upper_bound", "largest_activations", "largest activation"),
+)
+_FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction or a SimmSpline"
+
+
+class ComakFile:
+    """A file of settings of OpenSim-JAM's COMAKTool.
+
+    Parameters
+    ----------
+    path : str or Path
+        XML file; the files that it names are relative to its folder.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or has no COMAKTool.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        #: The settings as XML.
+        self.tool = read_tool(path, TOOL)
+        self._prescribed = self.tool.names("prescribed_coordinates")
+        self._path = path
+
+    @property
+    def files(self) -> ComakFiles:
+        """Model, motion, external loads and reserves.
+
+        Raises
+        ------
+        InputError
+            If the settings name no model or no motion.
+        """
+        named = self.tool.read(_FILES)
+        for tag, field in (("model_file", "model"), ("coordinates_file", "motion")):
+            if named[field] is None:
+                raise self.tool.fault(tag, "a file", "none")
+        return ComakFiles(**named)
+
+    def settings(self, viscosities: Mapping[str, float] | None = None) -> ComakSettings:
+        """Return the settings.
+
+        Parameters
+        ----------
+        viscosities : mapping of str to float, optional
+            Viscosity of the model on coordinates [N m s/rad, N s/m]: the damping of secondary
+            coordinates for which the file has none; 1 without a viscosity.
+
+        Raises
+        ------
+        InputError
+            If a value is malformed or out of its range.
+        """
+        tool = self.tool
+        exponent = tool.number("activation_exponent", 2.0)
+        if exponent != 2.0:
+            raise tool.fault("activation_exponent", "2", f"{exponent:g}")
+        values, forces = tool.read(_SETTINGS), self.files.forces
+        secondary = self._secondary(viscosities or {})
+        check_distinct(values["primary"], self._prescribed, tuple(s.name for s in secondary))
+        reserves = reserve_fields(() if forces is None else read_reserves(forces))
+        return ComakSettings(secondary=secondary, **values, **reserves, **_muscle_courses(tool))
+
+    def _secondary(self, viscosities: Mapping[str, float]) -> tuple[SecondaryCoordinate, ...]:
+        found = []
+        for each in self.tool.below(_SECONDARY.tag):
+            values = each.read(_SECONDARY.properties)
+            damping = each.number("comak_damping", viscosities.get(values["name"], 1.0))
+            found.append(SecondaryCoordinate(damping=damping, **values))
+        return tuple(found)
+
+    def prescribed(self, coordinates: Collection[str]) -> tuple[str, ...]:
+        """Return the coordinates of a model that are prescribed, by the list or in no list."""
+        return (*self._prescribed, *self._in_no_list(coordinates))
+
+    def _in_no_list(self, coordinates: Collection[str]) -> list[str]:
+        """Return the coordinates that are neither prescribed, primary nor secondary."""
+        listed = {
+            *self._prescribed,
+            *self.tool.names("primary_coordinates"),
+            *(each.last_name("coordinate") for each in self.tool.below(_SECONDARY.tag)),
+        }
+        return [name for name in coordinates if name not in listed]
+
+    def notes(self, coordinates: Collection[str], held: Collection[str] = ()) -> tuple[str, ...]:
+        """Return sentences on settings that are unknown or not carried out.
+
+        Parameters
+        ----------
+        coordinates : collection of str
+            Names of the coordinates of the model.
+        held : collection of str
+            Coordinates that are locked or coupled to others, which no list needs.
+
+        Raises
+        ------
+        InputError
+            If the file replaces the forces of the model, or prescribes a coordinate that the model
+            does not have.
+        """
+        tool = self.tool
+        if tool.boolean("replace_force_set", False):
+            raise InputError(
+                f"{self._path}, replace_force_set: expected false, found true, which removes the "
+                "muscles and ligaments of the model; set replace_force_set to false"
+            )
+        where = f"{self._path}, prescribed_coordinates"
+        check_coordinates(where, self._prescribed, coordinates)
+        notes = settings_notes(tool, TOOL, _SECONDARY)
+        left = self._in_no_list([name for name in coordinates if name not in held])
+        if left:
+            notes += (
+                f"{tool.where}: {', '.join(left)}: expected in prescribed_coordinates, "
+                "primary_coordinates or the secondary coordinates, found in none; these "
+                "coordinates follow the motion as prescribed coordinates do; add each coordinate "
+                "to the list that is meant",
+            )
+        forces = self.files.forces
+        return notes + (() if forces is None else reserve_notes(forces))
+
+
+def check_coordinates(where: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise an `InputError` unless every name is that of a coordinate of the model."""
+    for name in names:
+        if name not in known:
+            alike = sorted(get_close_matches(name, list(known), n=3))
+            wanted = f"such as {', '.join(alike)}" if alike else f"one of {', '.join(known)}"
+            raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
+
+
+def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
+    """Return the fields of `ComakSettings` that functions of single muscles determine."""
+    found: dict[str, list[MuscleWeight]] = {field: [] for _, field, _ in _COURSES}
+    named: set[str] = set()
+    for tag in ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter"):
+        for parameter in tool.below(tag):
+            name = parameter.last_name("actuator")
+            _check_parameter(parameter, name, named)
+            named.add(name)
+            for key, field, quantity in _COURSES:
+                if parameter.value(key) is not None:
+                    found[field].append(_course(name, parameter, key, quantity))
+                elif parameter.element.find(key) is not None:
+                    raise parameter.fault(key, _FUNCTIONS, "none")
+    return {field: tuple(courses) for field, courses in found.items()}
+
+
+def _check_parameter(parameter: OsimObject, name: str, named: set[str]) -> None:
+    """Raise an `InputError` if a parameter names no or a `named` muscle, or has unknown parts."""
+    if not name or name in named:
+        wanted = "a muscle that no other parameter names"
+        raise parameter.fault("actuator", wanted, name or "none")
+    known = ("actuator", *(key for key, _, _ in _COURSES))
+    element = parameter.element
+    parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
+    for part, key in zip(element, parts, strict=True):
+        if key not in known:
+            raise InputError(
+                f"{parameter.where}: expected {', '.join(known)}, each as an element of this name "
+                f'or as a function with this name, such as <Constant name="weight">, found '
+                f"{part.tag}"
+            )
+        if parts.count(key) > 1:
+            raise parameter.fault(key, "one", parts.count(key))
+
+
+def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> MuscleWeight:
+    """Return the numbers of a muscle that a function of OpenSim gives."""
+    element = parameter.value(key)
+    assert element is not None
+    where = f"{parameter.where}, {key}"
+    function = read_function(OsimObject(element, parameter.file, where))
+    if element.tag in (PIECEWISE, SPLINE):
+        x, y = (tuple(each.tolist()) for each in (function.x, function.y))
+        return MuscleWeight(name, x, y, smooth=element.tag == SPLINE, quantity=quantity)
+    if element.tag == "MultiplierFunction" or function.line is None:
+        raise InputError(
+            f"{where}: expected {_FUNCTIONS}, found {element.tag}; state a "
+            "PiecewiseLinearFunction through values over the walk"
+        )
+    slope, offset = function.line
+    if slope == 0.0:
+        return MuscleWeight(name, (0.0,), (offset,), quantity=quantity)
+    # Two instants at which slope t + offset is not negative.
+    begin = -offset / slope - (slope < 0.0)
+    numbers = (max(-slope, 0.0), max(slope, 0.0))
+    return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity=quantity)

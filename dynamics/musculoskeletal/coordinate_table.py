@@ -1,0 +1,160 @@
+"""Columns of a table that are coordinates of a model: units, and values in SI units."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from dynamics.walking.motion_tables import MotionTable
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+
+#: Largest angle of a motion [rad].
+_LARGEST_ANGLE = 4.0 * np.pi
+#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees, or, where
+#: fewer than three move, by more than 70 degrees [rad].
+_HALF_TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 0.18, 1.2, 3
+#: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
+_BEYOND_HALF_TURN = 3.5
+#: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
+_FAR, _FAR_IN_JOINT = 100.0, 1.0
+#: Ending of the names of columns that OpenSim writes in SI units.
+_VALUE = "/value"
+
+
+class Coordinates(Protocol):
+    """Coordinates of a model, such as an `OpenSimSystem`."""
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        ...
+
+    @property
+    def rotational(self) -> tuple[bool, ...]:
+        """Whether each coordinate is an angle."""
+        ...
+
+
+class CoordinateTable:
+    """Columns of a table that are coordinates of a model.
+
+    Parameters
+    ----------
+    table : MotionTable
+        Motion of coordinates, in the units of its file. The label of a column is the name of a
+        coordinate, or its path in the model with or without `/value`.
+    system : Coordinates
+        The model.
+    unstated_degrees : bool
+        Whether angles count as degrees where the header states no unit, but for columns that end
+        in `/value`.
+    """
+
+    def __init__(
+        self, table: MotionTable, system: Coordinates, *, unstated_degrees: bool = False
+    ) -> None:
+        self.table, self._unstated_degrees = table, unstated_degrees
+        self._angles = {
+            n for n, turns in zip(system.coordinates, system.rotational, strict=True) if turns
+        }
+        #: Column of each coordinate that the table has, by the name of the coordinate.
+        self.columns: dict[str, int] = {}
+        for k, label in enumerate(table.names):
+            name = label.removesuffix(_VALUE).rsplit("/", 1)[-1]
+            if name in system.coordinates:
+                self.columns[name] = k
+
+    def _column(self, name: str) -> FloatArray:
+        return self.table.values[:, self.columns[name]]
+
+    def _largest(self, name: str) -> float:
+        return float(np.abs(self._column(name)).max())
+
+    @cached_property
+    def _radians(self) -> dict[str, str]:
+        """Angles that count as radians, each with the reason."""
+        stated, angles = self.table.in_degrees, [n for n in self.columns if n in self._angles]
+        if stated is not None:
+            return {} if stated else dict.fromkeys(angles, "as the header has inDegrees=no")
+        if not self._unstated_degrees:
+            return dict.fromkeys(angles, "as the header has no inDegrees=yes")
+        paths = [n for n in angles if self.table.names[self.columns[n]].endswith(_VALUE)]
+        return dict.fromkeys(paths, "as its name ends in /value")
+
+    def in_si(self, name: str) -> FloatArray:
+        """Return the values (N,) of a coordinate [rad, m].
+
+        Raises
+        ------
+        InputError
+            If an angle that counts as radians turns too far for radians.
+        """
+        values = self._column(name)
+        if name not in self._angles:
+            return values
+        if name not in self._radians:
+            return np.radians(values)
+        largest = self._largest(name)
+        if largest > _LARGEST_ANGLE:
+            raise InputError(
+                f"{self.table.source}, column {self.table.names[self.columns[name]]}: expected "
+                f"radians, {self._radians[name]}, found {largest:.3g}; state inDegrees=yes in the "
+                "header if the angles are in degrees"
+            )
+        return values
+
+    def check_half_turns(self) -> None:
+        """Raise an `InputError` if most angles that move turn too far for joints in radians."""
+        moving = {
+            name: self._largest(name) for name in self._radians if np.ptp(self._column(name)) > 0.0
+        }
+        far = [name for name, largest in moving.items() if largest > _BEYOND_HALF_TURN]
+        if far and 2 * len(far) >= len(moving):
+            raise InputError(
+                f"{self.table.source}: expected radians, {self._radians[far[0]]}, found {len(far)} "
+                f"of {len(moving)} angles beyond half a turn, such as {far[0]} up to "
+                f"{moving[far[0]]:.3g}; state inDegrees=yes in the header if the angles are in "
+                "degrees"
+            )
+
+    def check_lengths(self, secondary: tuple[str, ...]) -> None:
+        """Raise an `InputError` if a translation is too large for metres.
+
+        The limit is 1 m for the `secondary` coordinates, of joints whose surfaces touch, and 100 m
+        for all others.
+        """
+        for name in self.columns:
+            limit = _FAR_IN_JOINT if name in secondary else _FAR
+            if name not in self._angles and self._largest(name) > limit:
+                raise InputError(
+                    f"{self.table.source}, column {name}: expected metres, at most {limit:g}, "
+                    f"found {self._largest(name):.4g}; the motion's translations look like "
+                    "millimetres: divide them by 1000"
+                )
+
+    def unit_notes(self) -> tuple[str, ...]:
+        """Return no or one sentence on angles that count as degrees and look like radians.
+
+        All of the angles are within half a turn as radians, and one moves by more than 10 degrees
+        as radians; where fewer than three move, as in a test of a joint, by more than 70. A motion
+        that is as small in degrees is rare, but possible; single columns in radians, which
+        OpenSim-JAM's tables have, are not found.
+        """
+        names = [n for n in self.columns if n in self._angles and n not in self._radians]
+        if not names:
+            return ()
+        angles = np.column_stack([self._column(name) for name in names])
+        largest, ranges = float(np.abs(angles).max()), np.ptp(angles, axis=0)
+        least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
+        if largest > _HALF_TURN or ranges.max() < least:
+            return ()
+        stated = "although the header states inDegrees=yes"
+        if self.table.in_degrees is None:
+            stated = "and count as degrees, since the header states no unit"
+        return (
+            f"{self.table.source}: the angles look like radians, {stated}: none is beyond "
+            f"{largest:.3g} degrees; state inDegrees=no if they are in radians",
+        )

@@ -1,0 +1,118 @@
+"""Numbers of single muscles, constant or over time: weights and activations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
+
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+
+#: Quantities of a muscle that are activations it can have.
+_AT_MOST_ONE = ("desired activation", "largest activation")
+
+
+@dataclass(frozen=True)
+class MuscleWeight:
+    """Weight of a muscle in the cost, or another number of a muscle, constant or over time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the muscle.
+    times, weights : tuple of float
+        Instants [s] and the weights there [1]. A single weight is constant.
+    smooth : bool
+        False: linear between the instants; outside, the first and the last segment are extended, as
+        OpenSim's PiecewiseLinearFunction. True: cubic, with straight lines outside, as OpenSim's
+        SimmSpline.
+    quantity : {"weight", "desired activation", "least activation", "largest activation"}
+        Quantity of the numbers.
+
+    Raises
+    ------
+    InputError
+        If the numbers do not match the instants, a weight is negative, a desired or a largest
+        activation is above 1, a number is none, or the instants do not increase.
+    """
+
+    name: str
+    times: tuple[float, ...]
+    weights: tuple[float, ...]
+    smooth: bool = False
+    quantity: str = "weight"
+
+    def __post_init__(self) -> None:
+        fit = self.times and len(self.times) == len(self.weights)
+        fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
+        if not fit or (self._weighs and min(self.weights) < 0.0):
+            raise InputError(
+                f"{self.name}: expected one {self.quantity}{' >= 0' * self._weighs} per instant, "
+                f"found times {self.times} and {self.quantity}s {self.weights}"
+            )
+        if self.quantity in _AT_MOST_ONE and max(self.weights) > 1.0:
+            raise InputError(
+                f"{self.name}: expected a {self.quantity} of at most 1, found {max(self.weights):g}"
+            )
+        if (np.diff(self.times) <= 0.0).any():
+            raise InputError(f"{self.name}: expected increasing times, found {self.times}")
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether the numbers cannot be negative, unlike activations that are desired."""
+        return self.quantity == "weight"
+
+    def at(self, time: float) -> float:
+        """Return the weight [1] at an instant [s].
+
+        Raises
+        ------
+        InputError
+            If the weight is negative, as a falling segment is beyond its end.
+        """
+        if len(self.times) == 1:
+            return self.weights[0]
+        end = int(np.clip(np.searchsorted(self.times, time, side="right"), 1, len(self.times) - 1))
+        (begin, stop), (first, last) = (
+            each[end - 1 : end + 1] for each in (self.times, self.weights)
+        )
+        weight = first + (time - begin) / (stop - begin) * (last - first)
+        if self.smooth:
+            inside = float(np.clip(time, self.times[0], self.times[-1]))
+            weight = float(self._spline(inside) + (time - inside) * self._spline(inside, 1))
+            # A spline through small numbers swings below zero between them.
+            if self._weighs and self.times[0] <= time <= self.times[-1]:
+                weight = max(weight, 0.0)
+        if self._weighs and weight < 0.0:
+            raise InputError(
+                f"{self.name}: expected a {self.quantity} >= 0 at {time:g} s, found {weight:g}: "
+                f"the line through the {self.quantity}s {first:g} at {begin:g} s and {last:g} at "
+                f"{stop:g} s is extended linearly as in OpenSim; add points at the first and the "
+                "last instant of the walk"
+            )
+        return weight
+
+    @cached_property
+    def _spline(self) -> BSpline:
+        """The cubic spline of Forsythe, Malcolm & Moler, which OpenSim's SimmSpline has.
+
+        Its third derivatives at the ends are those of the cubics through the outermost four points.
+        """
+        x, y = np.array(self.times), np.array(self.weights)
+        if len(x) < 4:
+            return make_interp_spline(x, y, k=len(x) - 1)
+        ends = [6.0 * np.polyfit(u - u[0], v, 3)[0] for u, v in ((x[:4], y[:4]), (x[-4:], y[-4:]))]
+        conditions: Any = ([(3, ends[0])], [(3, ends[1])])
+        return make_interp_spline(x, y, k=3, bc_type=conditions)
+
+
+def at_instant(
+    courses: tuple[MuscleWeight, ...], names: tuple[str, ...], time: float, default: FloatArray
+) -> FloatArray:
+    """Return numbers of muscles (M,) at an instant [s], those of `default` where none is stated."""
+    stated = {course.name: course.at(time) for course in courses}
+    return np.array([stated.get(name, own) for name, own in zip(names, default, strict=True)])

@@ -1,0 +1,77 @@
+"""Functions in OpenSim's XML files: constant, linear, polynomial, and through points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.musculoskeletal.osim_xml import OsimObject
+from foundation.base.checks import FloatArray
+
+_POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
+#: Functions through points.
+SPLINE, PIECEWISE = "SimmSpline", "PiecewiseLinearFunction"
+_NO_NUMBERS = np.zeros(0)
+
+
+class OsimFunction(NamedTuple):
+    """A function of one variable.
+
+    Parameters
+    ----------
+    kind : str
+        Class in OpenSim, such as "LinearFunction"; for a MultiplierFunction, the class of the
+        function that it multiplies.
+    factor : float
+        Factor of a MultiplierFunction, otherwise 1 [1].
+    coefficients : (K,) float64
+        Coefficients of a polynomial, that of the highest power first; empty for other kinds.
+    x, y : (P,) float64
+        Points of a SimmSpline or PiecewiseLinearFunction; empty for other kinds.
+    """
+
+    kind: str
+    factor: float
+    coefficients: FloatArray = _NO_NUMBERS
+    x: FloatArray = _NO_NUMBERS
+    y: FloatArray = _NO_NUMBERS
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """Slope and offset of a constant or linear function; None for another function."""
+        if self.kind not in _POLYNOMIALS[:2]:
+            return None
+        slope, offset = (0.0, *self.coefficients.tolist())[-2:]
+        return self.factor * slope, self.factor * offset
+
+    def at(self, value: float) -> float:
+        """Return the function at a value, linear between points; zero for an unknown function."""
+        if len(self.coefficients):
+            return self.factor * float(np.polyval(self.coefficients, value))
+        if len(self.x):
+            return self.factor * float(np.interp(value, self.x, self.y))
+        return 0.0
+
+
+def read_function(function: OsimObject) -> OsimFunction:
+    """Return a function; raise an `InputError` for a malformed number.
+
+    A function of another class than those of `OsimFunction` has neither coefficients nor points.
+    """
+    factor = 1.0
+    if function.tag == "MultiplierFunction":
+        factor = function.number("scale", 1.0)
+        inner = function.element.find("function/*")
+        if inner is not None:
+            function = OsimObject(inner, function.file, function.where)
+    kind = function.tag
+    if kind == "Constant":
+        return OsimFunction(kind, factor, np.array([function.number("value", 0.0)]))
+    if kind == "LinearFunction":
+        return OsimFunction(kind, factor, function.numbers("coefficients", (1.0, 0.0)))
+    if kind == "PolynomialFunction":
+        return OsimFunction(kind, factor, function.numbers("coefficients"))
+    if kind in (SPLINE, PIECEWISE):
+        return OsimFunction(kind, factor, x=function.numbers("x"), y=function.numbers("y"))
+    return OsimFunction(kind, factor)

@@ -1,0 +1,219 @@
+"""Joints and frames of OpenSim models: bodies, placements, motion, and the default pose."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
+from dynamics.musculoskeletal.osim_functions import OsimFunction, read_function
+from dynamics.musculoskeletal.osim_xml import OsimObject
+from foundation.base.errors import InputError
+
+#: Axes along which the coordinates of OpenSim's other joints turn (0 to 2) and move (3 to 5).
+_AXES = {
+    "PinJoint": (2,),
+    "SliderJoint": (3,),
+    "PlanarJoint": (2, 3, 4),
+    "UniversalJoint": (0, 1),
+    "BallJoint": (0, 1, 2),
+    "GimbalJoint": (0, 1, 2),
+    "FreeJoint": (0, 1, 2, 3, 4, 5),
+}
+#: Defaults of an axis and of a translation or orientation.
+_X, _ORIGIN = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class OsimJoint:
+    """A joint between two bodies.
+
+    Parameters
+    ----------
+    parent, child : str
+        Names of the bodies.
+    parent_frame, child_frame : Placement
+        Placements of the frames of the joint in the bodies.
+    xml : OsimObject
+        The joint in the file of the model.
+    """
+
+    parent: str
+    child: str
+    parent_frame: Placement
+    child_frame: Placement
+    xml: OsimObject
+
+    @property
+    def name(self) -> str:
+        """Name in the model."""
+        return self.xml.name
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(each.get("name", "") for each in self._coordinates)
+
+    @property
+    def _coordinates(self) -> list[ET.Element]:
+        return self.xml.element.findall("coordinates/Coordinate")
+
+    @cached_property
+    def kinematics(self) -> JointKinematics:
+        """Motion of the child frame in the parent frame.
+
+        Raises
+        ------
+        InputError
+            If the joint is not a CustomJoint, or its motion is not linear in its coordinates.
+        """
+        transform = self.xml.child("SpatialTransform")
+        if self.xml.tag != "CustomJoint" or transform is None:
+            raise InputError(
+                f"{self.xml.where}: expected a CustomJoint where surfaces touch, found "
+                f"{self.xml.tag}"
+            )
+        names = self.coordinates
+        axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
+        for k, axis in enumerate(_axes(self.xml)):
+            axes[k] = axis.numbers("axis", _X)
+            function = _function(axis)
+            line = None if function is None else function.line
+            if line is None:
+                found = "none" if function is None else function.kind
+                wanted = "a linear or constant function where surfaces touch"
+                raise InputError(f"{axis.where}: expected {wanted}, found {found}")
+            slope, offsets[k] = line
+            name = axis.text("coordinates")
+            if name:
+                if name not in names:
+                    raise axis.fault("coordinates", f"one of {', '.join(names)}", repr(name))
+                slopes[k, names.index(name)] = slope
+            elif slope:
+                raise axis.fault("coordinates", "the coordinate of a linear function", "none")
+        return JointKinematics(names, axes, slopes, offsets)
+
+    @cached_property
+    def default_placement(self) -> Placement:
+        """Placement of the child body in the parent body in the default pose.
+
+        A function of a coordinate that is not known here counts as zero: the default pose gives
+        directions, no forces.
+        """
+        return self.parent_frame.after(self._default_motion()).after(self.child_frame.inverse)
+
+    def _default_motion(self) -> Placement:
+        """Return the placement of the child frame in the parent frame in the default pose."""
+        values = {
+            each.get("name", ""): self.xml.of(each).number("default_value", 0.0)
+            for each in self._coordinates
+        }
+        if self.xml.child("SpatialTransform") is None:
+            found = np.zeros(6)
+            for place, value in zip(_AXES.get(self.xml.tag, ()), values.values(), strict=False):
+                found[place] = value
+            return Placement.of(found[:3], found[3:])
+        motion = BODY
+        for k, axis in enumerate(_axes(self.xml)):
+            direction = axis.numbers("axis", _X)
+            direction = direction / np.linalg.norm(direction)
+            function = _function(axis)
+            value = values.get(axis.text("coordinates"), 0.0)
+            value = 0.0 if function is None else function.at(value)
+            if k < 3:
+                turned = motion.rotation @ Placement.about(value * direction).rotation
+                motion = Placement(turned, motion.origin)
+            else:
+                motion = Placement(motion.rotation, motion.origin + value * direction)
+        return motion
+
+
+def _axes(joint: OsimObject) -> list[OsimObject]:
+    """Return the axes of the motion of a joint, whose places name the joint and the axis."""
+    found = joint.element.iterfind("SpatialTransform/TransformAxis")
+    return [OsimObject(e, joint.file, f"{joint.where}, {e.get('name')}") for e in found]
+
+
+def _function(axis: OsimObject) -> OsimFunction | None:
+    """Return the function of an axis; None if the axis has none."""
+    found = next((e for e in axis.element if e.tag not in ("coordinates", "axis")), None)
+    return None if found is None else read_function(OsimObject(found, axis.file, axis.where))
+
+
+def read_joint(joint: OsimObject, bodies: Mapping[str, OsimObject]) -> OsimJoint:
+    """Return a joint between bodies by name; raise an `InputError` for a frame of no body."""
+    (parent, on_parent), (child, on_child) = (
+        placed_frame(joint, f"socket_{end}_frame", bodies) for end in ("parent", "child")
+    )
+    return OsimJoint(parent, child, on_parent, on_child, joint)
+
+
+def placed_frame(
+    found: OsimObject, socket: str, bodies: Mapping[str, OsimObject]
+) -> tuple[str, Placement]:
+    """Return the body of the frame that a socket of an object names, and the frame's placement.
+
+    Raises an `InputError` if the frame is neither a body nor a frame of the object or of a body.
+    """
+    path = found.text(socket)
+    name = path.rsplit("/", 1)[-1]
+    for offset in found.element.iterfind("frames/PhysicalOffsetFrame"):
+        if offset.get("name") == name:
+            frame = found.of(offset)
+            body, below = placed_frame(frame, "socket_parent", bodies)
+            return body, below.after(_offset(frame))
+    on_body = _frame_of_body(path, bodies)
+    if on_body is not None:
+        return on_body
+    if name == "ground" or path == f"/bodyset/{name}" or "/" not in path:
+        return name, BODY
+    wanted = "a body, or a frame of the same object or of a body"
+    raise found.fault(socket, wanted, repr(path))
+
+
+def _frame_of_body(path: str, bodies: Mapping[str, OsimObject]) -> tuple[str, Placement] | None:
+    """Return body and placement of a frame that a body owns; None for another path."""
+    _, first, *names = path.split("/") if path.startswith("/bodyset/") else ("", "", "")
+    if first != "bodyset" or len(names) < 2:
+        return None
+    owner, placement = bodies.get(names[0]), BODY
+    for name in names[1:]:
+        if owner is None:
+            return None
+        frames = owner.element.iterfind("components/PhysicalOffsetFrame")
+        frame = next((owner.of(each) for each in frames if each.get("name") == name), None)
+        if frame is None or frame.text("socket_parent", "..") != "..":
+            return None
+        owner, placement = frame, placement.after(_offset(frame))
+    return names[0], placement
+
+
+def _offset(frame: OsimObject) -> Placement:
+    """Return the placement of a PhysicalOffsetFrame in its parent."""
+    return Placement.of(
+        frame.numbers("orientation", _ORIGIN), frame.numbers("translation", _ORIGIN)
+    )
+
+
+def placements_in_ground(joints: Iterable[OsimJoint]) -> dict[str, Placement]:
+    """Return the placement in the ground of each body that joints connect with the ground."""
+    found, left = {"ground": BODY}, list(joints)
+    while ready := [joint for joint in left if joint.parent in found]:
+        for joint in ready:
+            found[joint.child] = found[joint.parent].after(joint.default_placement)
+        left = [joint for joint in left if joint.child not in found]
+    return found
+
+
+def path_to_ground(joints: Iterable[OsimJoint], body: str) -> tuple[OsimJoint, ...]:
+    """Return the joints from a body to the ground, that of the body first."""
+    above = {joint.child: joint for joint in joints}
+    path: list[OsimJoint] = []
+    while body in above and len(path) < len(above):
+        path.append(above[body])
+        body = path[-1].parent
+    return tuple(path)

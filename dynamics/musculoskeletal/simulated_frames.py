@@ -1,0 +1,71 @@
+"""Results of COMAK and forward simulations at each frame of a motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
+
+
+class ContactFlag(NamedTuple):
+    """A flag of a contact at a frame, such as a pose outside the domain of a surrogate.
+
+    Parameters
+    ----------
+    frame : int
+        Index of the frame.
+    time : float
+        Instant [s].
+    contact : str
+        Name of the contact.
+    text : str
+        The flag.
+    """
+
+    frame: int
+    time: float
+    contact: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedFrames:
+    """Simulated secondary coordinates, muscles and contacts at N frames.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        Instants [s].
+    secondary, muscles, contacts : tuple of str
+        Names of the S secondary coordinates, the M muscles and the contacts.
+    values, speeds : (N, S) float64
+        Secondary coordinates and their speeds [rad, m; per s].
+    activations : (N, M) float64
+        Activations [1]; zero for muscles with given forces.
+    muscle_forces : (N, M) float64
+        Muscle forces [N].
+    loads : tuple of tuple of ContactLoads
+        Loads of each contact at each frame.
+    """
+
+    time: FloatArray
+    secondary: tuple[str, ...]
+    muscles: tuple[str, ...]
+    contacts: tuple[str, ...]
+    values: FloatArray
+    speeds: FloatArray
+    activations: FloatArray
+    muscle_forces: FloatArray
+    loads: tuple[tuple[ContactLoads, ...], ...]
+
+    @property
+    def contact_flags(self) -> tuple[ContactFlag, ...]:
+        """Flags of the contacts in the final poses of all frames."""
+        return tuple(
+            ContactFlag(frame, time, name, text)
+            for frame, (time, loads) in enumerate(zip(self.time.tolist(), self.loads, strict=True))
+            for name, own in zip(self.contacts, loads, strict=True)
+            for text in own.flags
+        )

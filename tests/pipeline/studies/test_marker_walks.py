@@ -1,0 +1,134 @@
+"""Walks from markers: configuration, constraint functions, and the motion of the example."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from studies import ROOT
+
+from dynamics.musculoskeletal import (
+    ConstraintFunctions,
+    OsimModel,
+    read_marker_settings,
+)
+from dynamics.walking.motion_tables import read_motion_table
+from pipeline.config.reading import ConfigError
+from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
+from pipeline.studies.muscle_walks.walk import load_muscle_walk
+
+CONFIGS = ROOT / "configs"
+JAM = "$KNEE_DATA/jam_comak_walking"
+IK = (
+    f'inverse_kinematics.settings="{JAM}/examples/walking/inputs/'
+    'comak_inverse_kinematics_settings.xml"',
+)
+
+
+@pytest.fixture(scope="module")
+def osim(jam_folder, opensim):
+    return opensim
+
+
+def test_a_walk_from_markers_needs_no_motion(tmp_path):
+    path = tmp_path / "own.toml"
+    lines = [
+        *("[walk]", 'model = "knee.osim"', "[comak]", 'primary = ["hip"]', "[comak.secondary]"),
+        *("tx = 1.0", "[inverse_kinematics]", 'markers = "walk.trc"', 'coupled = "flex"'),
+    ]
+    path.write_text("\n".join(lines))
+    assert load_muscle_walk(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
+    path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
+    with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
+        load_muscle_walk(path)
+    path.write_text("\n".join(lines[:6]))
+    with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
+        load_muscle_walk(path)
+
+
+def test_a_walk_without_markers_keeps_its_motion(tmp_path):
+    file = load_muscle_walk(CONFIGS / "comak_walking.toml")
+    with pytest.raises(ValueError, match="section with markers"):
+        motion_of_walk(file, tmp_path)
+
+
+def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
+    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
+    functions = folder / "secondary_coordinate_constraint_functions.xml"
+    sets = (
+        *IK,
+        f'inverse_kinematics.functions="{functions}"',
+        "inverse_kinematics.start_s=1.4",
+        "inverse_kinematics.stop_s=1.42",
+    )
+    file, found = with_motion(load_muscle_walk(CONFIGS / "comak_walking.toml", sets), tmp_path)
+    assert found.unknown == ("R.Scapula", "L.Scapula", "R.TH4", "L.SH4", "L.MT1")
+    assert len(found.fits) == 39
+    largest = found.errors.column("marker_error_max").max()
+    assert found.fits[0].largest == pytest.approx(largest, rel=1e-5)
+    assert found.notes == ()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("ik.mot", "marker_errors.sto", "constraint_functions.xml")
+    }
+    assert file.walk.motion == str(tmp_path / "ik.mot")
+    motion = read_motion_table(file.walk.motion)
+    assert_allclose(motion.time, [1.4, 1.405, 1.41, 1.415, 1.42], atol=1e-9)
+    known = ConstraintFunctions.read(functions, "knee_flex_r")
+    expected = known(np.radians(motion.column("knee_flex_r")))
+    for name, values in zip(known.secondary, expected.T, strict=True):
+        angle = name.endswith(("add_r", "rot_r", "flex_r", "tilt_r"))
+        shown = np.degrees(values) if angle else values
+        assert_allclose(motion.column(name), shown, atol=1e-3 if angle else 1e-5)
+    errors = read_motion_table(tmp_path / "marker_errors.sto")
+    assert errors.column("marker_error_RMS").max() < 0.02
+
+
+def test_free_markers_give_the_motion_of_the_example(osim, knee_data, tmp_path):
+    """The motion that OpenSim-JAM ships does not lie on its constraint functions."""
+    sets = (
+        *IK,
+        "inverse_kinematics.constrained=false",
+        "inverse_kinematics.start_s=1.4",
+        "inverse_kinematics.stop_s=1.45",
+    )
+    file = load_muscle_walk(CONFIGS / "comak_walking.toml", sets)
+    motion = motion_of_walk(file, tmp_path).motion
+    folder = knee_data / "jam_comak_walking/examples/walking/results/comak-inverse-kinematics"
+    known = read_motion_table(folder / "overground_17_ik.mot")
+    rows = np.searchsorted(known.time, motion.time - 1e-6)
+    for name in ("pelvis_tilt", "hip_flex_r", "knee_flex_r", "knee_add_r"):
+        off = np.abs(motion.column(name) - known.column(name)[rows])
+        assert np.median(off) < 0.5, name
+
+
+@pytest.mark.slow
+def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path):
+    from dataclasses import replace
+
+    from dynamics.musculoskeletal import OpenSimSystem, passive_functions
+    from pipeline.config.data_folder import data_file
+    from pipeline.originals.articular_contacts import articular_contacts
+
+    walk = load_muscle_walk(CONFIGS / "comak_walking.toml").walk
+    model = OsimModel(data_file(walk.model))
+    meshes = {name: Path(data_file(path)) for name, path in walk.meshes.items()}
+    examples = knee_data / "jam_comak_walking/examples/walking"
+    _, sweep, *_ = read_marker_settings(examples / "inputs/comak_inverse_kinematics_settings.xml")
+    # The first half of the parabola: 27.5 degrees in 1.5 s.
+    sweep = replace(sweep, stop=0.25 * sweep.stop, seconds=0.5 * sweep.seconds)
+    found = passive_functions(
+        OpenSimSystem(model.without_contact(single_wraps_slide=True)),
+        articular_contacts(model, meshes=meshes, surface="flat"),
+        sweep,
+    )
+    folder = examples / "results/comak-inverse-kinematics"
+    known = ConstraintFunctions.read(
+        folder / "secondary_coordinate_constraint_functions.xml", "knee_flex_r"
+    )
+    at = np.linspace(0.0, sweep.stop, 50)
+    angle = [name.endswith(("add_r", "rot_r", "flex_r", "tilt_r")) for name in found.secondary]
+    factors = np.where(angle, 180.0 / np.pi, 1e3)
+    off = np.abs(found(at) - known(at)) * factors
+    # Both splines have few points about 25 degrees; deg and mm.
+    assert off.max() < 0.2
+    assert np.median(off) < 0.02

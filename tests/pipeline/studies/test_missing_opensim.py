@@ -1,0 +1,53 @@
+"""Commands without OpenSim, or with an installation that cannot be used."""
+
+import sys
+
+import pytest
+
+from dynamics.musculoskeletal.wheel import opensim as wheel
+from foundation.base.errors import InputError
+from pipeline.cli.main import main
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("libosimCommon.so: cannot open shared object file"),
+        ModuleNotFoundError("No module named 'opensim._common'", name="opensim._common"),
+    ],
+)
+def test_a_broken_installation_is_told_from_none(monkeypatch, error):
+    monkeypatch.delitem(sys.modules, "casadi", raising=False)
+
+    def broken(name):
+        raise error
+
+    monkeypatch.setattr("importlib.import_module", broken)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="opensim: expected a package that Python imports") as told:
+        wheel()
+    assert str(error) in str(told.value)
+    assert "not installed" not in str(told.value)
+
+
+def test_casadi_in_the_same_process_is_named(monkeypatch):
+    def clashing(name):
+        raise ImportError("undefined symbol: _ZN6casadi")
+
+    monkeypatch.setattr("importlib.import_module", clashing)
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    wheel.cache_clear()
+    with pytest.raises(InputError, match="a process without CasADi, found CasADi imported"):
+        wheel()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    "command", ["forward passive_flexion", "walk comak_walking", "walk comak_markers"]
+)
+def test_commands_say_what_to_install(no_opensim, jam_folder, command, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main([*command.split(), "--out", str(out), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert told.count('pip install "knee-contact[opensim]"') == 1
+    assert not out.exists()
