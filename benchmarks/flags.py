@@ -57,7 +57,9 @@ def flags(folder: Path, count: int) -> str:
             judged(knee.compartment(name), usable(judging, name), config.feasibility)
             for name in names
         ]
-        wrong, far, feasible, flagged, points = (sum(own[key] for own in found) for key in _SHOWN)
+        wrong, far, feasible, flagged, points = (
+            sum(getattr(own, key) for own in found) for key in _SHOWN
+        )
         share = f"{100.0 * flagged / feasible:.1f}"
         rows.append([", ".join(pair), str(points), str(wrong), str(far), share])
     title = f"Flags of surrogates of {count} samples of each compartment"

@@ -1,11 +1,11 @@
 """Quantities of samples, cycles and reports: those of poses and loads, and those derived of them.
 
-`quantity_of` finds a quantity by the name of a column, `outputs_of` by the outputs of a regressor.
+`quantity_of` finds a quantity by the name of a column, `OutputGroup` by the outputs of a regressor.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
@@ -103,20 +103,46 @@ def axis_label(quantity: Quantity) -> str:
     return f"{quantity.label} [{quantity.unit_for_people}]"
 
 
-def outputs_of(group: str, formulation: str) -> tuple[Quantity, ...]:
-    """Return the quantities of a group of outputs of a formulation.
+@dataclass(frozen=True)
+class OutputGroup:
+    """Outputs of a formulation that were fitted together, and how they were cross-validated.
 
-    "+" joins groups that were fitted together; the text after a comma is the kind of
-    cross-validation.
+    Parameters
+    ----------
+    names : tuple of str
+        Groups of `OUTPUTS`.
+    kind : str
+        Kind of the cross-validation, "" for that of the fit.
     """
-    names = group.partition(",")[0].split("+")
-    outputs = tuple(quantity for name in names for quantity in OUTPUTS[name])
-    if formulation not in ("power", "knee_power"):
-        return outputs
-    roots = [
-        replace(
-            q, name=f"root_{q.name}", label=f"root of {q.label}", unit_for_people="SI", factor=1.0
-        )
-        for q in outputs[:_ROOTED]
-    ]
-    return (*roots, *outputs[_ROOTED:])
+
+    names: tuple[str, ...]
+    kind: str = ""
+
+    @classmethod
+    def read(cls, key: str) -> OutputGroup:
+        """Return the group of a key of `validation.json`, such as "height+ratios, 5 folds"."""
+        names, _, kind = key.partition(", ")
+        return cls(tuple(names.split("+")), kind)
+
+    def quantities(self, formulation: str) -> tuple[Quantity, ...]:
+        """Return the quantities of the outputs of a formulation.
+
+        Raises
+        ------
+        KeyError
+            If a group is not in `OUTPUTS`.
+        """
+        outputs = tuple(quantity for name in self.names for quantity in OUTPUTS[name])
+        if formulation not in ("power", "knee_power"):
+            return outputs
+        roots = [
+            replace(
+                q,
+                name=f"root_{q.name}",
+                label=f"root of {q.label}",
+                unit_for_people="SI",
+                factor=1.0,
+            )
+            for q in outputs[:_ROOTED]
+        ]
+        return (*roots, *outputs[_ROOTED:])

@@ -20,6 +20,7 @@ from pydantic import (
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
+from pipeline.files import content_of
 from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 
@@ -77,7 +78,7 @@ class Part(BaseModel):
 
     def content(self) -> dict[str, Any]:
         """Return the content for JSON; keys that were not set are left out."""
-        return self.model_dump(exclude_unset=True)
+        return content_of(self)
 
 
 class PathKnots(Part):

@@ -22,6 +22,7 @@ from pipeline.reports.judgement import judgement_lines
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.verdict_document import Judgement
 from pipeline.store.workspace_lock import RunError, changed_keys, locked
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.outputs import model_errors
@@ -64,7 +65,7 @@ class Experiment:
         Common settings.
     evaluate : callable
         Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
-    judged : dict, optional
+    judged : Judgement, optional
         Verdict on the contact model (`pipeline.reports.judgement`).
     """
 
@@ -76,7 +77,7 @@ class Experiment:
     model: str
     task: Task
     evaluate: Callable[..., pd.DataFrame]
-    judged: dict[str, Any] | None = None
+    judged: Judgement | None = None
 
 
 def simulate_experiment(

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from studies import TINY, run_command
 
 from pipeline.cli.main import main
-from pipeline.reports.comparison import comparison_content
+from pipeline.reports.comparison import comparison_of
 from pipeline.reports.inputs import read_run
 from pipeline.reports.overview_picture import bounds_of, peak_pressure
 
@@ -124,7 +124,7 @@ def test_wear_of_one_material_only_has_no_difference(runs: list[Path], tmp_path:
     path = soft / "config.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("_MPa = 463.0", "_MPa = 10.0"), encoding="utf-8")
-    found = comparison_content({"A": read_run(runs[0]), "B": read_run(soft)})
+    found = comparison_of({"A": read_run(runs[0]), "B": read_run(soft)}).content()
     wear = figures(found)["wear_mm3_per_million_cycles"]
     assert wear["A"] > 0.0
     assert wear["B"] is wear["difference"] is wear["difference_percent"] is None
