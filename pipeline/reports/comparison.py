@@ -13,7 +13,7 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.files import content_of, plain, write_document
-from pipeline.reports import figures as fig
+from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.knee_figures import FIGURES, KneeFigures
@@ -72,7 +72,7 @@ def write_comparison(one: Path, other: Path, out: Path) -> dict[str, Any]:
     comparison = comparison_of(files)
     content: dict[str, Any] = plain(content_of(comparison))
     out.mkdir(parents=True, exist_ok=True)
-    write_page(out / "compare.html", **dict(comparison), pictures=_pictures(files))
+    write_page(out / "compare.html", comparison, pictures=_pictures(files))
     write_document(out / "compare.json", content)
     return content
 
@@ -148,7 +148,7 @@ def _run(report: Report) -> ComparedRun:
         compared_in_gait=bool(report.gait.differences),
         verdict=report.verdict,
         not_trusted=report.gait.not_trusted,
-        warnings=[f"{r.about}: {r.text}" for r in report.remarks if r.level != "note"],
+        warnings=[r.words for r in report.remarks if r.level != "note"],
         original_sha256=report.provenance.sha256.get("original"),
     )
 
@@ -230,10 +230,10 @@ def _cycles(files: dict[str, RunFiles]) -> Iterator[Picture]:
         }
         if lines:
             text = f"Gait cycle of A and B: {quantity.label}"
-            yield fig.cycle_panel(text, lines, axis_label(quantity))
+            yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
     shares = {name: (cycle["gait_percent"], _share(cycle)) for name, cycle in cycles.items()}
     text = "Gait cycle of A and B: medial share of the load"
-    yield fig.cycle_panel(text, shares, "medial share of the load [%]")
+    yield cycle_chart("medial-share", text, shares, "medial share of the load [%]")
 
 
 def _share(cycle: pd.DataFrame) -> FloatArray:

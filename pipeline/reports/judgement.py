@@ -101,7 +101,7 @@ def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
         errors = _of_pressures(errors, parts)
     if not parts:
         return None
-    warnings = [f"{r.about}: {r.text}" for r in report.remarks if r.level != "note"]
+    warnings = [r.words for r in report.remarks if r.level != "note"]
     return _judgement(str(source), model, parts, step, errors, warnings)
 
 

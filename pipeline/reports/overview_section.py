@@ -66,6 +66,11 @@ class Note(Part):
     where: str
     text: str
 
+    @property
+    def words(self) -> str:
+        """The note on one line."""
+        return f"{self.where}: {self.text}"
+
 
 class Overview(Part):
     """The knee, the contact model and the surrogate, headline figures and notes.
@@ -251,8 +256,7 @@ def warning_lines(run: RunRecord) -> Iterator[str]:
     """Yield the warnings of the checks for the terminal, in units of ASCII characters."""
     for remark in run.remarks:
         if remark.level != "note":
-            text = f"{remark.about}: {remark.text}".translate(ASCII)
-            yield f"warning: {text}"
+            yield f"warning: {remark.words.translate(ASCII)}"
 
 
 def summary_lines(overview: Overview, original: FromModel | FromTable, gait: Gait) -> list[str]:

@@ -112,7 +112,7 @@ def write_report(folder: Path) -> dict[str, Any]:
     report = report_of(files)
     write_page(
         folder / "report.html",
-        **dict(report),
+        report,
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
         inputs=INPUTS,

@@ -110,6 +110,11 @@ class Remarked(Part):
     about: str
     text: str
 
+    @property
+    def words(self) -> str:
+        """The remark on one line."""
+        return f"{self.about}: {self.text}"
+
 
 class Cost(Part):
     """Cost of a simulation: `dynamics.simulator.result.Statistics`."""

@@ -14,7 +14,7 @@ from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMEN
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
 from pipeline.files import plain
-from pipeline.flagged_instants import flagged_sentence
+from pipeline.flagged_instants import flagged_sentence, without_numbers
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.studies.muscle_walks.charts import for_people
 from pipeline.studies.muscle_walks.frames import Frames
@@ -68,7 +68,7 @@ def contact_flags(result: Frames) -> list[str]:
     for time, frame in zip(result.time, result.loads, strict=True):
         for name, loads in zip(result.contacts, frame, strict=True):
             for flag in loads.flags:
-                found.setdefault(f"{name}: {_kind(flag)}", []).append(float(time))
+                found.setdefault(f"{name}: {without_numbers(flag)}", []).append(float(time))
     told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
     return [*_untouched(result), *told]
 
@@ -76,7 +76,7 @@ def contact_flags(result: Frames) -> list[str]:
 def not_trusted(result: Frames) -> str | None:
     """Return the sentence on the frames in which a contact has a flag, None without such frames."""
     texts = [[flag for loads in frame for flag in loads.flags] for frame in result.loads]
-    kinds = {_kind(text): text for frame in texts for text in frame}
+    kinds = {without_numbers(text): text for frame in texts for text in frame}
     return flagged_sentence(sum(map(bool, texts)), len(texts), kinds.values(), "frames")
 
 
@@ -89,11 +89,6 @@ def _untouched(result: Frames) -> list[str]:
         for k, name in enumerate(result.contacts)
         if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
     ]
-
-
-def _kind(flag: str) -> str:
-    """Return a flag without its numbers."""
-    return re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", "…", flag)
 
 
 def summarise(

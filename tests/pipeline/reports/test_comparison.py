@@ -98,7 +98,7 @@ def test_page_has_tiles_curves_and_both_verdicts(out: Path, content: dict[str, A
     assert page.count('class="verdict"') == 2
     assert len(re.findall(r'class="tile[ "]', page)) == len(content["figures"]) == 8
     assert "knee.implant.dish_sagittal_radius_mm" in page
-    assert not re.search(r"https?://|<script", re.sub(r"data:[^\"]+", "", page))
+    assert not re.search(r"https?://", re.sub(r"data:[^\"]+", "", page))
 
 
 @pytest.mark.slow
