@@ -25,7 +25,7 @@ from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -58,10 +58,10 @@ _EXPORTED = {
 }
 
 
-def made_knee(family: str, settings: object, points: int = 200) -> KneeSurrogate:
+def made_knee(family: str, settings: object, points: int = 200) -> ContactSurrogate:
     """Return a knee of formulation "inverted" of a family; `points` are those of Kriging."""
     parts = (_compartment(family, settings, seed, points) for seed in (0, 1))
-    return KneeSurrogate(*parts)
+    return ContactSurrogate(*parts)
 
 
 def _compartment(family: str, settings: object, seed: int, points: int) -> CompartmentSurrogate:

@@ -21,7 +21,7 @@ from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig
 from pipeline.originals.knee_surfaces import build_implant
-from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
+from surrogates import CompartmentSurrogate, ContactSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.kriging import KrigingSettings, fit_kriging
@@ -84,7 +84,7 @@ def evaluation() -> str:
     rows = []
     for name, (family, settings) in _SETTINGS.items():
         both = [_compartment(side, family, tuple(settings.items())) for side in COMPARTMENTS]
-        knee = KneeSurrogate(both[0][0], both[1][0])
+        knee = ContactSurrogate(both[0][0], both[1][0])
         pose = Pose.from_array(poses[0])
         loop = seconds(lambda k=knee: _loop(k, poses)) / len(poses)
         one = seconds(lambda k=knee, p=pose: k.loads_and_jacobian(p))
@@ -96,7 +96,7 @@ def evaluation() -> str:
     return table("One evaluation of a knee's surrogate", ["model", "us", "times faster"], shown)
 
 
-def _loop(knee: KneeSurrogate, poses: np.ndarray) -> None:
+def _loop(knee: ContactSurrogate, poses: np.ndarray) -> None:
     n = len(poses)
     loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 6))
     compiled.knee_loads_of_all(poses, *knee.arguments, loads, jacobian, x, new_work(knee.workspace))

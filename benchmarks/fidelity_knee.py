@@ -22,7 +22,7 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun
-from surrogates import KneeSurrogate, save
+from surrogates import ContactSurrogate, save
 
 
 def learnt_knee(run: TrainedRun, samples: dict[str, Compartment], solves: int) -> dict[str, Learnt]:
@@ -58,7 +58,7 @@ def main() -> None:
         run = TrainedRun.open(chosen.run)
         samples = compartments(run)
         both = learnt_knee(run, samples, chosen.solves)
-        knee = KneeSurrogate(*(both[name].surrogate for name in COMPARTMENTS))
+        knee = ContactSurrogate(*(both[name].surrogate for name in COMPARTMENTS))
         save(knee, chosen.out)
         parts = [errors(both[name], samples[name]) for name in COMPARTMENTS]
         figures = {key: max(part[key] for part in parts) for key in parts[0]}

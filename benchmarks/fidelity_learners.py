@@ -22,7 +22,6 @@ from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.formulations.compartment_fit import (
     Fitter,
-    FormulationSettings,
     Samples,
     fit_compartment,
     quantities_of,
@@ -77,9 +76,10 @@ def fit_alone(
 ) -> Learnt:
     """Return the inverted formulation fitted by a family, as a run fits it."""
     samples = Samples(level.poses, level.loads)
-    chosen = FormulationSettings(settings.load_degree, settings.pose_at == "condyle")
     fitter = family_fitter(settings, family, seed)
-    return Learnt(fit_compartment("inverted", space, samples, fitter, chosen).surrogate)
+    return Learnt(
+        fit_compartment("inverted", space, samples, fitter, settings.load_degree).surrogate
+    )
 
 
 def fit_on_springs(base: CompartmentSurrogate, pair: Pair, fitter: Fitter) -> Learnt:
@@ -98,7 +98,7 @@ def fit_on_surrogate(base: CompartmentSurrogate, pair: Pair, fitter: Fitter) -> 
     truth, below = outputs_of(base, pair.fine), predicted(base, pair.fine)
     factors = _factors(truth, below)
     parts = _parts(base, pair, fitter, truth - factors * below)
-    network = base.regressors[1]
+    network = base.regressors[0]
     sums = [
         merged(_outputs(network, group), part, factors[group])
         for group, part in zip(_GROUPS, parts, strict=True)
@@ -114,13 +114,13 @@ def _parts(
 
 
 def _with_parts(base: CompartmentSurrogate, parts: list[Regressor]) -> CompartmentSurrogate:
-    return replace(base, regressors=(base.regressors[0], *parts))
+    return replace(base, regressors=tuple(parts))
 
 
 def predicted(surrogate: CompartmentSurrogate, level: Level) -> FloatArray:
     """Return the outputs (N, 12) that a surrogate predicts at poses and axial loads."""
     x = surrogate.inputs_at_load(level.poses, level.loads[:, 1])
-    return np.column_stack([part.predict(x) for part in surrogate.regressors[1:]])
+    return np.column_stack([part.predict(x) for part in surrogate.regressors])
 
 
 def outputs_of(surrogate: CompartmentSurrogate, level: Level) -> FloatArray:

@@ -29,7 +29,7 @@ from pipeline.stages.assessment import feasible
 from pipeline.stages.run_folder import Run
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import OK, candidate_table, loads_of, poses_of, read_table, write_table
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.designs import unit_design
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -157,7 +157,7 @@ def _pair(fine: pd.DataFrame, coarse: pd.DataFrame, name: str) -> Pair:
     return Pair(_level(fine[own]), _level(coarse[own]))
 
 
-def gait_figures(run: TrainedRun, knee: KneeSurrogate) -> dict[str, float]:
+def gait_figures(run: TrainedRun, knee: ContactSurrogate) -> dict[str, float]:
     """Return errors of a cycle driven by a surrogate against the cycle driven by finite elements.
 
     RMS over range of the worse axial force, AP position and worse peak pressure [%], and the

@@ -24,7 +24,7 @@ from pipeline.store.samples import usable
 
 _PAIRS = (
     *(("inverted", name) for name in ("kriging", "polynomial", "poly_fourier", "network")),
-    *(("power", "kriging"), ("direct", "kriging")),
+    ("direct", "kriging"),
 )
 _POSES, _SEED = 1500, 977
 _SHOWN = ("wrong_without_flag", "far_off_without_flag", "feasible", "feasible_flagged", "points")

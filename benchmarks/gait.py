@@ -31,7 +31,7 @@ from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 ROOT = Path(__file__).resolve().parents[1]
 _REPEATS = 21
@@ -49,7 +49,7 @@ _STEPS = {"SDIRK4": (50, 100, 200, 400, 800), "generalised-alpha": (200, 400, 80
 class Gait:
     """What a cycle is simulated with."""
 
-    knee: KneeSurrogate
+    knee: ContactSurrogate
     original: Knee
     simulator: KneeSimulator
     cycle: GaitCycle
@@ -67,7 +67,7 @@ def gait() -> Gait:
         run_study(study, Path(folder), quiet=True)
         knee = surrogates.load(Path(folder) / "knee.npz")
         path = read_path(Path(folder))
-    assert isinstance(knee, KneeSurrogate)
+    assert isinstance(knee, ContactSurrogate)
     gait = GaitSimulation.of(config.simulation, path)
     return Gait(knee, original, gait.simulator, gait.cycle, gait.start)
 

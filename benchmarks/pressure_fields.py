@@ -26,7 +26,7 @@ from pipeline.stages.assessment import feasible
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import poses_of
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Tables of the samples that a run fits its surrogate to.
 _FITTED = ("first", "kept", "gait")
@@ -39,7 +39,7 @@ class Case:
     """A run, its surrogate with pressure fields, and the processor time of their fit [s]."""
 
     run: TrainedRun
-    knee: AnyKnee
+    knee: ContactSurrogate
     seconds: float
 
     @property
@@ -104,7 +104,7 @@ def times(cases: list[Case]) -> str:
     return table("Time of the field of both compartments", header, rows)
 
 
-def _fastest(knee: AnyKnee, pose: Pose) -> float:
+def _fastest(knee: ContactSurrogate, pose: Pose) -> float:
     """Return the time of the fastest of some calls [s]: other programs only add to the time."""
     taken = []
     for _ in range(_CALLS):

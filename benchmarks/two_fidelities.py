@@ -46,7 +46,7 @@ from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.validation import errors_at_pose
 
 FOLDER = DEFAULT / "two_fidelities"
@@ -137,7 +137,7 @@ class Study:
         parts = [errors(both[side], self.samples[side]) for side in COMPARTMENTS]
         figures = {key: max(part[key] for part in parts) for key in parts[0]}
         if method != ON_SPRINGS:  # springs are not a surrogate: no cycle is driven
-            knee = KneeSurrogate(*(both[side].surrogate for side in COMPARTMENTS))
+            knee = ContactSurrogate(*(both[side].surrogate for side in COMPARTMENTS))
             try:
                 figures |= gait_figures(self.run, knee)
             except (SimulationError, EquilibriumError, InputError) as error:

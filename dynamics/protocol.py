@@ -11,8 +11,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from foundation.base.loads import ContactLoads
+from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
+from surrogates.compiled.knee import CompartmentArguments
 
 _SHOWN = {"rad": (180.0 / np.pi, "deg"), "m": (1e3, "mm")}
 
@@ -41,6 +42,42 @@ class ContactModel(Protocol):
             Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
         ...
+
+
+@runtime_checkable
+class CompiledContact(Protocol):
+    """Contact model that a compiled loop evaluates with `surrogates.compiled.knee_loads`."""
+
+    @property
+    def compartments(self) -> tuple[str, ...]:
+        """Names of the compartments."""
+        ...
+
+    @property
+    def outside(self) -> str:
+        """Treatment of poses outside the trained domain; "error" stops the loop there."""
+        ...
+
+    @property
+    def workspace(self) -> int:
+        """Size of the scratch array of `knee_loads`."""
+        ...
+
+    @property
+    def arguments(self) -> tuple[CompartmentArguments, ...]:
+        """Packed arguments of each compartment."""
+        ...
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, C, 12), jacobians (N, C, 6, 6) [SI] and variables (N, C, 7) [1]."""
+        ...
+
+
+def compiled_contact(model: ContactModel) -> CompiledContact | None:
+    """Return a model whose medial and lateral compartments a compiled loop evaluates, or None."""
+    if isinstance(model, CompiledContact) and model.compartments == COMPARTMENTS:
+        return model
+    return None
 
 
 def describe_pose(pose: Pose) -> str:

@@ -39,7 +39,7 @@ RATE, LOAD = 5.0, 500.0  # rad/s; axial load of the tangents [N]
 ERROR, DEGREE = np.radians(3.0), 3  # error as dear as a full activation; points of an interval
 
 
-def leg(run: Path) -> tuple[ca.Function, surrogates.KneeSurrogate, KneeSimulator]:
+def leg(run: Path) -> tuple[ca.Function, surrogates.ContactSurrogate, KneeSimulator]:
     """Return (pose, acceleration of flexion, activations) -> (balance (6,), domain), and the knee.
 
     The balance is Q - M q'' [N m, N]: only flexion has inertia, as contact holds the others.

@@ -33,7 +33,6 @@ from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
-from pipeline.stages import knee_samples
 from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
 from pipeline.stages.assessment import assess, feasible, held_out_point, prediction_table
 from pipeline.stages.continuation import with_earlier_budgets
@@ -41,13 +40,12 @@ from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.pressure_fields import field_figures, with_fields
-from pipeline.stages.reference_samples import sample_kind, samples_for
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import RunRecord
 from pipeline.store.samples import digest, without, write_table
 from pipeline.store.validation_document import Round, Validation
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
@@ -122,7 +120,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
-        trained, fitted_to = _fit_all(run, original, sampled.training, space)
+        trained = _fit_all(run, sampled.training, space)
     with run.timed("g: domains"):
         trained = learn_domains(run, original, space, trained, sampled)
     with run.timed("held-out samples"):
@@ -130,14 +128,14 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
         evaluation = original.evaluation()
         held_out = run.table("heldout", lambda: run.evaluate("heldout", rows(), evaluation))
     with run.timed("validation"):
-        validation = _validate(run, original, trained, sampled, fitted_to, held_out)
-    main = _with_header(run, trained[0].knee, original, fitted_to, validation)
+        validation = _validate(run, original, trained, sampled, held_out)
+    main = _with_header(run, trained[0].knee, original, sampled.training, validation)
     if config.surrogate.fields is not None:
         with run.timed("g: pressure fields"):
-            main = _with_fields(run, main, original, fitted_to, held_out)
+            main = _with_fields(run, main, original, sampled.training, held_out)
     with writing(folder / "knee.npz"):
         surrogates.save(main, folder / "knee.npz")
-    hashes = {"samples": digest(fitted_to), "held_out": digest(held_out)}
+    hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
     description = original.describe(space, main)
     provenance = _provenance(run, original, sampled, hashes, description, remarks)
     run.write_json("run.json", provenance.content())
@@ -172,40 +170,18 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
-def _fit_all(
-    run: Run, original: OriginalModel, samples: pd.DataFrame, space: SampleSpace
-) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
-    """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
+def _fit_all(run: Run, samples: pd.DataFrame, space: SampleSpace) -> list[stages.TrainedKnee]:
+    """Stage g: fit the main surrogate and those it is compared with."""
     config = run.config
     settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
-    # Formulations that learn from the same samples are fitted together.
-    groups: dict[object, list[tuple[str, str]]] = {}
-    for pair in pairs:
-        key = sample_kind(pair[0], touch_points=settings.touch_points)
-        groups.setdefault(key, []).append(pair)
-    trained: dict[tuple[str, str], stages.TrainedKnee] = {}
-    fitted_to = samples
-    for group in groups.values():
-        whole = group[0][0] in KNEE_FORMULATIONS
-        if whole:
-            count = knee_samples.most_of_a_compartment(samples)
-            chosen = knee_samples.training_samples(run, original, space, count)
-            fitted_to = chosen if main in group else samples
-        else:
-            chosen = samples_for(run, original, samples, group[0][0])
-        fit = knee_samples.fit_knees if whole else stages.fit_surrogates
-        seed, folds = config.run.seed, config.validation.folds
-        parts = {} if whole else {"names": config.knee.compartments}
-        knees = fit(chosen, space, settings, group, seed, run.execution, folds, **parts)
-        trained |= zip(group, knees, strict=True)
+    seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
+    trained = stages.fit_surrogates(
+        samples, space, settings, pairs, seed, run.execution, folds, names
+    )
     name = {"name": config.run.name}
-    named = [
-        t._replace(knee=replace(t.knee, header=name | dict(t.knee.header)))
-        for t in map(trained.__getitem__, pairs)
-    ]
-    return named, fitted_to
+    return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
 
 
 def _validate(
@@ -213,13 +189,12 @@ def _validate(
     original: OriginalModel,
     trained: list[stages.TrainedKnee],
     sampled: Sampled,
-    fitted_to: pd.DataFrame,
     held_out: pd.DataFrame,
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
     models = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
-    points = [*sampled.curve, learning_point(trained[0], fitted_to)]
+    points = [*sampled.curve, learning_point(trained[0], sampled.training)]
     for point, fitted in zip(points, [*sampled.fits, trained[0]], strict=True):
         point |= held_out_point(fitted.knee, held_out, feasibility)
     content = Validation(
@@ -235,8 +210,12 @@ def _validate(
 
 
 def _with_header(
-    run: Run, knee: AnyKnee, original: OriginalModel, samples: pd.DataFrame, validation: Validation
-) -> AnyKnee:
+    run: Run,
+    knee: ContactSurrogate,
+    original: OriginalModel,
+    samples: pd.DataFrame,
+    validation: Validation,
+) -> ContactSurrogate:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
         **{k: v for k, v in knee.header.items() if k != "fit_seconds"},
@@ -256,11 +235,11 @@ def _with_header(
 
 def _with_fields(
     run: Run,
-    knee: AnyKnee,
+    knee: ContactSurrogate,
     original: OriginalModel,
     samples: pd.DataFrame,
     held_out: pd.DataFrame,
-) -> AnyKnee:
+) -> ContactSurrogate:
     """Return the main surrogate with pressure fields, and their held-out errors in the header."""
     if original.model is None:
         raise stages.StageError(

@@ -9,22 +9,18 @@ Importing this package and using a trained surrogate needs only NumPy, and numba
 
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
-from surrogates.formulations.pair import PairSurrogate
-from surrogates.formulations.whole_knee import WholeKneeSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 __all__ = [
     "CompartmentSurrogate",
-    "KneeSurrogate",
+    "ContactSurrogate",
     "OutsideDomainError",
     "OutsideDomainWarning",
-    "PairSurrogate",
     "ReferencePath",
     "SampleSpace",
     "SurrogateFileError",
-    "WholeKneeSurrogate",
     "load",
     "save",
 ]

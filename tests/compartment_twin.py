@@ -7,8 +7,6 @@ import numpy as np
 from manufactured import truth
 from scipy.optimize import brentq
 
-from foundation.base.pose import Pose, twist_jacobian
-
 
 def poses_of(model, count=12, seed=5, within=0.8):
     """Poses in contact inside the box, at all loads."""
@@ -53,85 +51,47 @@ def twin_variables(model, poses):
 
 def twin_outputs(model, u, last):
     x = np.append(u, last)[None]
-    return np.concatenate([part.predict(x)[0] for part in model.regressors[1:]])
+    return np.concatenate([part.predict(x)[0] for part in model.regressors])
 
 
 def twin_root(model, u, over):
     """Root s of height(u, s) = over, beyond 1 on the tangent; None out of contact."""
 
     def missing(s):
-        return model.regressors[1].predict(np.append(u, s)[None])[0, 0] - over
+        return model.regressors[0].predict(np.append(u, s)[None])[0, 0] - over
 
     if missing(-1.0) <= 0.0:
         return None
     if missing(1.0) > 0.0:
-        slope = model.regressors[1].predict_with_jacobian(np.append(u, 1.0))[1][0, 5]
+        slope = model.regressors[0].predict_with_jacobian(np.append(u, 1.0))[1][0, 5]
         return 1.0 - missing(1.0) / slope
     return brentq(missing, -1.0, 1.0, xtol=1e-15, rtol=1e-14)
-
-
-def twin_energy(model, pose):
-    """Energy at a pose, not held."""
-    u, over, _ = model.coordinates.variables(pose[None])
-    s = twin_root(model, u[0], over[0])
-    return 0.0 if s is None else model.largest * (0.5 * (s + 1.0)) ** model.degree
 
 
 def twin_plain(model, u, over, lever):
     last = np.clip((over - model.depth[0]) / model.depth[1], -1.2, 1.2)
     loads = twin_outputs(model, u, last)
-    loads[:9] = np.sign(loads[:9]) * np.abs(loads[:9]) ** model.degree
     loads[9:] += lever
     return loads
-
-
-def twin_root_and_outputs(model, u, over, pose):
-    """Root of the load, its degree, (F_x, F_z, M) over F_y if learnt, and the quantities."""
-    if model.formulation in ("inverted", "energy"):
-        s = twin_root(model, u, over)
-        if s is None:
-            return None
-        outputs = twin_outputs(model, u, min(s, 1.0))
-        return 0.5 * (s + 1.0), outputs[1:6], outputs[-6:]
-    level = over
-    if model.formulation != "root":
-        level = model.regressors[0].predict(u[None])[0, 0] - over
-    last = np.clip((level - model.depth[0]) / model.depth[1], -1.2, 1.2)
-    outputs = twin_outputs(model, u, last)
-    root = outputs[0]
-    if model.formulation == "root":
-        x = np.append(u, last)
-        slope = model.regressors[1].predict_with_jacobian(x)[1][0, 5]
-        root += min(slope, -0.1) * ((level - model.depth[0]) / model.depth[1] - last)
-    else:
-        root = model.reference_root + np.exp(root) * level / model.depth[1]
-    return (root, outputs[1:6], outputs[6:]) if root > 0.0 else None
 
 
 def twin(model, pose):
     """Loads (12,) at a pose."""
     u, over, _, lever = (part[0] for part in twin_variables(model, pose[None]))
-    if model.formulation in manufactured.PLAIN:
+    if model.formulation == "direct":
         return twin_plain(model, u, over, lever)
     loads = np.zeros(12)
-    found = twin_root_and_outputs(model, u, over, pose)
-    if found is None:
+    s = twin_root(model, u, over)
+    if s is None:
         loads[9:] = np.nan
         return loads
-    root, ratios, quantities = found
-    degree = model.degree
-    if model.formulation == "energy":
-        degree -= 1.0
-        held = model.space.held(pose[None])
-        slope = manufactured.differences(lambda p: np.array([twin_energy(model, p[0])]), held)
-        jacobian = twist_jacobian(Pose.from_array(held[0])).T
-        loads[:6] = np.linalg.solve(jacobian, -slope[0])
-    else:
-        loads[1] = model.largest * root**degree
-        loads[[0, 2]] = ratios[:2] * loads[1]
-        loads[3:6] = ratios[2:] * loads[1] + np.cross(lever, loads[:3])
+    root, outputs = 0.5 * (s + 1.0), twin_outputs(model, u, min(s, 1.0))
+    ratios, quantities = outputs[1:6], outputs[6:]
+    loads[1] = model.largest * root**model.degree
+    loads[[0, 2]] = ratios[:2] * loads[1]
+    loads[3:6] = ratios[2:] * loads[1] + np.cross(lever, loads[:3])
     loads[6] = quantities[0] * root
-    loads[7:9] = quantities[1:3] * root ** (degree - 1.0)
+    loads[7:9] = quantities[1:3] * root ** (model.degree - 1.0)
     loads[9:] = quantities[3:] + lever
     return loads
 

@@ -9,13 +9,13 @@ import made
 import numpy as np
 
 from surrogates.families.regressor import no_outputs
-from surrogates.formulations.compartment_fit import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
-#: Sizes of the outputs: height or root; ratios; area, pressures, centre of pressure.
+#: Sizes of the outputs: ratios; area, pressures, centre of pressure.
 _RATIOS = np.array([0.1, 0.1, 5e-3, 2e-3, 4e-3])
 _QUANTITIES = np.array([1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3])
 HALF_HEIGHT, LARGEST = 3e-4, 1500.0
@@ -46,16 +46,11 @@ def random_regressor(family, inputs, size, offset, seed, steep=0.0):
 
 def groups(formulation):
     """Sizes, offsets and steepness of the groups of outputs that a formulation learns."""
-    beside = [(_RATIOS, 0.5 * _RATIOS, 0.0), (_QUANTITIES, 2.0 * _QUANTITIES, 0.0)]
-    if formulation in ("inverted", "energy"):
-        height = ([0.1 * HALF_HEIGHT], [0.0], 10.0)
-        return [height, *beside] if formulation == "inverted" else [height, beside[1]]
-    if formulation == "root":
-        return [([0.05], [0.5], 12.0), *beside]
-    if formulation.endswith("stiffness"):
-        return [([0.1], [0.1], 0.0), *beside]
-    p = 0.5 if formulation == "power" else 1.0
-    loads = np.array([200.0, LARGEST, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6]) ** p
+    if formulation == "inverted":
+        height = [0.1 * HALF_HEIGHT], [0.0], 10.0
+        quantities = _QUANTITIES, 2.0 * _QUANTITIES, 0.0
+        return [height, (_RATIOS, 0.5 * _RATIOS, 0.0), quantities]
+    loads = np.array([200.0, LARGEST, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6])
     loads = np.append(loads, _QUANTITIES[3:])
     return [(0.4 * loads, loads, 0.5)]
 
@@ -73,28 +68,29 @@ def compartment(formulation, family, seed=0):
     if family == "network":
         sizes, offsets = (np.concatenate([g[i] for g in learnt]) for i in (0, 1))
         learnt = [(sizes, offsets, learnt[0][2])]
-    plain, stiff = formulation in ("power", "direct"), formulation.endswith("stiffness")
-    centre = np.zeros(3) if plain else np.array([4e-3, -22e-3, 15e-3])
+    direct = formulation == "direct"
+    centre = np.zeros(3) if direct else np.array([4e-3, -22e-3, 15e-3])
     points = condyle_poses(space.path.poses(knots), centre)[:, 1:]
     half = [0.6, 0.02, 0.1, 4e-3, 2e-3]
     coordinates = CondyleCoordinates(
-        centre, ReferencePath.through(knots, points), [0.5, 0.0, 0.0, 0.0, 0.0], half, not plain
+        centre, ReferencePath.through(knots, points), [0.5, 0.0, 0.0, 0.0, 0.0], half, not direct
     )
-    height = [HALF_HEIGHT * 0.1], [0.0]
-    parts = [random_regressor(family, 5, *height, seed) if stiff else no_outputs(5)]
-    parts += [random_regressor(family, 6, *g[:2], seed + i, g[2]) for i, g in enumerate(learnt)]
-    parts += [no_outputs(6)] * (4 - len(parts))
-    degree = {"energy": 3.0, "direct": 1.0, "root": 2.2}.get(formulation, 2.0)
+    parts = [random_regressor(family, 6, *g[:2], seed + i, g[2]) for i, g in enumerate(learnt)]
+    parts += [no_outputs(6)] * (3 - len(parts))
     return CompartmentSurrogate(
         formulation,
         space,
         coordinates,
-        0.25 if formulation == "energy" else LARGEST,
-        degree,
-        0.3 if formulation == "load_stiffness" else 0.0,
-        np.array([HALF_HEIGHT if stiff else 0.0, HALF_HEIGHT]),
+        LARGEST,
+        1.0 if direct else 2.0,
+        np.array([0.0, HALF_HEIGHT]),
         tuple(parts),
     )
+
+
+def knee_of(medial, lateral, header=None):
+    """The surrogate of a knee of two compartments."""
+    return ContactSurrogate({"medial": medial, "lateral": lateral}, header or {})
 
 
 def poses_about(surrogate, count=200, seed=0):
@@ -115,33 +111,31 @@ def poses_about(surrogate, count=200, seed=0):
 def rising_again():
     """A height that rises before the largest load: its chord takes over from its tangent."""
     whole = compartment("inverted", "polynomial")
-    first = whole.regressors[1]
+    first, *others = whole.regressors
     weights = first.weights.copy()
     weights[0, (first.exponents == 2 * np.eye(6, dtype=int)[-1]).all(axis=1)] += 4.5
-    parts = (whole.regressors[0], replace(first, weights=weights), *whole.regressors[2:])
-    return replace(whole, regressors=parts)
+    return replace(whole, regressors=(replace(first, weights=weights), *others))
 
 
 def every_knee():
-    """All formulations by all families, and knees of two formulations, by prefix."""
+    """Both formulations by all families, and knees of two formulations, by prefix."""
     knees = {
-        f"{formulation}_{'_'.join(pair)}": KneeSurrogate(
+        f"{formulation}_{'_'.join(pair)}": knee_of(
             *(compartment(formulation, family, seed) for seed, family in enumerate(pair, start=i))
         )
         for i, formulation in enumerate(FORMULATIONS, start=1)
         for pair in FAMILY_PAIRS
     }
     for family in ("kriging", "network"):
-        parts = [compartment(f, family) for f in ("energy", "touch_stiffness")]
-        knees[f"{family}_alone"] = KneeSurrogate(*parts)
-    knees["rising_again"] = KneeSurrogate(rising_again(), compartment("direct", "polynomial"))
+        knees[f"{family}_alone"] = knee_of(*(compartment(f, family) for f in FORMULATIONS))
+    knees["rising_again"] = knee_of(rising_again(), compartment("direct", "polynomial"))
     return knees
 
 
 def smoothed(knee, medial=0.005, lateral=0.05):
     """A knee with a smoothing width for each compartment, whatever its correlations."""
-    parts = replace(knee.medial, smoothing=medial), replace(knee.lateral, smoothing=lateral)
-    return KneeSurrogate(*parts)
+    widths = zip(knee.parts, (medial, lateral), strict=True)
+    return knee.with_parts([replace(part, smoothing=width) for part, width in widths])
 
 
 KNEES = every_knee()
@@ -150,6 +144,6 @@ KNEES |= {f"smooth_{prefix}": smoothed(knee) for prefix, knee in KNEES.items()}
 
 def middle_of(knee):
     """A pose (1, 6) inside the domain of both compartments."""
-    poses = poses_about(knee.medial, 2000)
+    poses = poses_about(knee.parts[0], 2000)
     inside = (np.abs(knee.evaluate_batch(poses)[2]) < 1.0).all(axis=(1, 2))
     return poses[inside][:1].copy()

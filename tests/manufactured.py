@@ -1,4 +1,4 @@
-"""A compartment of which every formulation learns quadratics: a polynomial of degree 2 is exact.
+"""A compartment of which each formulation learns quadratics: a polynomial of degree 2 is exact.
 
 The truth is stated in the condyle's coordinates. The design repeats the same points, mirrored, at
 each flexion, so that what the fit finds of them (path, centre of the condyle) is the truth's own.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.base.pose import Pose, rotation_matrix, twist_jacobian
+from foundation.base.pose import rotation_matrix
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
@@ -19,16 +19,14 @@ from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment_fit import (
     FORMULATIONS,
     Fitter,
-    FormulationSettings,
     Samples,
     fit_compartment,
 )
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 CENTRE = np.array([4e-3, -22e-3, 15e-3])
-PLAIN = ("power", "direct")
 STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
 #: Coefficients in falling powers of flexion of adduction, rotation, and place of the point.
 PATH = np.array(
@@ -39,7 +37,6 @@ PATH = np.array(
         [0.0, 0.0, 3e-3, 30e-3, 16e-3],
     ]
 )
-LARGEST_ENERGY, REFERENCE_LOAD = 0.4, 400.0
 _HALF_HEIGHT = 0.4e-3
 
 FAMILIES = {
@@ -115,89 +112,48 @@ class Truth(NamedTuple):
 
     def over(self, x):
         """Heights (N,) at (u, last input), the last from -1 to 1."""
-        if self.formulation in ("inverted", "energy"):
-            return height(x)
-        if self.formulation == "touch_stiffness":
-            return self.touch(x[:, :5]) - _HALF_HEIGHT * (x[:, 5] + 1.0)
-        if self.formulation == "load_stiffness":
-            return self.touch(x[:, :5]) - _HALF_HEIGHT * x[:, 5]
-        return _HALF_HEIGHT * x[:, 5]
-
-    def touch(self, u):
-        """Heights (N,) at the reference load, or first contact."""
-        if self.formulation == "load_stiffness":
-            return 1e-4 * quadratic(u, 8)[:, 0]
-        return _still_and_fall(u)[0]
+        return height(x) if self.formulation == "inverted" else _HALF_HEIGHT * x[:, 5]
 
     def root(self, u, over):
-        """Root (N,) of load or energy, and the last input of ratios and quantities."""
-        if self.formulation in ("inverted", "energy"):
-            still, fall = _still_and_fall(u)
-            drop = still - over
-            t = 2.0 * drop / (fall + np.sqrt(fall**2 + 4.0 * 0.01e-3 * drop))
-            return 0.5 * t, t - 1.0
-        last = over / _HALF_HEIGHT
-        if self.formulation == "root":
-            return 0.5 - 0.4 * last + 0.1 * quadratic(np.column_stack([u, last]), 4)[:, 0], last
-        depth = (self.touch(u) - over) / _HALF_HEIGHT
-        steep = np.exp(0.2 * quadratic(np.column_stack([u, depth]), 4)[:, 0])
-        if self.formulation == "touch_stiffness":
-            return 0.45 * depth * steep, depth
-        return (REFERENCE_LOAD / self.largest) ** (1.0 / self.degree) + 0.3 * depth * steep, depth
-
-    def energy(self, poses):
-        u, over, _ = self.coordinates.variables(poses)
-        return LARGEST_ENERGY * self.root(u, over)[0] ** (self.degree + 1.0)
+        """Root (N,) of the load, and the last input of ratios and quantities."""
+        still, fall = _still_and_fall(u)
+        drop = still - over
+        t = 2.0 * drop / (fall + np.sqrt(fall**2 + 4.0 * 0.01e-3 * drop))
+        return 0.5 * t, t - 1.0
 
     def loads(self, poses):
         """All twelve loads (N, 12) at poses in contact."""
         u, over, points = self.coordinates.variables(poses)
-        if self.formulation in PLAIN:
+        if self.formulation == "direct":
             return self._plain(np.column_stack([u, over / _HALF_HEIGHT]))
         root, last = self.root(u, over)
         x = np.column_stack([u, last])
         loads = np.empty((len(x), 12))
         lever = points if self.about_point else np.zeros_like(points)
-        if self.formulation == "energy":
-            loads[:, :6] = self._gradient(poses)
-            loads[:, 9:] = lever
-        else:
-            loads[:, 1] = self.largest * root**self.degree
-            bend = quadratic(x, 5, 5) * [0.1, 0.1, 5e-3, 2e-3, 4e-3]
-            ratios = bend + np.array([0.1, 0.0, 0.02, 1e-3, 5e-3])
-            loads[:, [0, 2]] = ratios[:, :2] * loads[:, [1]]
-            loads[:, 3:6] = ratios[:, 2:] * loads[:, [1]] + np.cross(lever, loads[:, :3])
-            # On the line of the force through the point, which is how that is found.
-            loads[:, 9:] = lever - 0.02 * loads[:, :3] / loads[:, [1]]
+        loads[:, 1] = self.largest * root**self.degree
+        bend = quadratic(x, 5, 5) * [0.1, 0.1, 5e-3, 2e-3, 4e-3]
+        ratios = bend + np.array([0.1, 0.0, 0.02, 1e-3, 5e-3])
+        loads[:, [0, 2]] = ratios[:, :2] * loads[:, [1]]
+        loads[:, 3:6] = ratios[:, 2:] * loads[:, [1]] + np.cross(lever, loads[:, :3])
+        # On the line of the force through the point, which is how that is found.
+        loads[:, 9:] = lever - 0.02 * loads[:, :3] / loads[:, [1]]
         quantities = [2e-4, 2e7, 1e7] + quadratic(x, 6, 3) * [5e-5, 3e6, 1e6]
         loads[:, 6] = quantities[:, 0] * root
         loads[:, 7:9] = quantities[:, 1:] * root[:, None] ** (self.degree - 1.0)
         return loads
 
     def _plain(self, x):
-        p = self.degree if self.formulation == "power" else 1.0
         size = [300.0, 900.0, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6]
         middle = np.eye(9)[1] + 0.5 * (np.arange(9) > 5)
-        roots = (middle + quadratic(x, 7, 9) * 0.8 - np.eye(9)[1] * 0.3 * x[:, [5]]) * 1.0
         loads = np.empty((len(x), 12))
-        loads[:, :9] = size * np.sign(roots) * np.abs(roots) ** p
+        loads[:, :9] = size * (middle + quadratic(x, 7, 9) * 0.8 - np.eye(9)[1] * 0.3 * x[:, [5]])
         loads[:, 9:] = [4e-3, 1e-3, 20e-3] + 5e-3 * quadratic(x, 3, 3)
         return loads
-
-    def _gradient(self, poses):
-        """Wrenches whose generalised forces are minus the gradient of the energy."""
-        slopes = differences(self.energy, poses)
-        jacobians = [twist_jacobian(Pose.from_array(p)).T for p in poses]
-        return np.array([np.linalg.solve(j, -s) for j, s in zip(jacobians, slopes, strict=True)])
 
     def samples(self, x):
         """Samples at (u, last input)."""
         poses = self.poses(x[:, :5], self.over(x))
-        energy = self.energy(poses) if self.formulation == "energy" else None
-        reference = None
-        if self.formulation in ("inverted", "touch_stiffness", "load_stiffness"):
-            reference = self.poses(x[:, :5], self.touch(x[:, :5]))
-        return Samples(poses, self.loads(poses), energy, reference)
+        return Samples(poses, self.loads(poses))
 
 
 def differences(function, poses):
@@ -213,7 +169,7 @@ def differences(function, poses):
 
 
 def truth(formulation="inverted", degree=2.0, at_centre=True, largest=2500.0):
-    return Truth(formulation, degree, at_centre and formulation not in PLAIN, largest)
+    return Truth(formulation, degree, at_centre and formulation != "direct", largest)
 
 
 def design(levels=6, pairs=20, seed=1):
@@ -234,15 +190,10 @@ def fitter(family="polynomial", joint=False):
     return Fitter(lambda x, y, weights: fit_family(family, x, y, settings, weights=weights), joint)
 
 
-def settings_of(true):
-    reference = REFERENCE_LOAD if true.formulation == "load_stiffness" else 0.0
-    return FormulationSettings(true.degree, true.about_point, reference)
-
-
 def train(true, family="polynomial", joint=False, levels=6, pairs=20, seed=1):
     samples = true.samples(design(levels, pairs, seed))
     fit = fitter(family, joint)
-    return fit_compartment(true.formulation, true.space, samples, fit, settings_of(true))
+    return fit_compartment(true.formulation, true.space, samples, fit, true.degree)
 
 
 @cache
@@ -253,8 +204,8 @@ def compartment(formulation="inverted", family="polynomial", largest=2500.0):
 
 def knee(formulation="inverted", family="polynomial", header=None):
     """Two compartments that differ in range."""
-    parts = [compartment(formulation, family, largest) for largest in (2500.0, 1600.0)]
-    return KneeSurrogate(*parts, header or {})
+    medial, lateral = (compartment(formulation, family, largest) for largest in (2500.0, 1600.0))
+    return ContactSurrogate({"medial": medial, "lateral": lateral}, header or {})
 
 
 ALL = tuple(FORMULATIONS)

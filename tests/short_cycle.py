@@ -15,7 +15,7 @@ def simulated(knee):
     """Return the result of a simulated cycle of all four applied loads on a trained knee."""
     from dynamics import GaitCycle, KneeSimulator, Ligament, simulate
 
-    path = knee.medial.space.path
+    path = knee.compartment("medial").space.path
     bundle = Ligament("pcl", [0.0, 0.0, 0.0], [-10e-3, 20e-3, 0.0], 31e-3, 3e4, "linear")
     simulator = KneeSimulator(
         neutral=path, lateral_stiffness=3e4, adduction_stiffness=500.0, rotation_stiffness=100.0,

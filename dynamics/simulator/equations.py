@@ -20,7 +20,7 @@ from dynamics.kernels.equations import (
     mass_of,
 )
 from dynamics.kernels.knee import KneeArguments, knee_arguments, pose_at, rates_of
-from dynamics.protocol import ContactModel, describe_pose
+from dynamics.protocol import ContactModel, compiled_contact, describe_pose
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
 from dynamics.simulator.waveforms import GaitCycle
@@ -29,7 +29,6 @@ from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
-from surrogates.formulations.trained_contact import CompiledContact
 
 
 class SimulationError(RuntimeError):
@@ -92,12 +91,13 @@ class KneeEquations:
     @cached_property
     def compiled(self) -> KneeArguments | None:
         """Arguments of the compiled equations, or None if the model has no compiled contact."""
-        knee = self.model
-        if not isinstance(knee, CompiledContact):
+        knee = compiled_contact(self.model)
+        if knee is None:
             return None
         work = new_work(knee.workspace)
         stop = knee.outside == "error"
-        return knee_arguments(*knee.compartment_arguments, self.problem, work, stop_outside=stop)
+        medial, lateral = knee.arguments
+        return knee_arguments(medial, lateral, self.problem, work, stop_outside=stop)
 
     def fill(
         self,

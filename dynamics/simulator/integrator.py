@@ -76,7 +76,7 @@ def simulate(
     Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
     Jacobian can take steps longer than the contact oscillation. The Rosenbrock methods (Hairer &
     Wanner 1996, section IV.7) need one Jacobian and no iteration per step, and also solve for
-    quasi-static coordinates without damping; with a `KneeSurrogate` they run fully compiled. The
+    quasi-static coordinates without damping; with a `ContactSurrogate` they run fully compiled. The
     multistep methods BDF and LSODA are unstable near the imaginary axis and take smaller steps.
 
     Parameters

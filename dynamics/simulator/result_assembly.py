@@ -11,6 +11,7 @@ import numpy as np
 
 from dynamics.kernels.equations import INPUTS, inputs_of_all
 from dynamics.kernels.knee import rates_of_all
+from dynamics.protocol import CompiledContact, compiled_contact
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import Flag
 from dynamics.simulator.variation import scaled_loads
@@ -18,7 +19,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, total_loads
 from foundation.base.pose import COORDINATES
 from surrogates.formulations.outside import beyond
-from surrogates.formulations.trained_contact import CompiledContact
 
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
@@ -57,8 +57,8 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
-    knee = equations.model
-    if isinstance(knee, CompiledContact):
+    knee = compiled_contact(equations.model)
+    if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
         values, rates, messages = _compiled(equations, knee, times, states, poses)
     else:

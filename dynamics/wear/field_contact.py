@@ -14,7 +14,7 @@ from foundation.base.pose import Pose
 
 
 class FieldModel(Protocol):
-    """Surrogate with pressure fields (`surrogates.KneeSurrogate`)."""
+    """Surrogate with pressure fields (`surrogates.ContactSurrogate`)."""
 
     def pressure_field(self, pose: Pose) -> Any:
         """Return the `pressure` (F,) [Pa] of the tibial triangles at a pose, and its `flags`."""

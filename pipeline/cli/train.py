@@ -57,37 +57,16 @@ def run(
 
 
 @command(TRAIN)
-def validate(folder: RunFolder, /, *, formulations: bool = False, seeds: int = 1) -> Answer:
+def validate(folder: RunFolder, /) -> Answer:
     """Assess the surrogate of a run on its held-out samples.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    formulations : bool
-        Also compare all formulations and families of surrogates on the knee of the run.
-    seeds : int
-        Number of seeds of the comparison: sampling and fits are repeated with each, and errors
-        are given as mean and standard deviation.
 
     Examples
     --------
     $ python -m pipeline validate runs/implant
-    $ python -m pipeline validate runs/implant --formulations
-    $ python -m pipeline validate runs/implant --formulations --seeds 5
     """
-    from pipeline.studies.formulations import markdown_table
-    from pipeline.studies.repeated_stages import compare_again, validate_again
+    from pipeline.studies.repeated_stages import validate_again
 
-    if seeds < 1 or (seeds > 1 and not formulations):
-        expected = "at least 1" if seeds < 1 else "--formulations as well, which it repeats"
-        raise InputError(f"--seeds {seeds}: expected {expected}")
-    answer = run_answer(validate_again(folder), folder)
-    if not formulations:
-        return answer
-    rows, report = compare_again(folder, seeds)
-    answer = run_answer(report, folder)
-    return answer._replace(text="\n".join([*markdown_table(rows), answer.text]))
+    return run_answer(validate_again(folder), folder)
 
 
 @command(TRAIN)

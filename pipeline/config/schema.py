@@ -33,9 +33,6 @@ from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfi
 from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
 from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig
 
-#: Formulations that can be learnt from samples at any poses.
-_FROM_ROWS_ALONE = ("inverted", "root", "power", "direct")
-
 
 class ExecutionConfig(Section):
     """Where work is carried out in parallel."""
@@ -138,18 +135,10 @@ class Config(Section):
         """Reject what only a knee with a medial and a lateral compartment has."""
         if self.knee.compartments == COMPARTMENTS:
             return self
-        surrogate = self.surrogate
-        pairs = ((surrogate.formulation, surrogate.family), *surrogate.compare)
-        wrong = sorted({name for name, _ in pairs if name.startswith("knee_")})
         if self.space.path.kind != "table":
             raise InputError(
                 'space.path.kind: expected "table" with these knee.compartments, since the knee '
                 f'simulator settles other paths, found "{self.space.path.kind}"'
-            )
-        if wrong:
-            raise InputError(
-                "surrogate: expected formulations of a compartment with these knee.compartments, "
-                f"found {', '.join(wrong)}, which learn a medial and a lateral one together"
             )
         return self
 
@@ -158,21 +147,11 @@ class Config(Section):
         """Reject what a table cannot give."""
         if self.original.kind == "model":
             return self
-        surrogate = self.surrogate
-        pairs = ((surrogate.formulation, surrogate.family), *surrogate.compare)
-        wrong = [name for name, _ in pairs if name not in _FROM_ROWS_ALONE]
         message = ""
         if (self.knee, self.contact) != (KneeConfig(), ContactConfig()):
             message = "knee and contact: remove these sections, they describe a model"
         elif self.design.gait_samples > 0:
             message = "design.gait_samples: expected 0, new samples need a contact model"
-        elif wrong:
-            message = (
-                f"surrogate: expected formulations of {', '.join(_FROM_ROWS_ALONE)}, found "
-                f"{', '.join(wrong)}, which need new samples"
-            )
-        elif surrogate.touch_points:
-            message = "surrogate.touch_points: expected false, these need a contact model"
         if message:
             raise InputError(f'{message}; original.kind is "table"')
         return self

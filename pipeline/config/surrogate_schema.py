@@ -81,22 +81,13 @@ class SurrogateConfig(Section):
 
     formulation: Formulation = Field("inverted", description="what is learnt")
     family: Family = Field("kriging", description="family of regressors")
-    pose_at: Literal["condyle", "femur"] = Field(
-        "condyle", description="point whose position is an input: centre of the condyle, or femur"
-    )
     load_degree: float = Field(
         2.0, ge=1.0, le=4.0, description="p, the power of the indentation that the load grows with"
-    )
-    reference_load_N: Positive = Field(
-        40.0, description="reference load of load_stiffness (touch_stiffness uses first contact)"
     )
     quantities_influence: Positive = Field(
         1.0,
         description="influence of contact area, pressures and centre of pressure on the fit of a "
         "network over that of height, forces and moments: small where motion alone matters",
-    )
-    touch_points: bool = Field(
-        False, description="learn the height of first contact too (inverted, root)"
     )
     compare: tuple[tuple[Formulation, Family], ...] = Field(
         (("inverted", "polynomial"), ("inverted", "poly_fourier")),
@@ -118,11 +109,6 @@ class ValidationConfig(Section):
     points: int = Field(300, ge=20, description="number of held-out poses per compartment")
     kind: Design = Field("lhs", description="design of the held-out set")
     load_spread: Positive = Field(1.0, description="spread of the held-out loads, as in [design]")
-    formulation_samples: int = Field(
-        1000,
-        ge=50,
-        description="most samples per compartment that `validate --formulations` learns from",
-    )
     folds: int = Field(
         0,
         ge=0,

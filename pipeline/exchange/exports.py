@@ -6,15 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import surrogates
-from foundation.base.errors import InputError
 from pipeline.files import replacing
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line
 from pipeline.store.made_with import check_configuration
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 
 def export_c(
@@ -79,16 +77,11 @@ def write_fmu(
     return target
 
 
-def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate | PairSurrogate]:
+def _compartment_surrogate(source: Path) -> tuple[Path, ContactSurrogate]:
     """Return the file of a surrogate, and the surrogate of the compartments with its verdict."""
     check_configuration(source)
     file = source / "knee.npz" if source.is_dir() else source
     knee = surrogates.load(file)
-    if not isinstance(knee, KneeSurrogate | PairSurrogate):
-        raise InputError(
-            f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
-            "formulations of the whole knee cannot be exported"
-        )
     judged = judgement(source)
     if judged is None:
         return file, knee

@@ -23,7 +23,7 @@ from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
 from pipeline.originals.spring_bed import bed_digest, build_bed, confined_layers, unchanged_laws
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 
@@ -103,7 +103,7 @@ class Knee:
         self.model.compartment_loads(Pose(), self.model.compartment_names[0])
         return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
 
-    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
         del space, surrogate
         return {"kind": "model", "remarks": list(self.remarks)}

@@ -10,7 +10,7 @@ import pandas as pd
 from foundation.base.errors import InputError
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Takes a line on the progress of a preparation.
@@ -71,7 +71,7 @@ class OriginalModel(Protocol):
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
 
-    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
 
 

@@ -28,8 +28,7 @@ from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 from surrogates.families.kriging import KrigingSettings
-from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 
 #: Part of the rows that is held out if the configuration does not say how many.
@@ -124,7 +123,7 @@ class TableOriginal(PoseLoads):
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
-    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
         in_contact = self.rows["compartment"].value_counts()
         return {
@@ -141,7 +140,7 @@ class TableOriginal(PoseLoads):
         }
 
 
-def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
+def errors_found(knee: ContactSurrogate) -> dict[str, dict[str, float]] | None:
     """Return the errors of a table's rows that a Kriging surrogate found, standard deviations.
 
     Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
@@ -150,9 +149,9 @@ def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
     found = {}
     for name in COMPARTMENTS:
         part = knee.compartment(name)
-        if not isinstance(part, CompartmentSurrogate) or part.formulation != "inverted":
+        if not part.learns_heights:
             return None
-        _, height, ratios, _ = part.regressors
+        height, ratios, _ = part.regressors
         if not len(height.points):
             return None
         # The nugget is the errors' part of the variance, which is calibrated with some safety.

@@ -159,27 +159,6 @@ class ModelRow(Part):
     fit_s: float | None
 
 
-class FormulationRow(Part):
-    """Compared formulation; `chosen` is that of the section [surrogate] of the run."""
-
-    formulation: str
-    family: str
-    pose_at: str
-    scope: str
-    samples: int
-    touch_points: bool
-    height_rmse_um: float | None
-    evaluation_us: float | None
-    seeds: int | None
-    deviations: dict[str, float]
-    failed: str | None
-    total_load_nrmse_percent: float | None
-    worst_load_nrmse_percent: float | None
-    largest_error_percent: float | None
-    fit_s: float | None
-    chosen: bool
-
-
 class Accuracy(Part):
     """Held-out errors: of the main surrogate in full, of all models in one table."""
 
@@ -196,4 +175,3 @@ class Accuracy(Part):
     too_narrow: list[str]
     learning_curve: list[LearningPoint]
     comparison: list[ModelRow]
-    formulations: list[FormulationRow] | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from pipeline.reports.accuracy_document import (
     Covered,
     CrossRow,
     ErrorRow,
-    FormulationRow,
     HeightError,
     JudgedRow,
     LearningPoint,
@@ -28,7 +26,7 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import largest, scaled
 from pipeline.store.quantities import ERRORS, OutputGroup
 from pipeline.store.samples import FAILED
-from pipeline.store.validation_document import Compared, Compartment, Figures, Judged, Round
+from pipeline.store.validation_document import Compartment, Figures, Judged, Round
 
 #: Errors at a given load by which users judge a surrogate: column, figure, words.
 _JUDGED = (
@@ -38,10 +36,6 @@ _JUDGED = (
     ("cop_distance_m", "rmse", "centre of pressure, RMS distance"),
     ("cop_distance_m", "maximum", "centre of pressure, largest distance"),
 )
-#: Keys that distinguish compared formulations.
-_WAY = ("formulation", "family", "pose_at", "touch_points")
-#: Their errors as shares.
-_SHARES = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
 
 
 def accuracy_of(files: RunFiles) -> Accuracy:
@@ -58,9 +52,7 @@ def accuracy_of(files: RunFiles) -> Accuracy:
         formulation=main.formulation,
         family=main.family,
         worst_load=worst_load(main),
-        compartments={
-            name: _compartment(part, main.formulation, hidden) for name, part in parts.items()
-        },
+        compartments={name: _compartment(part, hidden) for name, part in parts.items()},
         judged_at_load=_judged_rows(parts, hidden),
         coverage=coverage,
         too_narrow=[
@@ -74,20 +66,17 @@ def accuracy_of(files: RunFiles) -> Accuracy:
             *(_model_row(model, "g: all samples") for model in stored.models),
             _model_row(stored.first, "c: last round"),
         ],
-        formulations=_formulation_rows(stored.formulations, files.config["surrogate"]),
     )
 
 
-def _compartment(
-    part: Compartment, formulation: str, hidden: Collection[str]
-) -> CompartmentAccuracy:
+def _compartment(part: Compartment, hidden: Collection[str]) -> CompartmentAccuracy:
     return CompartmentAccuracy(
         points=part.points,
         feasible=part.feasible,
         at_pose=_error_rows(part.at_pose, hidden),
         at_pose_all=_error_rows(part.at_pose_all, hidden),
         at_load=_error_rows(part.at_load, hidden) or None,
-        cross_validation=_cross_validation_rows(part, formulation, hidden),
+        cross_validation=_cross_validation_rows(part, hidden),
         quantiles=Quantiles(
             normal_ratio=part.standardised.normal, held_out_ratio=part.standardised.held_out
         ),
@@ -101,15 +90,13 @@ def _error_rows(figures: Mapping[str, Figures], hidden: Collection[str]) -> dict
     return {q.name: ErrorRow.of(q, error) for q, error in known if q.name not in hidden}
 
 
-def _cross_validation_rows(
-    part: Compartment, formulation: str, hidden: Collection[str]
-) -> list[CrossRow]:
+def _cross_validation_rows(part: Compartment, hidden: Collection[str]) -> list[CrossRow]:
     """Return the cross-validated error and interval coverage of every output."""
     rows = []
     for key, crossed in part.cross_validation.items():
         group = OutputGroup.read(key)
         for quantity, rmse, covered in zip(
-            group.quantities(formulation), crossed.rmse, crossed.coverage, strict=True
+            group.quantities, crossed.rmse, crossed.coverage, strict=True
         ):
             if quantity.name not in hidden:
                 row = CrossRow(
@@ -216,49 +203,3 @@ def _learning_curve(points: list[Round]) -> list[LearningPoint]:
         )
         for k, point in enumerate(points, start=1)
     ]
-
-
-def _formulation_rows(
-    compared: list[Compared] | None, surrogate: Mapping[str, Any]
-) -> list[FormulationRow] | None:
-    """Return the compared formulations, the best first and failed ones last.
-
-    None without a comparison.
-    """
-    if compared is None:
-        return None
-    own = [surrogate.get(key, False) for key in _WAY]
-    rows = [
-        FormulationRow(
-            formulation=item.formulation,
-            family=item.family,
-            pose_at=item.pose_at,
-            scope=item.scope,
-            samples=item.samples,
-            touch_points=item.touch_points,
-            height_rmse_um=item.height_rmse_um,
-            evaluation_us=item.evaluation_us,
-            seeds=item.seeds,
-            deviations=dict(_for_people(key, value) for key, value in item.deviations.items()),
-            failed=item.failed,
-            total_load_nrmse_percent=scaled(item.total_load_nrmse, 100.0),
-            worst_load_nrmse_percent=scaled(item.worst_load_nrmse, 100.0),
-            largest_error_percent=scaled(item.largest_error, 100.0),
-            fit_s=item.fit_seconds,
-            chosen=[getattr(item, key) for key in _WAY] == own,
-        )
-        for item in compared
-    ]
-    return sorted(rows, key=_by_error)
-
-
-def _for_people(key: str, value: float) -> tuple[str, float]:
-    """Return key and value of a deviation; shares become per cent."""
-    return (f"{key}_percent", 100.0 * value) if key in _SHARES else (key, value)
-
-
-def _by_error(row: FormulationRow) -> tuple[bool, float]:
-    """Order by the total loads, which are judged on the same samples for all."""
-    total, worst = row.total_load_nrmse_percent, row.worst_load_nrmse_percent
-    error = worst if total is None else total
-    return row.failed is not None, np.inf if error is None else error

@@ -36,7 +36,7 @@ from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from pipeline.store.validation_document import Validation
 from surrogates.files.persistence import SurrogateFileError
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 _CYCLE_COLUMNS = (
     *("model", "time_s", "gait_percent"),
@@ -85,7 +85,7 @@ class RunFiles:
     wear: WearOfCycle | None = None
     combinations: Combinations | None = None
     combination_cycles: pd.DataFrame | None = None
-    knee: AnyKnee | None = None
+    knee: ContactSurrogate | None = None
 
     @cached_property
     def cycles(self) -> dict[str, pd.DataFrame]:
@@ -162,7 +162,7 @@ def _names(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(config["knee"].get("compartments", COMPARTMENTS))
 
 
-def _surrogate(path: Path) -> AnyKnee:
+def _surrogate(path: Path) -> ContactSurrogate:
     try:
         return surrogates.load(path)
     except SurrogateFileError as error:

@@ -23,9 +23,9 @@ from pipeline.store.run_documents import Part
 from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain_fit import ERRORS, FAR, WRONG, is_far_off, is_wrong
 from surrogates.formulations.outside import beyond
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 #: Rows of each base matrix of Sobol's design, and its seed.
@@ -154,7 +154,7 @@ def domain_of(files: RunFiles) -> Domain | None:
 
 
 def judged(
-    surrogate: AnyCompartment, rows: pd.DataFrame, feasibility: FeasibilityConfig
+    surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> JudgedFlags:
     """Return how many samples of a compartment are flagged, wrong and far off.
 
@@ -189,13 +189,13 @@ def is_flagged(variables: FloatArray) -> np.ndarray:
 
 
 def sensitivity_of(
-    knee: AnyKnee | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
+    knee: ContactSurrogate | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
 ) -> Sensitivity | None:
     """Return the sensitivity of the loads of each compartment, or None without a surrogate.
 
     Parameters
     ----------
-    knee : KneeSurrogate or WholeKneeSurrogate, optional
+    knee : ContactSurrogate, optional
         Surrogate of the run.
     held_out : DataFrame
         Feasible held-out samples of all compartments; the stiffness is that at their poses.
@@ -209,7 +209,7 @@ def sensitivity_of(
         surrogate = knee.compartment(name)
         poses = poses_of(held_out[held_out["compartment"] == name])
         stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])
-        if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+        if surrogate.learns_heights:
             sobol[name] = sobol_rows(surrogate, not_given)
     return Sensitivity(stiffness=stiffness, sobol=sobol or None, base=_BASE, seed=_SEED)
 

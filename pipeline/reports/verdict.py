@@ -274,8 +274,8 @@ def _steps(more_samples: str, nodes: Spacing | None) -> dict[str, tuple[str, str
         **({} if nodes is None else {"spacing": _finer(nodes.spacing_mm)}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
-            "compare formulations, or add rows to the table",
-            command_line("validate", FOLDER, "--formulations"),
+            "see what the surrogate misses, then add rows to the table there",
+            command_line("report", FOLDER),
         ),
     }
 

@@ -9,7 +9,6 @@ from pipeline.originals.candidates import choose_samples as choose_samples
 from pipeline.originals.candidates import domain_candidates as domain_candidates
 from pipeline.originals.candidates import evaluate_first as evaluate_first
 from pipeline.originals.candidates import held_out_samples as held_out_samples
-from pipeline.stages.fitting import REFERENCE as REFERENCE
 from pipeline.stages.fitting import TrainedKnee as TrainedKnee
 from pipeline.stages.fitting import compartment_samples as compartment_samples
 from pipeline.stages.fitting import fit_surrogates as fit_surrogates

@@ -193,7 +193,7 @@ def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[
     errors, heights = [], []
     for name in trained.knee.compartments:
         surrogate = trained.knee.compartment(name)
-        if surrogate.formulation != "inverted":
+        if not surrogate.learns_heights:
             return point
         rows = stages.fitted_rows(usable(training, name), trained.family)
         check = next(check for key, check in trained.checks[name].items() if "height" in key)

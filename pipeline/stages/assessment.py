@@ -28,13 +28,13 @@ from pipeline.store.validation_document import (
 )
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.validation import (
     ErrorFigures,
     errors_at_load,
     errors_at_pose,
     predict_at_pose,
 )
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.space import VARIABLES
 
 #: Number of the worst held-out samples in the list.
@@ -51,7 +51,7 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
 
 
 def assess(
-    knee: AnyKnee,
+    knee: ContactSurrogate,
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
@@ -91,7 +91,7 @@ def assess(
 
 
 def _compartment(
-    surrogate: AnyCompartment,
+    surrogate: CompartmentSurrogate,
     rows: pd.DataFrame,
     inside: pd.DataFrame,
     checks: Mapping[str, CrossCheck],
@@ -109,7 +109,7 @@ def _compartment(
         worst=_worst(surrogate, inside, predicted, errors),
         cross_validation=_cross_validation(checks),
     )
-    if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+    if surrogate.learns_heights:
         part.at_load = _known(errors_at_load(surrogate, poses, truth))
     return part
 
@@ -158,7 +158,7 @@ def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
 
 
 def _worst(
-    surrogate: AnyCompartment, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
+    surrogate: CompartmentSurrogate, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
 ) -> list[Worst]:
     """Return the samples with the largest errors of the axial load at a given pose."""
     truth, poses = loads_of(rows), poses_of(rows)
@@ -199,7 +199,7 @@ def location(variables: FloatArray, loads: FloatArray) -> str:
 
 
 def held_out_point(
-    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> dict[str, float]:
     """Return the errors of a point of the learning curve on the feasible held-out samples.
 
@@ -214,14 +214,14 @@ def held_out_point(
         surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
         wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
         errors.append(float(np.sqrt((wrong**2).mean())) / float(surrogate.space.load[1]))
-        if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+        if surrogate.learns_heights:
             heights.append(1e6 * errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
     point = {"held_out_load_error": max(errors)}
     return point | ({"held_out_height_um": max(heights)} if heights else {})
 
 
 def prediction_table(
-    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: ContactSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> pd.DataFrame:
     """Return the feasible held-out samples with columns `predicted_<load>` of the surrogate."""
     parts = []

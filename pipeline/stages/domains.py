@@ -19,9 +19,10 @@ from pipeline.originals.protocol import OriginalModel
 from pipeline.stages.adaptive_sampling import Sampled
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import OK, loads_of, poses_of, usable
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import DomainSamples, SeenSamples, fit_domain
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 #: Samples along gait that tell the loads there, over the samples of the whole box [1].
@@ -85,7 +86,7 @@ def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
 
 
 def learn_domain(
-    surrogate: AnyCompartment,
+    surrogate: CompartmentSurrogate,
     rows: pd.DataFrame,
     feasibility: FeasibilityConfig,
     known: bool = False,
@@ -108,6 +109,6 @@ def learn_domain(
         return fit_domain(surrogate, samples, limits, margin)
 
 
-def with_domains(knee: AnyKnee, *domains: Domain) -> AnyKnee:
+def with_domains(knee: ContactSurrogate, *domains: Domain) -> ContactSurrogate:
     """Return a knee with other domains, one for each of its compartments."""
     return knee.with_domains(domains)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,34 +22,26 @@ from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
 from surrogates.formulations.compartment_fit import (
     Fitter,
-    FormulationSettings,
     Samples,
     Trained,
     fit_compartment,
 )
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate, surrogate_of
-from surrogates.formulations.registry import FORMULATIONS
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
-#: Role of a sample at the reference load, which only some formulations learn.
-REFERENCE = "reference"
 #: Influence of the peak pressure on the fit of a network over that of other quantities: the peak
 #: changes over shorter distances, and would have the largest error by far.
 _PEAK_INFLUENCE = 4.0
-AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
-T = TypeVar("T")
 
 
-class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
+class TrainedKnee(NamedTuple):
     """A knee fitted by a `family`, and the time of its fits, one after the other [s].
 
     `checks` are the cross-validation residuals of each compartment: compartment -> outputs ->
     residuals.
     """
 
-    knee: AnyKneeT
+    knee: ContactSurrogate
     checks: dict[str, dict[str, CrossCheck]]
     family: str
     seconds: float
@@ -64,14 +56,13 @@ def fit_surrogates(
     execution: Execution = IN_THIS_PROCESS,
     folds: int = 0,
     names: Sequence[str] = COMPARTMENTS,
-) -> list[TrainedKnee[KneeSurrogate | PairSurrogate]]:
+) -> list[TrainedKnee]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
 
     Parameters
     ----------
     samples : DataFrame
-        Evaluated samples of all compartments. Rows of the role "reference" are at the reference
-        load; a column `energy_J` is needed by the formulation "energy".
+        Evaluated samples of all compartments.
     space : SampleSpace
         Where they were drawn.
     settings : SurrogateConfig
@@ -105,31 +96,6 @@ def fit_surrogates(
     ]
 
 
-def timed_fit(
-    fit: Callable[[Fitter], T],
-    settings: SurrogateConfig,
-    pair: tuple[str, str],
-    seed: int,
-    folds: int,
-    samples: str,
-) -> tuple[T, float]:
-    """Return what `fit` makes of the fitter of a formulation and family, and its time [s].
-
-    Raises
-    ------
-    StageError
-        If the fit is not possible; the message names the pair and the `samples`.
-    """
-    start = time.perf_counter()
-    try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
-            fitted = fit(family_fitter(settings, pair[1], seed, folds))
-    except (InputError, np.linalg.LinAlgError) as error:
-        raise StageError(f"fitting {pair[0]}/{pair[1]}{samples}: {error}") from error
-    return fitted, time.perf_counter() - start
-
-
 def _chosen(samples: pd.DataFrame, name: str, pair: tuple[str, str]) -> pd.DataFrame:
     rows = fitted_rows(usable(samples, name), pair[1])
     if rows.empty:
@@ -149,27 +115,33 @@ def _fit_compartment(
     name: str,
     folds: int,
 ) -> tuple[Trained, float]:
-    """Return the fit of one compartment and its time [s]."""
-    kind = FORMULATIONS[pair[0]]
-    chosen = FormulationSettings(
-        load_degree=settings.load_degree,
-        at_centre=settings.pose_at == "condyle",
-        reference_load=settings.reference_load_N if kind.reference == "load" else 0.0,
-    )
+    """Return the fit of one compartment and its time [s].
 
-    def fit(fitter: Fitter) -> Trained:
-        return fit_compartment(pair[0], space, compartment_samples(rows), fitter, chosen)
+    Raises
+    ------
+    StageError
+        If the fit is not possible; the message names the pair and the samples.
+    """
+    formulation, family = pair
+    start = time.perf_counter()
+    try:
+        # One thread: sums in threaded linear algebra depend on the number of cores.
+        with threadpool_limits(1):
+            fitter = family_fitter(settings, family, seed, folds)
+            samples = compartment_samples(rows)
+            fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise StageError(
+            f"fitting {formulation}/{family}, {name}, to {len(rows)} samples with an answer within "
+            f"[feasibility]: {error}"
+        ) from error
+    return fitted, time.perf_counter() - start
 
-    text = f", {name}, to {len(rows)} samples with an answer within [feasibility]"
-    return timed_fit(fit, settings, pair, seed, folds, text)
 
-
-def _trained(
-    pair: tuple[str, str], parts: dict[str, tuple[Trained, float]]
-) -> TrainedKnee[KneeSurrogate | PairSurrogate]:
+def _trained(pair: tuple[str, str], parts: dict[str, tuple[Trained, float]]) -> TrainedKnee:
     seconds = math.fsum(time for _, time in parts.values())
     header = {"family": pair[1], "fit_seconds": seconds}
-    knee = surrogate_of({name: part.surrogate for name, (part, _) in parts.items()}, header)
+    knee = ContactSurrogate({name: part.surrogate for name, (part, _) in parts.items()}, header)
     checks = {name: part.checks for name, (part, _) in parts.items()}
     return TrainedKnee(knee, checks, pair[1], seconds)
 
@@ -183,12 +155,8 @@ def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
 
 def compartment_samples(rows: pd.DataFrame) -> Samples:
     """Return the samples of one compartment's rows."""
-    reference = rows["role"] == REFERENCE if "role" in rows.columns else np.zeros(len(rows), bool)
-    own = rows[~reference]
-    energy = own["energy_J"].to_numpy() if "energy_J" in rows.columns else None
-    level = poses_of(rows[reference]) if reference.any() else None
-    weights = own["weight"].to_numpy() if "weight" in rows.columns else None
-    return Samples(poses_of(own), loads_of(own), energy, level, weights)
+    weights = rows["weight"].to_numpy() if "weight" in rows.columns else None
+    return Samples(poses_of(rows), loads_of(rows), weights)
 
 
 def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int = 0) -> Fitter:

@@ -37,7 +37,7 @@ from pipeline.store.run_documents import (
     Speed,
 )
 from pipeline.store.samples import without, write_table
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
 _ADVICE = (
@@ -54,7 +54,7 @@ MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
 
 def simulate_cycle(
-    run: Run, original: OriginalModel, surrogate: AnyKnee, path: ReferencePath
+    run: Run, original: OriginalModel, surrogate: ContactSurrogate, path: ReferencePath
 ) -> None:
     """Carry out stage h: with both models, or with the surrogate alone if the original is a table.
 
@@ -74,7 +74,7 @@ def simulate_cycle(
 
 
 def _simulate_both(
-    run: Run, gait: GaitSimulation, model: SurfaceContact, surrogate: AnyKnee
+    run: Run, gait: GaitSimulation, model: SurfaceContact, surrogate: ContactSurrogate
 ) -> None:
     """Simulate the cycle with both models; write tables, maps, wear and combinations."""
     results = {
@@ -145,7 +145,7 @@ def _combinations(
     run: Run,
     gait: GaitSimulation,
     model: SurfaceContact,
-    surrogate: AnyKnee,
+    surrogate: ContactSurrogate,
     nominal: dict[str, SimulationResult],
     wear: WearOfCycle,
 ) -> None:

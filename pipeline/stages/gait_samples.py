@@ -23,7 +23,7 @@ from pipeline.originals.protocol import OriginalModel
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import candidate_table
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
 #: Least and largest factors on axial force, AP force, torque and flexion, and the offset [m] of the
@@ -42,7 +42,7 @@ def gait_samples(
     run: Run,
     original: OriginalModel,
     space: SampleSpace,
-    surrogate: KneeSurrogate,
+    surrogate: ContactSurrogate,
     training: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return evaluated samples of both compartments along gait, weighted as `training_samples`.
@@ -69,7 +69,10 @@ def gait_samples(
 
 
 def _states(
-    config: SimulationConfig, space: SampleSpace, surrogate: KneeSurrogate, rng: np.random.Generator
+    config: SimulationConfig,
+    space: SampleSpace,
+    surrogate: ContactSurrogate,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs."""
     gait = GaitSimulation.of(config, space.path)
@@ -97,7 +100,7 @@ def _states(
 def _drawn(
     states: FloatArray,
     space: SampleSpace,
-    surrogate: KneeSurrogate,
+    surrogate: ContactSurrogate,
     count: int,
     first: int,
     rng: np.random.Generator,

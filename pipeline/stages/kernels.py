@@ -16,7 +16,7 @@ from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.domains import learn_domain, with_domains
 from pipeline.store.samples import OK, poses_of, usable
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 _STIFFNESS = 2e10  # of the made-up knee's condyles [N/m²]: 3000 N at 0.4 mm
@@ -34,7 +34,7 @@ def compile_kernels() -> None:
     gait(knee)
 
 
-def small_knee() -> tuple[AnyKnee, ReferencePath]:
+def small_knee() -> tuple[ContactSurrogate, ReferencePath]:
     """Return a surrogate of a made-up knee, two point springs on a dish, and its path."""
     path = ReferencePath.through([0.0, 1.0], [[0.0, 0.0, 0.0, _HEIGHT, 0.0]] * 2)
     offsets = np.array([0.05, 0.1, 0.005, 0.003])

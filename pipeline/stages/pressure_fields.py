@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,11 +21,10 @@ from pipeline.errors import StageError
 from pipeline.store.samples import poses_of, usable
 from surrogates.fields.field_fit import FieldSettings, Places, fit_fields
 from surrogates.fields.samples import FieldSamples
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Triangles in contact from which on a field is judged, and share of them that counts as its top.
 _FEWEST, _TOP = 10, 0.1
-AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
 
 
 class FieldErrors(NamedTuple):
@@ -43,17 +42,17 @@ class FieldErrors(NamedTuple):
 
 
 def with_fields(
-    knee: AnyKneeT,
+    knee: ContactSurrogate,
     model: SurfaceContact,
     samples: pd.DataFrame,
     settings: SurrogateConfig,
     seed: int,
-) -> AnyKneeT:
+) -> ContactSurrogate:
     """Return a surrogate with pressure fields as [surrogate.fields] says, or without.
 
     Parameters
     ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
+    knee : ContactSurrogate
         The surrogate of the loads.
     model : SurfaceContact
         The original model.
@@ -106,7 +105,7 @@ def _places(
 
 
 def field_errors(
-    knee: AnyKnee, model: SurfaceContact, poses: FloatArray, name: str
+    knee: ContactSurrogate, model: SurfaceContact, poses: FloatArray, name: str
 ) -> list[FieldErrors]:
     """Return the errors of the fields of a compartment at poses (N, 6) [rad, m].
 
@@ -135,7 +134,7 @@ def errors_of(predicted: FloatArray, truth: FloatArray) -> FieldErrors:
 
 
 def field_figures(
-    knee: AnyKnee, model: SurfaceContact, held_out: pd.DataFrame
+    knee: ContactSurrogate, model: SurfaceContact, held_out: pd.DataFrame
 ) -> dict[str, dict[str, float]]:
     """Return figures of the held-out fields of each compartment, for the header of the file.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 import warnings
 from collections import defaultdict
@@ -37,9 +36,6 @@ from pipeline.store.samples import (
 from pipeline.store.workspace_lock import RunError as RunError
 from pipeline.store.workspace_lock import differing_keys, locked
 from surrogates.sampling.space import ReferencePath
-
-#: Folder in a run directory of runs with other seeds (`pipeline.studies.repeated_stages`).
-OTHER_SEEDS = "seeds"
 
 
 class Run(AbstractContextManager["Run"]):
@@ -115,7 +111,6 @@ class Run(AbstractContextManager["Run"]):
             self._clear()
             self.earlier.clear()
             (self.folder / "path.json").unlink(missing_ok=True)
-            shutil.rmtree(self.folder / OTHER_SEEDS, ignore_errors=True)
         write_text(stored, text)
         write_made_with(self.folder, text)
         self._prepared = True

@@ -21,9 +21,8 @@ from pipeline.config.schema import DesignConfig, FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.infill import largest_errors
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
 
 #: States of a predicted candidate: kept by stage e and left for want of budget, dropped by it, or
 #: evaluated in stage f.
@@ -32,9 +31,7 @@ KEPT, DROPPED, EVALUATED = "kept", "dropped", "evaluated"
 ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
 
 
-def predict_candidates(
-    remaining: pd.DataFrame, knee: KneeSurrogate | PairSurrogate
-) -> pd.DataFrame:
+def predict_candidates(remaining: pd.DataFrame, knee: ContactSurrogate) -> pd.DataFrame:
     """Stage d: predict height, loads and their standard errors of the remaining candidates.
 
     The first surrogates must have the inverted formulation, as candidates are drawn by load.
@@ -111,7 +108,7 @@ def training_samples(
 
 def choose_kept(
     screened: pd.DataFrame,
-    early: TrainedKnee[KneeSurrogate | PairSurrogate],
+    early: TrainedKnee,
     design: DesignConfig,
     count: int,
 ) -> pd.DataFrame:

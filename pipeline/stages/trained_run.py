@@ -19,7 +19,7 @@ from pipeline.stages.run_folder import check_unchanged, read_path
 from pipeline.store.made_with import check_configuration
 from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath
 
 _FILES = ("config.toml", "path.json", "run.json", "knee.npz")
@@ -31,7 +31,7 @@ class TrainedRun:
 
     folder: Path
     config: Config
-    surrogate: AnyKnee
+    surrogate: ContactSurrogate
 
     @classmethod
     def open(cls, folder: Path) -> TrainedRun:

@@ -105,7 +105,7 @@ class Judged(Part):
                 group = OutputGroup.read(key)
                 if not set(group.names) <= OUTPUTS.keys():
                     raise InputError(f"cross_validation: unknown outputs {key!r:.60}")
-                count = len(group.quantities(self.formulation))
+                count = len(group.quantities)
                 if {len(crossed.rmse), len(crossed.coverage)} != {count}:
                     raise InputError(f"cross_validation: expected {count} numbers for {key!r}")
         return self
@@ -124,34 +124,9 @@ class Round(Part):
     held_out_height_um: Optional = None
 
 
-class Compared(Part):
-    """Formulation of `validate --formulations`.
-
-    With several `seeds`, figures are means, and `deviations` are the sample standard deviations of
-    the error figures between seeds.
-    """
-
-    formulation: str
-    family: str
-    pose_at: str
-    scope: str
-    samples: Count
-    touch_points: bool = False
-    total_load_nrmse: Optional = None
-    worst_load_nrmse: Optional = None
-    largest_error: Optional = None
-    height_rmse_um: Optional = None
-    fit_seconds: Optional = None
-    evaluation_us: Optional = None
-    seeds: Count | None = None
-    deviations: dict[str, Number] = Field(default_factory=dict)
-    failed: str | None = None
-
-
 class Validation(Part):
     """`validation.json`: accuracy of the main surrogate, of others, and of the first."""
 
     models: Annotated[list[Judged], Field(min_length=1)]
     first: Judged
     learning_curve: list[Round]
-    formulations: list[Compared] | None = None

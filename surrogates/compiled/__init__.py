@@ -42,7 +42,6 @@ from surrogates.compiled.posterior import (  # noqa: E402
     standard_error,
     standard_errors,
 )
-from surrogates.compiled.third_derivatives import evaluate_third  # noqa: E402
 
 __all__ = [
     "Arguments",
@@ -53,7 +52,6 @@ __all__ = [
     "evaluate_all",
     "evaluate_hessian",
     "evaluate_hessians",
-    "evaluate_third",
     "evaluate_value",
     "evaluate_values",
     "find_on_line",

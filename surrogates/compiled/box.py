@@ -1,6 +1,6 @@
 """The box of a compartment's samples, the paths over flexion, and the condyle's variables.
 
-Arguments are those of `surrogates.compiled.compartments`.
+Arguments `box` and `condyle` are those of `surrogates.compiled.compartments`.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ def path_bend(flexion, breaks, pieces, k):
 
 
 @part
-def hold(coordinates, space, width, x, held, turn, work):
+def hold(pose, box, width, x, held, turn, work):
     """Fill `held` (6,), the nearest pose of the box; return whether that is the pose itself.
 
-    Fills x[:5], the scaled variables of the box, not held. The height over the path is kept.
-    Unless the pose is inside, `turn` (6, 6) is filled with d(held)/d(coordinates). With a smoothing
-    `width` the variables are held by `smoothing.clipped`.
+    Fills x[:5], the scaled variables of the box, not held. The height over the path is kept. Unless
+    the pose is inside, `turn` (6, 6) is filled with d(held)/d(pose). With a smoothing `width` the
+    variables are held by `smoothing.clipped`.
     """
-    breaks, pieces, centre, half = space
+    breaks, pieces, centre, half = box
     value, slope = work[0:5], work[5:10]
-    path_at(coordinates[0], breaks, pieces, value, slope)
-    x[0] = (coordinates[0] - centre[0]) / half[0]
+    path_at(pose[0], breaks, pieces, value, slope)
+    x[0] = (pose[0] - centre[0]) / half[0]
     inside = abs(x[0]) <= 1.0
     row = 0
     for k in range(5):
         if k != 3:
             row += 1
-            x[row] = (coordinates[k + 1] - value[k] - centre[row]) / half[row]
+            x[row] = (pose[k + 1] - value[k] - centre[row]) / half[row]
             inside = inside and abs(x[row]) <= 1.0
     for k in range(6):
-        held[k] = coordinates[k]
+        held[k] = pose[k]
     if inside:
         return True
-    inner, free, _, _ = clipped(x[0], 1.0, width)
+    inner, free, _ = clipped(x[0], 1.0, width)
     held[0] = centre[0] + half[0] * inner
     turn[:, :] = 0.0
     turn[0, 0] = free
@@ -69,10 +69,10 @@ def hold(coordinates, space, width, x, held, turn, work):
     row = 0
     for k in range(5):
         free = 1.0
-        offset = coordinates[k + 1] - value[k]
+        offset = pose[k + 1] - value[k]
         if k != 3:
             row += 1
-            inner, free, _, _ = clipped(x[row], 1.0, width)
+            inner, free, _ = clipped(x[row], 1.0, width)
             offset = centre[row] + half[row] * inner
         held[k + 1] = at[k] + offset
         turn[k + 1, 0] = along[k] * turn[0, 0] - slope[k] * free
@@ -81,12 +81,12 @@ def hold(coordinates, space, width, x, held, turn, work):
 
 
 @part
-def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
+def condyle_variables(held, condyle, u, slopes, point, point_slopes, work):
     """Fill the scaled variables u[:5], their slopes (6, 6) and the condyle's point; return height.
 
     The last row of `slopes` is that of the height over the condyle's path.
     """
-    centre, breaks, pieces, middle, half, _ = coordinates
+    centre, breaks, pieces, middle, half, _ = condyle
     condyle_point(held, centre, point, point_slopes)
     value, slope = work[0:5], work[5:10]
     path_at(held[0], breaks, pieces, value, slope)

@@ -1,15 +1,8 @@
 """Loads of one compartment at a pose: hold the pose in the box, locate the condyle, evaluate.
 
-Arguments of a compartment, always of the same types (packed by `surrogates.compiled.knee`):
-
-===========  =======================================================================================
-space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box
-coordinates  centre (3,), path_flexion, path_pieces, middle (5,), half (5,), lever of the condyle
-constants    (17,): code of the formulation, largest load or energy, degree p, root of the reference
-             load, middle and half range of the depth, smoothing width, fall beyond the samples,
-             and the widths (9,) of `POWER` in the learnt outputs
-regressors   reference, first, second, third: `Regressor.arguments`
-===========  =======================================================================================
+Arguments of a compartment, always of the same types (packed by `surrogates.compiled.knee`): the box
+of its samples (`Box`), the condyle's coordinates (`Condyle`), its `Constants`, and the regressors
+`first`, `second` and `third` (`Regressor.arguments`), over which the outputs are distributed.
 
 Kernels neither check, raise nor allocate; the caller provides scratch (`compartment_workspace`).
 """
@@ -17,12 +10,13 @@ Kernels neither check, raise nor allocate; the caller provides scratch (`compart
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from foundation.base.checks import FloatArray
 from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold
-from surrogates.compiled.energy import energy_loads
 from surrogates.compiled.evaluation import evaluate
 from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import (
@@ -34,14 +28,119 @@ from surrogates.compiled.line import (
 )
 from surrogates.compiled.smoothing import clipped, last_input, positive_part
 
-INVERTED, ENERGY, ROOT, STIFFNESS, POWER = 0, 1, 2, 3, 4
-#: Largest size of the scaled height or depth where it is an input.
+#: Codes of the formulations: the height over the load, or the loads over the height.
+INVERTED, DIRECT = 0, 1
+#: Largest size of the scaled height where the height is an input.
 REACH = 1.2
-#: Least fall of the root of the load with the scaled height beyond, so that lift-off is certain.
-LEAST_FALL = 0.1
-#: Steps of `find_root` beyond the largest load, and the step that ends it; s runs from -1 to 1.
-_MOST_STEPS, _LAST_STEP = 60, 1e-12
-SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
+#: Steps of `find_root` beyond the largest load, and the step that ends the search; s runs from -1
+#: to 1.
+MOST_STEPS, LAST_STEP = 60, 1e-12
+#: Least steep slope of the height by s, where the learnt height does not fall [m].
+LEAST_SLOPE = -1e-12
+
+
+class Box(NamedTuple):
+    """Box of the samples about a path.
+
+    Attributes
+    ----------
+    breaks : (K,) float64
+        Flexions at which the pieces of the path begin and end [rad].
+    pieces : (4, K - 1, 5) float64
+        Cubics of the five other coordinates, in falling powers [rad, m].
+    centre, half : (6,) float64
+        Centre and half width of the variables [rad, m, sqrt(N)].
+    """
+
+    breaks: FloatArray
+    pieces: FloatArray
+    centre: FloatArray
+    half: FloatArray
+
+
+class Condyle(NamedTuple):
+    """Coordinates of a condyle (`surrogates.sampling.condyle_coordinates`).
+
+    Attributes
+    ----------
+    centre : (3,) float64
+        Point of the condyle in the femoral frame [m].
+    breaks : (K,) float64
+        Flexions at which the pieces of the point's path begin and end [rad].
+    pieces : (4, K - 1, 5) float64
+        Cubics of the path, as of `Box`.
+    middle, half : (5,) float64
+        Middle and half range of the inputs of the regressors [rad, m].
+    lever : float
+        1 if moments and centres of pressure are learnt about the point, else 0.
+    """
+
+    centre: FloatArray
+    breaks: FloatArray
+    pieces: FloatArray
+    middle: FloatArray
+    half: FloatArray
+    lever: float
+
+
+class Constants(NamedTuple):
+    """Constants of a compartment.
+
+    Attributes
+    ----------
+    code : float
+        Formulation: `INVERTED` or `DIRECT`.
+    largest : float
+        Largest axial load F_max [N].
+    degree : float
+        p, the power of the indentation with which the load grows [1].
+    middle, half : float
+        Middle and half range of the height, where the height is an input [m].
+    width : float
+        Width of the smoothing [1], 0 without smoothing.
+    fall : float
+        Fall of the smoothed height with s beyond the samples [m].
+    """
+
+    code: float
+    largest: float
+    degree: float
+    middle: float
+    half: float
+    width: float
+    fall: float
+
+
+class Scratch(NamedTuple):
+    """Parts of the scratch memory of one compartment."""
+
+    held: FloatArray  # (6,) nearest pose of the box
+    turn: FloatArray  # (6, 6) d(held)/d(pose)
+    inputs: FloatArray  # (6,) of the regressors
+    slopes: FloatArray  # (6, 6) of the first five inputs and of the height, by the held pose
+    point: FloatArray  # (3,) of the condyle in the tibial frame
+    point_slopes: FloatArray  # (3, 6)
+    out: FloatArray  # (12,) outputs of the regressors
+    gradient: FloatArray  # (12, 6) of the outputs
+    last: FloatArray  # (6,) slope of the last input by the pose
+    axial_slope: FloatArray  # (6,) of the axial load by the pose
+    row: FloatArray  # (6,)
+    rest: FloatArray  # of the regressors
+
+
+#: Numbers of scratch before those of the regressors.
+_SMALL = 256
+
+
+@pasted
+def scratch_of(work):
+    """Return the parts of the scratch memory (`compartment_workspace` numbers)."""
+    return Scratch(
+        held=work[0:6], last=work[6:12], row=work[12:18], axial_slope=work[18:24],
+        point=work[24:27], inputs=work[27:33], turn=work[33:69].reshape(6, 6),
+        slopes=work[69:105].reshape(6, 6), point_slopes=work[105:123].reshape(3, 6),
+        out=work[123:135], gradient=work[135:207].reshape(12, 6), rest=work[_SMALL:],
+    )  # fmt: skip
 
 
 @part
@@ -137,40 +236,27 @@ def power(base, degree):
 
 
 @part
-def signed_power(root, degree, width):
-    """Return sign(root) |root|^degree, smooth within about `width` of 0, and the derivative."""
-    size = abs(root)
-    if degree == 1.0:
-        return math.copysign(size, root), 1.0
-    if width == 0.0:
-        return math.copysign(size**degree, root), degree * size ** (degree - 1.0)
-    square = root * root + width * width
-    value = root * square ** (0.5 * (degree - 1.0))
-    return value, (degree * root * root + width * width) * square ** (0.5 * (degree - 3.0))
-
-
-@part
 def find_root(height, constants, inputs, first, work):
     """Return whether the learnt height reaches a height, and at which s; see `find_on_line`.
 
     With a smoothing width, contact begins at s = -1 - 2 width, and beyond 1 the height is
     h(clip of s) - fall (s - clip of s), which falls at a constant rate.
     """
-    width = constants[6]
+    width = constants.width
     if width == 0.0:
         return find_on_line(height, inputs, first, work)
     prepare_line(inputs, first, work)
     found, s = solve_line(height, -1.0 - 2.0 * width, 1.0, first, work)
     if s <= 1.0:
         return found, s
-    fall, low, high = constants[7], 1.0, 1.0 + 2.0 * width
+    fall, low, high = constants.fall, 1.0, 1.0 + 2.0 * width
     flat, _ = on_line(1.0 + width, first, work)
     s = 1.0 + width + (flat - height) / fall
     if s >= high:
         return True, s
     s = 0.5 * (low + high)
-    for _ in range(_MOST_STEPS):
-        inner, along, _, _ = last_input(s, width)
+    for _ in range(MOST_STEPS):
+        inner, along, _ = last_input(s, width)
         value, slope = on_line(inner, first, work)
         miss = value - fall * (s - inner) - height
         slope = along * slope - (1.0 - along) * fall
@@ -181,22 +267,22 @@ def find_root(height, constants, inputs, first, work):
         nearer = s - miss / slope
         if not (low <= nearer <= high):
             nearer = 0.5 * (low + high)
-        if abs(nearer - s) <= _LAST_STEP:
+        if abs(nearer - s) <= LAST_STEP:
             return True, nearer
         s = nearer
     return True, s
 
 
 @pasted
-def compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
-                      loads, jacobian, x, work):  # fmt: skip
+def compartment_loads(pose, box, condyle, constants, first, second, third, loads, jacobian, x,
+                      work):  # fmt: skip
     """Fill the loads of one compartment at a pose; return the height over first contact.
 
     Parameters
     ----------
     pose : (6,) float64
         Pose coordinates [rad, m].
-    space, coordinates, constants, reference, first, second, third
+    box, condyle, constants, first, second, third
         See the module.
     loads : (12,) float64
         Filled, in the order of `foundation.base.loads.LOAD_COLUMNS`. Out of contact all are zero
@@ -212,89 +298,80 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     Returns
     -------
     float
-        Height over the predicted first contact [m]; 0 in contact, and for formulations that learn
-        the loads or their roots.
+        Height over the predicted first contact [m]; 0 in contact, and where the loads are learnt.
     """
-    held, last, row, axial_slope = work[0:6], work[6:12], work[12:18], work[18:24]
-    point, inputs = work[24:27], work[27:33]
-    turn = work[33:69].reshape(6, 6)
-    slopes = work[69:105].reshape(6, 6)
-    point_slopes = work[105:123].reshape(3, 6)
-    out = work[123:135]
-    gradient = work[135:207].reshape(12, 6)
-    scratch = work[SCRATCH:]
+    scratch = scratch_of(work)
     loads[:9] = 0.0
     loads[9:] = np.nan
     jacobian[:, :] = 0.0
     x[5] = -1.0
-    inside = hold(pose, space, constants[6], x, held, turn, scratch)
-    height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
-    code, largest, degree = constants[0], constants[1], constants[2]
-    lever, width = coordinates[5], constants[6]
-    if code == POWER:
-        inputs[5], along, _, _ = clipped((height - constants[4]) / constants[5], REACH, width)
-        for j in range(6):
-            last[j] = slopes[5, j] / constants[5]
-        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
-        _chain(gradient, 6, slopes, last, along)
-        for i in range(9):
-            loads[i], slope = signed_power(out[i], degree, constants[8 + i])
-            if i < 6:
-                for j in range(6):
-                    jacobian[i, j] = slope * gradient[i, j]
-        for k in range(3):
-            loads[9 + k] = out[9 + k] + lever * point[k]
-    elif code == INVERTED or code == ENERGY:  # noqa: SIM109 - no tuple in a kernel
-        found, s = find_root(height, constants, inputs, first, scratch)
-        if not found:
-            touch, _ = on_line(-1.0, first, scratch)
-            if width > 0.0:
-                inputs[5] = s
-                evaluate_parts(inputs, first, second, third, out, gradient, scratch)
-                fill_centre(out, 9 if code == INVERTED else 4, point, lever, loads)
-            return height - touch
-        inputs[5], along, _, _ = last_input(s, width)
-        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
-        learnt_slope = gradient[0, 5]
-        fall = fall_at(s, learnt_slope, along, out[0], height, constants, inputs, first, scratch)
-        for j in range(6):
-            slope = slopes[5, j]
-            for k in range(5):
-                slope -= gradient[0, k] * slopes[k, j]
-            last[j] = slope / fall
-        if code == ENERGY:
-            for k in range(5):
-                row[k] = gradient[0, k]
-            row[5] = fall
-            root = energy_loads(s, learnt_slope, constants, held, coordinates, row, slopes, last,
-                                 first, inputs, loads, jacobian, scratch)  # fmt: skip
-            fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
-        else:
-            root, steep, _, _ = positive_part(0.5 * (s + 1.0), width)
-            axial = largest * power(root, degree)
-            for j in range(6):
-                axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * steep * last[j]
-            _chain(gradient, 6, slopes, last, along)
-            fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
-                         loads, jacobian)  # fmt: skip
-            fill_quantities(root, degree, out, 6, point, lever, loads)
+    inside = hold(pose, box, constants.width, x, scratch.held, scratch.turn, scratch.rest)
+    height = condyle_variables(scratch.held, condyle, scratch.inputs, scratch.slopes, scratch.point,
+                               scratch.point_slopes, scratch.rest)  # fmt: skip
+    if constants.code == DIRECT:
+        _direct(height, constants, condyle.lever, first, second, third, scratch, loads, jacobian)
+        gap = 0.0
     else:
-        root = _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
-                        out, gradient, last, row, scratch)  # fmt: skip
-        if not root > -width:
-            if width > 0.0:
-                fill_centre(out, 9, point, lever, loads)
-            return 0.0
-        root, steep, _, _ = positive_part(root, width)
-        axial = largest * power(root, degree)
-        for j in range(6):
-            axial_slope[j] = largest * degree * root ** (degree - 1.0) * steep * row[j]
-        fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
-                     loads, jacobian)  # fmt: skip
-        fill_quantities(root, degree, out, 6, point, lever, loads)
-    x[5] = math.sqrt(max(loads[1], 0.0)) / space[3][5] - 1.0
+        gap = _inverted(height, constants, condyle.lever, first, second, third, scratch, loads,
+                        jacobian)  # fmt: skip
+        if gap != 0.0:
+            return gap
+    x[5] = math.sqrt(max(loads[1], 0.0)) / box.half[5] - 1.0
     if not inside:
-        multiply_by(jacobian, turn, row)
+        multiply_by(jacobian, scratch.turn, scratch.row)
+    return 0.0
+
+
+@pasted
+def _direct(height, constants, lever, first, second, third, scratch, loads, jacobian):
+    """Fill loads and wrench's jacobian that are learnt over the height, held beyond the samples."""
+    inputs, last, out, gradient = scratch.inputs, scratch.last, scratch.out, scratch.gradient
+    inputs[5], along, _ = clipped(
+        (height - constants.middle) / constants.half, REACH, constants.width
+    )
+    for j in range(6):
+        last[j] = scratch.slopes[5, j] / constants.half
+    evaluate_parts(inputs, first, second, third, out, gradient, scratch.rest)
+    _chain(gradient, 6, scratch.slopes, last, along)
+    for i in range(9):
+        loads[i] = out[i]
+    for i in range(6):
+        for j in range(6):
+            jacobian[i, j] = gradient[i, j]
+    for k in range(3):
+        loads[9 + k] = out[9 + k] + lever * scratch.point[k]
+
+
+@pasted
+def _inverted(height, constants, lever, first, second, third, scratch, loads, jacobian):
+    """Fill the loads at which the learnt height is the pose's; return the height over contact."""
+    inputs, last, out, gradient = scratch.inputs, scratch.last, scratch.out, scratch.gradient
+    slopes, point, rest = scratch.slopes, scratch.point, scratch.rest
+    width, degree, largest = constants.width, constants.degree, constants.largest
+    found, s = find_root(height, constants, inputs, first, rest)
+    if not found:
+        touch, _ = on_line(-1.0, first, rest)
+        if width > 0.0:
+            inputs[5] = s
+            evaluate_parts(inputs, first, second, third, out, gradient, rest)
+            fill_centre(out, 9, point, lever, loads)
+        return height - touch
+    inputs[5], along, _ = last_input(s, width)
+    evaluate_parts(inputs, first, second, third, out, gradient, rest)
+    fall = fall_at(s, gradient[0, 5], along, out[0], height, constants, inputs, first, rest)
+    for j in range(6):
+        slope = slopes[5, j]
+        for k in range(5):
+            slope -= gradient[0, k] * slopes[k, j]
+        last[j] = slope / fall
+    root, steep, _ = positive_part(0.5 * (s + 1.0), width)
+    axial = largest * power(root, degree)
+    for j in range(6):
+        scratch.axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * steep * last[j]
+    _chain(gradient, 6, slopes, last, along)
+    fill_from_ratios(axial, scratch.axial_slope, out, gradient, point, scratch.point_slopes, lever,
+                     loads, jacobian)  # fmt: skip
+    fill_quantities(root, degree, out, 6, point, lever, loads)
     return 0.0
 
 
@@ -306,8 +383,8 @@ def fall_at(s, learnt, along, value, height, constants, inputs, first, work):
     learnt value; at a stationary point it is that of the chord from first contact.
     """
     fall = learnt
-    if constants[6] > 0.0:
-        fall = along * learnt - (1.0 - along) * constants[7]
+    if constants.width > 0.0:
+        fall = along * learnt - (1.0 - along) * constants.fall
     if not fall < 0.0:
         fall = chord_slope(inputs, s, height, value, first, work)
     return fall
@@ -320,55 +397,11 @@ def chord_slope(inputs, s, height, value, first, work):
     inputs[5] = -1.0
     touch, _ = on_line_at(inputs, first, work)
     inputs[5] = end
-    return min((height - touch) / (s + 1.0), -1e-12)
+    return min((height - touch) / (s + 1.0), LEAST_SLOPE)
 
 
 @part
-def _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
-             out, gradient, last, root_slope, work):  # fmt: skip
-    """Return the root of the load of formulations that learn it over the height or the depth.
-
-    Fills out and, by the pose, gradient[1:6] and root_slope (6,).
-    """
-    level = height
-    for j in range(6):
-        last[j] = slopes[5, j]
-    if code == STIFFNESS:
-        # a separate row: part of a wider row is another type, for which numba compiles again
-        value, along = out[0:1], gradient.reshape(72)[:5].reshape(1, 5)
-        evaluate(inputs[:5], reference, value, along, work)
-        level = value[0] - height
-        for j in range(6):
-            slope = -slopes[5, j]
-            for k in range(5):
-                slope += along[0, k] * slopes[k, j]
-            last[j] = slope
-    depth = (level - constants[4]) / constants[5]
-    inputs[5], along, _, _ = clipped(depth, REACH, constants[6])
-    for j in range(6):
-        last[j] /= constants[5]
-    evaluate_parts(inputs, first, second, third, out, gradient, work)
-    fall = min(gradient[0, 5], -LEAST_FALL)
-    if constants[6] > 0.0:
-        fall = -constants[7]
-    beyond = depth - inputs[5]
-    _chain(gradient, 6, slopes, last, along)
-    if code == ROOT:
-        for j in range(6):
-            root_slope[j] = gradient[0, j]
-            if beyond != 0.0:  # along the tangent, without the change of its slope
-                root_slope[j] += fall * (1.0 - along) * last[j]
-        return out[0] + fall * beyond
-    stiffness = math.exp(out[0]) / constants[5]
-    for j in range(6):
-        change = constants[5] * last[j] + level * gradient[0, j]
-        root_slope[j] = stiffness * change
-    return constants[3] + stiffness * level
-
-
-@part
-def compartment_workspace(reference, first, second, third):
+def compartment_workspace(first, second, third):
     """Return the size of the scratch that `compartment_loads` needs."""
-    largest = max(workspace_size(reference), workspace_size(first))
-    largest = max(largest, max(workspace_size(second), workspace_size(third)))
-    return SCRATCH + 104 + largest
+    largest = max(workspace_size(first), max(workspace_size(second), workspace_size(third)))
+    return _SMALL + largest

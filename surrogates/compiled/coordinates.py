@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.base.compiling import kernel
+from foundation.base.compiling import kernel, part
 
 
 @kernel
@@ -50,3 +50,32 @@ def condyle_point(coordinates, centre, point, slopes):
     slopes[0, 2] = -sr * x - cr * z
     slopes[1, 2] = 0.0
     slopes[2, 2] = cr * x - sr * z
+
+
+@part
+def turned(centre, held, orders, out):
+    """Fill out (3,) with a derivative of R c; `orders` (3,): by flexion, adduction, rotation.
+
+    R = Ry(-rotation) Rx(-adduction) Rz(flexion); a derivative rotates its factor by a right angle
+    and removes the component along the axis.
+    """
+    quarter = 0.5 * math.pi
+    x, y, z = centre[0], centre[1], centre[2]
+    angle = held[0] + quarter * orders[0]
+    c, s = math.cos(angle), math.sin(angle)
+    x, y = c * x - s * y, s * x + c * y
+    if orders[0] > 0:
+        z = 0.0
+    sign = -1.0 if orders[1] % 2.0 == 1.0 else 1.0
+    angle = -held[1] + quarter * orders[1]
+    c, s = sign * math.cos(angle), sign * math.sin(angle)
+    y, z = c * y - s * z, s * y + c * z
+    if orders[1] > 0:
+        x = 0.0
+    sign = -1.0 if orders[2] % 2.0 == 1.0 else 1.0
+    angle = -held[2] + quarter * orders[2]
+    c, s = sign * math.cos(angle), sign * math.sin(angle)
+    x, z = c * x + s * z, -s * x + c * z
+    if orders[2] > 0:
+        y = 0.0
+    out[0], out[1], out[2] = x, y, z

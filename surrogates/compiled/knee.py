@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, frozen
 from foundation.base.compiling import entry, part, pasted
-from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
+from surrogates.compiled.compartments import (
+    INVERTED,
+    Box,
+    Condyle,
+    Constants,
+    compartment_loads,
+    compartment_workspace,
+)
 from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work, workspace_size
@@ -22,10 +29,11 @@ from surrogates.compiled.load_hessians import HESSIAN_SCRATCH, compartment_hessi
 from surrogates.compiled.packing import read_only
 from surrogates.compiled.wrenches import compartment_wrench
 
-_PARTS = 5
+#: Regressors of a compartment: three that share the outputs, and that of the domain.
+_PARTS = 4
 #: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box, limits.
-_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 19, 20, 23, 28, 33
-_LIMITS, _PATHS = 45, 49
+_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 9, 10, 13, 18, 23
+_LIMITS, _PATHS = 35, 39
 #: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
 _ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
 #: How far beyond 1 a scaled variable or the extrapolation still counts as inside.
@@ -38,12 +46,12 @@ class CompartmentArguments(NamedTuple):
     Parameters
     ----------
     geometry : (G,) float64
-        Box, condyle's coordinates and constants of `compartments.compartment_loads`, limits of
+        `Box`, `Condyle` and `Constants` of `surrogates.compiled.compartments`, limits of
         `domain.extrapolation` [SI].
     layouts : (L,) int64
-        `Arguments.layout` of the five regressors, the last of the domain.
+        `Arguments.layout` of the four regressors, the last of the domain.
     numbers : (R, 8) float64
-        `Arguments.numbers` of the five regressors [1].
+        `Arguments.numbers` of the four regressors [1].
     """
 
     geometry: FloatArray
@@ -52,18 +60,17 @@ class CompartmentArguments(NamedTuple):
 
 
 def pack_compartment(
-    space: Sequence[FloatArray],
-    coordinates: Sequence[FloatArray | float],
-    constants: FloatArray,
+    box: Box,
+    condyle: Condyle,
+    constants: Constants,
     limits: FloatArray,
     regressors: Sequence[Arguments],
 ) -> CompartmentArguments:
-    """Return packed arguments, such as constants (17,) [SI]; see `compartments` for all of them."""
-    box_knots, box_pieces, *box = space
-    centre, knots, pieces, middle, half, lever = coordinates
+    """Return packed arguments; `limits` (4,) as of `domain.extrapolation` [1, 1, Pa, m]."""
     parts = (
-        [len(box_knots), np.size(knots)], constants, lever, centre, middle, half, *box, limits,
-        box_knots, box_pieces, knots, pieces,
+        [len(box.breaks), len(condyle.breaks)], constants, condyle.lever, condyle.centre,
+        condyle.middle, condyle.half, box.centre, box.half, limits, box.breaks, box.pieces,
+        condyle.breaks, condyle.pieces,
     )  # fmt: skip
     geometry = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
     places = np.cumsum([0, *(len(r.layout) for r in regressors)])
@@ -95,20 +102,30 @@ def _path(start, knots, geometry):
 
 
 @pasted
+def _constants(geometry):
+    start = _CONSTANTS
+    return Constants(
+        code=geometry[start], largest=geometry[start + 1], degree=geometry[start + 2],
+        middle=geometry[start + 3], half=geometry[start + 4], width=geometry[start + 5],
+        fall=geometry[start + 6],
+    )  # fmt: skip
+
+
+@pasted
 def _unpacked(packed):
     """Return the input arguments of `compartments.compartment_loads`."""
     geometry = packed.geometry
     box_knots, knots = int(geometry[_KNOTS]), int(geometry[_KNOTS + 1])
     breaks, pieces = _path(_PATHS, box_knots, geometry)
-    space = (breaks, pieces, geometry[_BOX : _BOX + 6], geometry[_BOX + 6 : _BOX + 12])
+    box = Box(breaks, pieces, geometry[_BOX : _BOX + 6], geometry[_BOX + 6 : _BOX + 12])
     breaks, pieces = _path(_PATHS + box_knots + 20 * (box_knots - 1), knots, geometry)
-    coordinates = (
+    condyle = Condyle(
         geometry[_CENTRE:_MIDDLE], breaks, pieces, geometry[_MIDDLE:_HALF], geometry[_HALF:_BOX],
         geometry[_LEVER],
     )  # fmt: skip
     return (
-        space, coordinates, geometry[_CONSTANTS:_LEVER], _regressor(0, packed),
-        _regressor(1, packed), _regressor(2, packed), _regressor(3, packed),
+        box, condyle, _constants(geometry), _regressor(0, packed), _regressor(1, packed),
+        _regressor(2, packed),
     )  # fmt: skip
 
 
@@ -118,9 +135,9 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
 
     If x has a seventh number, the number is filled with the extrapolation.
     """
-    space, coordinates, constants, reference, first, second, third = _unpacked(packed)
-    gap = compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
-                            loads, jacobian, x, work)  # fmt: skip
+    box, condyle, constants, first, second, third = _unpacked(packed)
+    gap = compartment_loads(pose, box, condyle, constants, first, second, third, loads, jacobian,
+                            x, work)  # fmt: skip
     limits = packed.geometry[_LIMITS:_PATHS]
     found = extrapolation(x, loads, gap, limits, _regressor(_PARTS - 1, packed), work)
     if x.size > 6:
@@ -134,17 +151,17 @@ def hessians_of_compartment(poses, packed, hessians, work):
 
     See `load_hessians.compartment_hessian`; `work` of `hessian_workspace` numbers.
     """
-    space, coordinates, constants, reference, first, second, third = _unpacked(packed)
+    box, condyle, constants, first, second, third = _unpacked(packed)
     for i in range(poses.shape[0]):
-        compartment_hessian(poses[i], space, coordinates, constants, reference, first, second,
-                            third, hessians[i], work)  # fmt: skip
+        compartment_hessian(poses[i], box, condyle, constants, first, second, third, hessians[i],
+                            work)  # fmt: skip
 
 
 @entry
 def hessian_workspace(packed):
     """Return the size of the scratch that `hessians_of_compartment` needs."""
     parts = compartment_workspace(
-        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed), _regressor(3, packed)
+        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed)
     )
     return HESSIAN_SCRATCH + parts
 
@@ -164,7 +181,7 @@ def is_outside(x):
 def workspace(packed):
     """Return the size of the scratch that `knee_loads` needs for a compartment."""
     parts = compartment_workspace(
-        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed), _regressor(3, packed)
+        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed)
     )
     return max(parts, DOMAIN_SCRATCH + workspace_size(_regressor(_PARTS - 1, packed)))
 
@@ -204,8 +221,8 @@ def has_wrench(medial, lateral):
 
 @part
 def _packed_wrench(pose, packed, loads, x, work):
-    space, coordinates, constants, _, first, second, third = _unpacked(packed)
-    compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work)
+    box, condyle, constants, first, second, third = _unpacked(packed)
+    compartment_wrench(pose, box, condyle, constants, first, second, third, loads, x, work)
 
 
 @pasted

@@ -19,9 +19,9 @@ from surrogates.compiled.layout import rows_of
 from surrogates.compiled.sums import combine
 
 #: Newton steps of `solve_line`, and all steps, including the halvings that guarantee an end.
-_NEWTON_STEPS, _MOST_STEPS = 30, 90
+NEWTON_STEPS, MOST_STEPS = 30, 90
 #: A step of this fraction of the range is the last: the next step would be about its square.
-_LAST_STEP = 1e-8
+LAST_STEP = 1e-8
 
 
 @kernel
@@ -207,8 +207,8 @@ def solve_line(target, low, high, arguments, work):
         return False, low
     x = low + (target - touch) / slope if slope < 0.0 else 0.5 * (low + high)
     x = min(x, high)
-    chord, last_step, bracketed = 1.0 / (high - low), _LAST_STEP * (high - low), False
-    for step in range(_MOST_STEPS):
+    chord, last_step, bracketed = 1.0 / (high - low), LAST_STEP * (high - low), False
+    for step in range(MOST_STEPS):
         found, slope = _on_line(x, layout, numbers, work)
         if found <= target:
             high = x
@@ -217,7 +217,7 @@ def solve_line(target, low, high, arguments, work):
             return True, high + (target - found) / _fall(target, found, slope, touch, chord)
         else:
             low = x
-        nearer = x - (found - target) / slope if slope < 0.0 and step < _NEWTON_STEPS else math.nan
+        nearer = x - (found - target) / slope if slope < 0.0 and step < NEWTON_STEPS else math.nan
         if not (low <= nearer <= high):
             # Without a bracket the root is beyond, or the output does not fall: ask the far end.
             nearer = 0.5 * (low + high) if bracketed else high

@@ -6,42 +6,33 @@ of the coordinates of the pose held in the box; the last step goes from the held
 
 from __future__ import annotations
 
-import math
-
 from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold, path_at, path_bend
 from surrogates.compiled.compartments import (
-    ENERGY,
-    INVERTED,
-    LEAST_FALL,
-    POWER,
+    DIRECT,
     REACH,
-    ROOT,
     evaluate_parts,
     fall_at,
     find_root,
 )
-from surrogates.compiled.curvature import evaluate_hessian, evaluate_hessians
-from surrogates.compiled.energy import turned
-from surrogates.compiled.energy_hessians import ENERGY_SCRATCH, energy_wrench
-from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.coordinates import turned
+from surrogates.compiled.curvature import evaluate_hessians
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.series import BEND, SERIES, add, apply, chain, multiply, put
 from surrogates.compiled.smoothing import clipped, last_input, positive_part
-from surrogates.compiled.third_derivatives import evaluate_third
 
 #: Rows of the scratch's series: u and the last input; the point; six outputs; the wrench; others.
 _INPUTS, _POINT, _PARTS, _WRENCH, _ROOT, _AXIAL, _OTHER = 0, 6, 9, 15, 21, 22, 23
 _ROWS = 25
 #: Numbers of scratch before the regressors'.
-_SMALL = 633 + 8 + ENERGY_SCRATCH
+_SMALL = 633 + 42
 HESSIAN_SCRATCH = 8 * ((_ROWS * SERIES + _SMALL) // 8 + 1)
 
 
 @part
-def _fill_variables(held, coordinates, slopes, u, height, point, point_slopes, series, work):
+def _fill_variables(held, condyle, slopes, u, height, point, point_slopes, series, work):
     """Fill the series of u[:5] and the height (rows 0 to 5), and of the point (rows 6 to 8)."""
-    centre, breaks, pieces, _, half, _ = coordinates
+    centre, breaks, pieces, _, half, _ = condyle
     orders, bend = work[0:3], work[3:6]
     zero = work[6:42].reshape(6, 6)
     zero[:, :] = 0.0
@@ -116,11 +107,11 @@ def _series_of_s(s, gradient, bend, fall, inputs, root, row):
 @part
 def _invert(height, constants, first, second, third, x, out, gradient, bends, series, row, work):
     """Fill the series of the outputs and of the root; return whether the condyle is in contact."""
-    inputs, root, width = series[:6], series[_ROOT], constants[6]
+    inputs, root = series[:6], series[_ROOT]
     found, s = find_root(height, constants, x, first, work)
     if not found:
         return False
-    x[5], along, turning, _ = last_input(s, width)
+    x[5], along, turning = last_input(s, constants.width)
     evaluate_parts(x, first, second, third, out, gradient, work)
     _evaluate_bends(x, first, second, third, bends, work)
     learnt, bend = gradient[0, 5], bends[0]
@@ -129,7 +120,7 @@ def _invert(height, constants, first, second, third, x, out, gradient, bends, se
         bend[5, a] *= along
         bend[a, 5] *= along
     bend[5, 5] *= along * along
-    bend[5, 5] += turning * (learnt + constants[7])
+    bend[5, 5] += turning * (learnt + constants.fall)
     _series_of_s(s, gradient[0], bend, fall, inputs, root, row)
     apply(x[5], along, turning, root, inputs[5])
     for i in range(1, 6):
@@ -141,89 +132,26 @@ def _invert(height, constants, first, second, third, x, out, gradient, bends, se
 
 
 @part
-def _by_energy(held, height, coordinates, constants, first, x, gradient, bends, series, row, rest,
-               work):  # fmt: skip
-    """Fill the series of the wrench where an energy is learnt; return whether in contact."""
-    inputs, root, width = series[:6], series[_ROOT], constants[6]
-    found, s = find_root(height, constants, x, first, work)
-    if not found:
-        return False
-    x[5], along, turning, third_turn = last_input(s, width)
-    value, slope = rest[0:1], gradient.reshape(72)[:6].reshape(1, 6)
-    bend, third = bends[0], bends.reshape(432)[36:252].reshape(6, 6, 6)
-    evaluate(x, first, value, slope, work)
-    evaluate_hessian(x, first, bend, work)
-    evaluate_third(x, first, third, work)
-    learnt, curve = slope[0, 5], bend[5, 5]
-    fall = fall_at(s, learnt, along, value[0], height, constants, x, first, work)
-    rise = learnt + constants[7]
-    for a in range(6):
-        for b in range(6):
-            third[a, b, 5] *= along
-            third[a, 5, b] *= along
-            third[5, a, b] *= along
-    for a in range(5):
-        bent = bend[a, 5] * turning
-        third[a, 5, 5] += bent
-        third[5, a, 5] += bent
-        third[5, 5, a] += bent
-        bend[5, a] *= along
-        bend[a, 5] *= along
-    third[5, 5, 5] += 3.0 * curve * along * turning + rise * third_turn
-    bend[5, 5] = curve * along * along + rise * turning
-    _series_of_s(s, slope[0], bend, fall, inputs, root, row)
-    inputs[5] = root
-    energy_wrench(held, coordinates, constants, slope[0], bend, third, fall, inputs,
-                  series[_WRENCH : _WRENCH + 6], rest[8:])  # fmt: skip
-    return True
-
-
-@part
-def _at_depth(code, constants, reference, first, second, third, x, out, gradient, bends, series,
-              row, work):  # fmt: skip
-    """Fill the series of the outputs and, but for `POWER`, of the root over height or depth."""
-    inputs, root, depth = series[:6], series[_ROOT], series[_OTHER]
-    if code == ROOT or code == POWER:  # noqa: SIM109 - no tuple in a kernel
-        depth[:] = inputs[5]
-    else:
-        value, along = out[0:1], gradient.reshape(72)[:5].reshape(1, 5)
-        bend = bends.reshape(432)[:25].reshape(1, 5, 5)
-        evaluate(x[:5], reference, value, along, work)
-        evaluate_hessians(x[:5], reference, bend, work)
-        chain(value[0], along[0], bend[0], inputs[:5], depth, row)
-        add(-1.0, inputs[5], depth)
-    level = series[_OTHER + 1]
-    level[:] = depth
-    depth[0] -= constants[4]
+def _at_height(constants, first, second, third, x, out, gradient, bends, series, row, work):
+    """Fill the series of the outputs over the height, held beyond the samples."""
+    inputs, height = series[:6], series[_OTHER]
+    height[:] = inputs[5]
+    height[0] -= constants.middle
     for i in range(SERIES):
-        depth[i] /= constants[5]
-    x[5], along, turning, _ = clipped(depth[0], REACH, constants[6])
-    apply(x[5], along, turning, depth, inputs[5])
+        height[i] /= constants.half
+    x[5], along, turning = clipped(height[0], REACH, constants.width)
+    apply(x[5], along, turning, height, inputs[5])
     evaluate_parts(x, first, second, third, out, gradient, work)
     _evaluate_bends(x, first, second, third, bends, work)
     for i in range(6):
         chain(out[i], gradient[i], bends[i], inputs, series[_PARTS + i], row)
-    if code == POWER:
-        return
-    root[:] = series[_PARTS]
-    if code == ROOT:
-        fall = min(gradient[0, 5], -LEAST_FALL)
-        if constants[6] > 0.0:
-            fall = -constants[7]
-        add(fall, depth, root)
-        add(-fall, inputs[5], root)
-        return
-    stiffness = math.exp(out[0]) / constants[5]
-    apply(stiffness, stiffness, stiffness, root, depth)
-    multiply(depth, level, root)
-    root[0] += constants[3]
 
 
 @part
 def _axial(constants, root, axial):
     """Fill the series of the axial load, largest * root^degree, from that of the root."""
-    largest, degree = constants[1], constants[2]
-    value, steep, bend, _ = positive_part(root[0], constants[6])
+    largest, degree = constants.largest, constants.degree
+    value, steep, bend = positive_part(root[0], constants.width)
     if not value > 0.0:
         axial[:] = 0.0
         return
@@ -251,30 +179,12 @@ def _fill_wrench(lever, series):
 
 
 @part
-def _signed_power(root, degree, width, series):
-    """Fill the series of sign(root) |root|^degree, smooth within about `width` of 0."""
-    v, size = root[0], abs(root[0])
-    if degree == 1.0:
-        series[:] = root
-    elif width > 0.0:
-        square = v * v + width * width
-        scale = square ** (0.5 * (degree - 5.0))
-        slope = (degree * v * v + width * width) * square * scale
-        bend = (degree - 1.0) * v * scale * (degree * v * v + 3.0 * width * width)
-        apply(v * square * square * scale, slope, bend, root, series)
-    else:
-        bend = degree * (degree - 1.0) * size ** (degree - 2.0)
-        apply(math.copysign(size**degree, v), degree * size ** (degree - 1.0),
-              math.copysign(bend, v), root, series)  # fmt: skip
-
-
-@part
-def _fill_held(coordinates, space, width, x, held, work):
+def _fill_held(pose, box, width, x, held, work):
     """Fill the series (6, 43) of the held pose as a function of the pose."""
-    breaks, pieces, centre, half = space
+    breaks, pieces, centre, half = box
     value, slope, at, along = work[0:5], work[5:10], work[10:15], work[15:20]
-    path_at(coordinates[0], breaks, pieces, value, slope)
-    inner, free, turning, _ = clipped(x[0], 1.0, width)
+    path_at(pose[0], breaks, pieces, value, slope)
+    inner, free, turning = clipped(x[0], 1.0, width)
     turning /= half[0]
     flexion = centre[0] + half[0] * inner
     path_at(flexion, breaks, pieces, at, along)
@@ -282,10 +192,10 @@ def _fill_held(coordinates, space, width, x, held, work):
     held[0, 0], held[0, 1], held[0, BEND] = flexion, free, turning
     row = 0
     for k in range(5):
-        offset, own, bent = coordinates[k + 1] - value[k], 1.0, 0.0
+        offset, own, bent = pose[k + 1] - value[k], 1.0, 0.0
         if k != 3:
             row += 1
-            inner, own, bent, _ = clipped(x[row], 1.0, width)
+            inner, own, bent = clipped(x[row], 1.0, width)
             offset = centre[row] + half[row] * inner
             bent /= half[row]
         one = held[k + 1]
@@ -294,15 +204,15 @@ def _fill_held(coordinates, space, width, x, held, work):
         one[2 + k] = own
         one[BEND] = path_bend(flexion, breaks, pieces, k) * free * free + along[k] * turning
         one[BEND] += bent * slope[k] * slope[k]
-        one[BEND] -= own * path_bend(coordinates[0], breaks, pieces, k)
+        one[BEND] -= own * path_bend(pose[0], breaks, pieces, k)
         one[BEND + k + 1] = -bent * slope[k]
         one[BEND + 6 * (k + 1)] = -bent * slope[k]
         one[BEND + 7 * (k + 1)] = bent
 
 
 @pasted
-def compartment_hessian(pose, space, coordinates, constants, reference, first, second, third,
-                        hessian, work):  # fmt: skip
+def compartment_hessian(pose, box, condyle, constants, first, second, third, hessian,
+                        work):  # fmt: skip
     """Fill the second derivatives (6, 6, 6) of the wrench of one compartment at a pose (6,).
 
     The first axis is the component of the wrench; other arguments are those of
@@ -318,32 +228,24 @@ def compartment_hessian(pose, space, coordinates, constants, reference, first, s
     bends, rest = small[201:633].reshape(12, 6, 6), small[633:]
     scratch = work[HESSIAN_SCRATCH:]
     hessian[:, :, :] = 0.0
-    code, degree = constants[0], constants[2]
-    inside = hold(pose, space, constants[6], x, held, turn, scratch)
-    height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
-    _fill_variables(held, coordinates, slopes, inputs, height, point, point_slopes, series, rest)
-    if code == ENERGY:
-        found = _by_energy(held, height, coordinates, constants, first, inputs, gradient, bends,
-                           series, row, rest, scratch)  # fmt: skip
-        if not found:
-            return
-    elif code == INVERTED:
+    width = constants.width
+    inside = hold(pose, box, width, x, held, turn, scratch)
+    height = condyle_variables(held, condyle, inputs, slopes, point, point_slopes, scratch)
+    _fill_variables(held, condyle, slopes, inputs, height, point, point_slopes, series, rest)
+    wrench = series[_WRENCH : _WRENCH + 6]
+    if constants.code == DIRECT:
+        _at_height(constants, first, second, third, inputs, out, gradient, bends, series, row,
+                   scratch)  # fmt: skip
+        wrench[:] = series[_PARTS : _PARTS + 6]
+    else:
         found = _invert(height, constants, first, second, third, inputs, out, gradient, bends,
                         series, row, scratch)  # fmt: skip
         if not found:
             return
-    else:
-        _at_depth(code, constants, reference, first, second, third, inputs, out, gradient, bends,
-                  series, row, scratch)  # fmt: skip
-    wrench = series[_WRENCH : _WRENCH + 6]
-    if code == POWER:
-        for i in range(6):
-            _signed_power(series[_PARTS + i], degree, constants[8 + i], wrench[i])
-    elif code != ENERGY:
         _axial(constants, series[_ROOT], series[_AXIAL])
-        _fill_wrench(coordinates[5], series)
+        _fill_wrench(condyle.lever, series)
     if not inside:
-        _fill_held(pose, space, constants[6], x, series[:6], rest)
+        _fill_held(pose, box, width, x, series[:6], rest)
     for i in range(6):
         if inside:
             hessian[i] = wrench[i, BEND:].reshape(6, 6)

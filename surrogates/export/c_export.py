@@ -25,17 +25,14 @@ from surrogates.export.c_source import (
     parts_of,
     preamble,
     rendered,
+    shared_constants,
     stack,
     tables,
 )
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import PARTS as REGRESSORS
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
-
-#: Features of the template that formulations need, by their code in the compiled evaluation.
-FORMULATION_FEATURES = ("inverted", "energy", "root", "stiffness", "power")
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Characters in a line of a comment.
 _WIDTH = 95
@@ -69,19 +66,17 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
 
-def export_knee(
-    knee: KneeSurrogate | PairSurrogate, prefix: str = "knee", casadi: bool = False
-) -> CFiles:
+def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = False) -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
-    The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
+    The function fills the arrays of `ContactSurrogate.evaluate_batch` for one pose, as the header
     explains. It returns 1 outside the trained domain, regardless of `knee.outside`. The header
     repeats the words of `verdict` in `knee.header`, if there are any.
-    ``<prefix>_hessian(pose, hessian)`` fills `KneeSurrogate.hessian`.
+    ``<prefix>_hessian(pose, hessian)`` fills `ContactSurrogate.hessian`.
 
     Parameters
     ----------
-    knee : KneeSurrogate or PairSurrogate
+    knee : ContactSurrogate
         The knee, or another contact pair, to export.
     prefix : str
         First part of every name in the header; also the name of the files.
@@ -98,9 +93,12 @@ def export_knee(
     regressors = [
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
-    used = features(regressors) | {FORMULATION_FEATURES[c.code] for c in compartments.values()}
-    used |= {"second"}
-    source = [preamble(prefix, regressors), code(prefix, parts_of(used), used)]
+    used = features(regressors) | {c.formulation for c in compartments.values()}
+    source = [
+        preamble(prefix, regressors),
+        shared_constants(prefix),
+        code(prefix, parts_of(used), used),
+    ]
     for name, compartment in compartments.items():
         source += _compartment_tables(prefix, name, compartment, used)
     comment = rendered(
@@ -162,7 +160,6 @@ def _compartment_tables(
         if regressor.outputs:
             texts.append(tables(prefix, f"{name}_{part}", regressor, used))
             parts.append(f"&{stem}_{part}")
-    reference = parts.pop(0) if surrogate.regressors[0].outputs else "0"
     domain = "0"
     if surrogate.domain.regressor.outputs:
         texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, used))
@@ -177,20 +174,17 @@ def _compartment_tables(
     vectors = centre, half, coordinates.centre, coordinates.middle, coordinates.half
     fields += [f"{{{', '.join(map(number, values))}}}" for values in vectors]
     scalars = float(coordinates.about_point), surrogate.largest, surrogate.degree
-    fields += map(number, (*scalars, surrogate.reference_root, *surrogate.depth))
-    if "power" in used:
-        fields.append(f"{{{', '.join(map(number, surrogate.power_widths))}}}")
+    fields += map(number, (*scalars, *surrogate.depth))
     fields += [number(surrogate.smoothing), number(surrogate.fall)]
     fields.append(f"{{{', '.join(map(number, surrogate.domain.bounds))}}}")
-    fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
-    formulation = FORMULATION_FEATURES[surrogate.code]
-    fields.append(f"{prefix}_{formulation}")
-    fields.append(f"{prefix}_bend_{formulation}")
+    fields += [f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
+    fields.append(f"{prefix}_{surrogate.formulation}")
+    fields.append(f"{prefix}_bend_{surrogate.formulation}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
 
 
-def _made_of(knee: KneeSurrogate | PairSurrogate) -> str:
+def _made_of(knee: ContactSurrogate) -> str:
     """Return formulations, families, checksum and verdict of a knee for the comment."""
     lines = []
     for name in knee.compartments:
@@ -205,7 +199,7 @@ def _made_of(knee: KneeSurrogate | PairSurrogate) -> str:
     return "\n".join(lines)
 
 
-def verdict_of(knee: KneeSurrogate | PairSurrogate) -> str:
+def verdict_of(knee: ContactSurrogate) -> str:
     """Return the words of `verdict` in the header of a surrogate as ASCII; "" without any."""
     told = knee.header.get("verdict", "")
     text = told.encode("ascii", "replace").decode() if isinstance(told, str) else ""

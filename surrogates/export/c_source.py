@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from surrogates.compiled import compartments, knee, line
 from surrogates.families.regressor import Regressor
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -26,8 +27,19 @@ _TEMPLATES = Path(__file__).with_name("templates")
 REGRESSOR_PARTS = ("regressor", "points", "networks", "evaluation")
 PARTS = (
     *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
-    "turned", "second", "third", "energy_second", "energy",
+    "turned", "second",
 )  # fmt: skip
+#: Constants of the compiled evaluation that the template shares, by their names there.
+_SHARED = {
+    "REACH": compartments.REACH,
+    "MOST_STEPS": compartments.MOST_STEPS,
+    "LAST_STEP": compartments.LAST_STEP,
+    "LEAST_SLOPE": compartments.LEAST_SLOPE,
+    "LINE_STEPS": line.MOST_STEPS,
+    "LINE_NEWTON_STEPS": line.NEWTON_STEPS,
+    "LINE_LAST_STEP": line.LAST_STEP,
+    "TOLERANCE": knee.TOLERANCE,
+}
 #: Numbers of points and of units that the template evaluates together.
 LANES, UNITS = 32, 8
 _SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
@@ -100,6 +112,12 @@ def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
     return "\n".join([*lines, ",\n".join(sizes), "};", ""])
 
 
+def shared_constants(prefix: str) -> str:
+    """Return the constants that the template shares with the compiled evaluation."""
+    lines = [f"#define {prefix.upper()}_{name} {value!r}\n" for name, value in _SHARED.items()]
+    return "".join(lines)
+
+
 def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
     sizes = {
         "OUTPUTS": max(r.outputs for r in regressors),
@@ -115,14 +133,14 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
 
 
 def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
-    """Return an upper bound of the stack of a call [kB], with doubles of 8 bytes."""
+    """Return an upper bound of the stack of a call of a knee [kB], with doubles of 8 bytes."""
     size = _sizes(regressors)
     numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"] + 8 * size["TERMS"]
     if "networks" in used:
         numbers += (size["NETS"] + 30) * size["UNITS"]
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
-        numbers += LANES * _PAIRS * size["BENT"] if {"second", "energy"} & set(used) else 0
+        numbers += LANES * _PAIRS * size["BENT"]
     # compilers keep the arrays of functions that one function calls side by side
     return -(-(_FRAMES + 2 * 8 * numbers) // 1000)
 
@@ -141,17 +159,7 @@ def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
 
 def parts_of(used: Collection[str]) -> list[str]:
     """Return the parts of the template (`PARTS`) that a knee with the used features needs."""
-    needs = {
-        "line": {"inverted", "energy"},
-        "hessian": {"second", "energy"},
-        "series": {"second"},
-        "turned": {"second", "energy"},
-        "second": {"second"},
-        "third": {"energy"},
-        "energy_second": {"energy"},
-        "energy": {"energy"},
-    }
-    return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
+    return [part for part in PARTS if part != "line" or "inverted" in used]
 
 
 def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:

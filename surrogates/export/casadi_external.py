@@ -13,8 +13,7 @@ from foundation.base.errors import InputError
 from surrogates.export.c_export import export_knee
 from surrogates.export.c_source import COMPILERS, CFiles, c_compiler
 from surrogates.expressions.of_casadi import casadi
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: With -O3, GCC unrolls the short loops of the source before it makes vector instructions of them.
 _OPTIONS = ("-std=c99", "-O2", "-ftree-vectorize", "-funroll-loops", "-shared", "-fPIC")
@@ -27,9 +26,7 @@ def has_compiler() -> bool:
     return c_compiler() is not None
 
 
-def compiled_wrench(
-    knee: KneeSurrogate | PairSurrogate, folder: Path | str, prefix: str = "knee"
-) -> Any:
+def compiled_wrench(knee: ContactSurrogate, folder: Path | str, prefix: str = "knee") -> Any:
     """Return the contact wrench as compiled C, with exact first and second derivatives.
 
     For Kriging and networks a call takes a small share of the time of `knee.casadi()`, and there
@@ -37,7 +34,7 @@ def compiled_wrench(
 
     Parameters
     ----------
-    knee : KneeSurrogate or PairSurrogate
+    knee : ContactSurrogate
         The contact, smoothed (`knee.smoothed()`) for optimisers.
     folder : path
         Folder for the library, made if it is missing. A library that was compiled from the same

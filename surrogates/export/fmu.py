@@ -33,8 +33,7 @@ from surrogates.export.fmu_description import (
     model_description,
     page,
 )
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 _PACKAGE = "knee-contact"
 #: Options without -march=native, so that the library runs on every machine of its kind.
@@ -69,7 +68,7 @@ class Platform(NamedTuple):
 
 
 def export_fmu(
-    knee: KneeSurrogate | PairSurrogate,
+    knee: ContactSurrogate,
     version: str = "3.0",
     prefix: str = "knee",
     compiled: bool = True,
@@ -82,7 +81,7 @@ def export_fmu(
 
     Parameters
     ----------
-    knee : KneeSurrogate or PairSurrogate
+    knee : ContactSurrogate
         The knee, or another contact pair, to export.
     version : {"2.0", "3.0"}
         Version of the FMI standard.
@@ -186,7 +185,7 @@ def _wrapper(version: str, content: Content) -> str:
     return text.replace("FMIX", f"FMI{number}").replace("fmiX", f"fmi{number}")
 
 
-def _start(knee: KneeSurrogate | PairSurrogate) -> FloatArray:
+def _start(knee: ContactSurrogate) -> FloatArray:
     """Return the pose (6,) of the reference path at the middle of the trained flexion."""
     space = knee.spaces[0]
     return space.path.poses([np.mean(space.flexion)])[0]

@@ -68,29 +68,27 @@ class CompartmentData:
 
     Attributes
     ----------
-    code : int
-        Formulation: INVERTED, ENERGY, ... of `surrogates.compiled.compartments`.
-    largest, degree, reference_root : float
-        Largest load [N] or energy [J], degree p [1], root of the reference load [1].
+    learns_heights : bool
+        Whether heights over the load are learnt, or the loads over the height.
+    largest, degree : float
+        Largest load [N], degree p [1].
     depth : (2,) float64
-        Middle and half range of the height or depth that is an input [m].
+        Middle and half range of the height, where the height is an input [m].
     width, fall : float
-        Width of the smoothing [1], and fall beyond the samples, of the height [m] or the root [1].
+        Width of the smoothing [1], and fall of the height beyond the samples [m].
     box, condyle, domain
         Geometry and trained domain.
-    reference, parts
-        Regressors: of the reference height, and the three that share the outputs.
+    parts
+        Three regressors that share the outputs.
     """
 
-    code: int
+    learns_heights: bool
     largest: float
     degree: float
-    reference_root: float
     depth: FloatArray
     width: float
     fall: float
     box: BoxData
     condyle: CondyleData
     domain: DomainData
-    reference: RegressorData
     parts: tuple[RegressorData, RegressorData, RegressorData]

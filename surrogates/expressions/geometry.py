@@ -1,4 +1,4 @@
-"""Expressions of the pose: hold it in the box, locate the condyle, turn forces into a wrench."""
+"""Expressions of the pose: hold the pose in the box, locate the condyle."""
 
 from __future__ import annotations
 
@@ -125,19 +125,3 @@ def rise_of(f: Functions, centre: FloatArray, pose: Expression, rate: Expression
     cf, sf, ca, sa = f.cos(pose[0]), f.sin(pose[0]), f.cos(pose[1]), f.sin(pose[1])
     x, flexed = cf * c0 - sf * c1, sf * c0 + cf * c1
     return rate[4] + ca * x * rate[0] + (ca * c2 - sa * flexed) * rate[1]
-
-
-def wrench_of(f: Functions, forces: Expression, held: Expression) -> Expression:
-    """Return the wrench (6,) [N, N m] about the tibial origin of generalised forces (6,).
-
-    The forces are by the coordinates of a pose (6,) [rad, m].
-    """
-    ca, sa, cr, sr = f.cos(held[1]), f.sin(held[1]), f.cos(held[2]), f.sin(held[2])
-    moment_y, along = -forces[2], -forces[1]
-    across = (forces[0] - sa * moment_y) / ca
-    return f.join([
-        forces[3], forces[4], forces[5],
-        cr * along - sr * across + held[4] * forces[5] - held[5] * forces[4],
-        moment_y + held[5] * forces[3] - held[3] * forces[5],
-        sr * along + cr * across + held[3] * forces[4] - held[4] * forces[3],
-    ])  # fmt: skip

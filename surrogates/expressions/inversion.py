@@ -44,8 +44,6 @@ class Root(NamedTuple):
     ----------
     s : ()
         Root [1], beyond 1 on the line that continues the height.
-    fall : ()
-        Derivative of the height by s there [m].
     gap : ()
         Height over the predicted first contact, below 0 in contact [m].
     touches : ()
@@ -53,7 +51,6 @@ class Root(NamedTuple):
     """
 
     s: Expression
-    fall: Expression
     gap: Expression
     touches: Expression
 
@@ -116,10 +113,7 @@ def height_root(
     gap = y - height.first_at(line, u, -1.0)
     touches = y < touch
     if w > 0.0:
-        s = inversion.smooth_root(u, y, touch)
-        c, along, _ = clip_above(f, s, w)
-        fall = along * height.slope_at(line, u, c) - (1.0 - along) * data.fall
-        return Root(s, fall, gap, touches)
+        return Root(inversion.smooth_root(u, y, touch), gap, touches)
     end, slope = height.first_at(line, u, 1.0), line.at(1.0)[1]
     chord = 0.5 * (end - touch)
     # Beyond the largest load on the tangent, whose change with the pose is left out.
@@ -127,8 +121,7 @@ def height_root(
     inside = y > end
     s = inversion.root(u, f.maximum(f.minimum(y, touch), f.fixed(end)))
     s = f.where(touches, f.where(inside, s, 1.0 + (y - end) / beyond), low)
-    fall = f.where(inside, height.slope_at(line, u, f.minimum(s, 1.0)), beyond)
-    return Root(s, fall, gap, touches)
+    return Root(s, gap, touches)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from foundation.base.errors import InputError
-from surrogates.compiled.compartments import ENERGY, INVERTED
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.domain import loads_and_criteria
 from surrogates.expressions.of_jax import JaxFunctions, jax
@@ -151,7 +150,7 @@ def rounding(part: CompartmentData) -> float:
         if not weights.size:
             continue
         errors = np.sqrt((weights**2).sum(axis=1))
-        if k == 0 and part.code in (INVERTED, ENERGY):
+        if k == 0 and part.learns_heights:
             shares.append(part.degree * 0.5 * errors[0] * data.y_scale[0] / part.fall)
             errors = errors[1:]
         shares.extend(errors)  # of outputs of unit deviation

@@ -51,10 +51,6 @@ class JaxLearner(Learner):
         """Return the first output at u (d - 1,) and a last input x [any unit]."""
         return self._value(self.f.join([u, x]))[0]
 
-    def slope_at(self, line: Line, u: Expression, x: Expression) -> Expression:
-        """Return the derivative of the first output by the last input at u and x [any unit]."""
-        return self.gradient(self.f.join([u, x]))[-1]
-
     def gradient(self, x: Expression) -> Expression:
         """Return the derivatives (d,) of the first output at inputs x (d,) [any unit]."""
         return self._first(x)[1][0]

@@ -64,10 +64,6 @@ class Learner:
         """Return the first output at u (d - 1,), of which `line` is, and a last input x."""
         return line.at(x)[0]
 
-    def slope_at(self, line: Line, u: Expression, x: Expression) -> Expression:
-        """Return the derivative of the first output by the last input at u and x [any unit]."""
-        return line.at(x)[1]
-
     def gradient(self, x: Expression) -> Expression:
         """Return the derivatives (d,) of the first output at inputs x (d,) [any unit]."""
         return self.f.gradient(lambda at: self.values(at)[0], x)

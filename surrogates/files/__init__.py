@@ -1,1 +1,1 @@
-"""Files of trained surrogates, of the current version and of earlier versions."""
+"""Files of trained surrogates."""

@@ -12,8 +12,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +24,17 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
-from surrogates.files import version_1
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.pair import surrogate_of
-from surrogates.formulations.whole_knee import AnyKnee, WholeKneeSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
 FORMAT = "knee-contact surrogate"
-#: Version that `save` writes of a knee with a medial and a lateral compartment, and of any other
-#: contact pair, whose header lists its compartments; `load` reads older versions, too.
+#: Version of a knee with a medial and a lateral compartment, and of any other contact pair, whose
+#: header lists its compartments.
 VERSION, PAIR_VERSION = 3, 4
 #: Largest file that `load` accepts [bytes].
 SIZE_LIMIT = 2**30
-#: Reader of one compartment for each version.
-_READERS = {
-    1: version_1.compartment,
-    **dict.fromkeys((2, VERSION, PAIR_VERSION), CompartmentSurrogate.from_arrays),
-}
 _HEADER = "header"
-#: Name of the only part of a file with a formulation of the whole knee.
-_KNEE = "knee"
 #: Name of the pressure fields in a file.
 _FIELDS = "fields"
 #: Permitted kinds of arrays: numbers and, for the families' names, text.
@@ -63,12 +53,12 @@ class SurrogateFileError(InputError):
     """A surrogate file cannot be used; the message names the file and the reason."""
 
 
-def save(knee: AnyKnee, path: str | Path) -> None:
+def save(knee: ContactSurrogate, path: str | Path) -> None:
     """Write a surrogate atomically: a reader sees the old file or the complete new file.
 
     Parameters
     ----------
-    knee : KneeSurrogate, WholeKneeSurrogate or PairSurrogate
+    knee : ContactSurrogate
         The surrogate; its header must be JSON-serialisable.
     path : path
         The `.npz` file.
@@ -79,7 +69,7 @@ def save(knee: AnyKnee, path: str | Path) -> None:
         If the header is not JSON-serialisable or contains a number that is not finite.
     """
     target = Path(path)
-    parts = _parts_of(knee)
+    parts = knee.by_name
     arrays: dict[str, Any] = {
         key: np.asarray(array)
         for name, part in parts.items()
@@ -107,7 +97,7 @@ def save(knee: AnyKnee, path: str | Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> AnyKnee:
+def load(path: str | Path) -> ContactSurrogate:
     """Read a surrogate; needs neither SMT nor scikit-learn and executes no code from the file.
 
     Parameters
@@ -118,7 +108,7 @@ def load(path: str | Path) -> AnyKnee:
     Raises
     ------
     SurrogateFileError
-        If the file is missing, truncated, altered, oversized, of a newer version or of another
+        If the file is missing, truncated, altered, oversized, of another version or of another
         kind.
     """
     file = Path(path)
@@ -138,14 +128,7 @@ def load(path: str | Path) -> AnyKnee:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
 
-def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrogate]:
-    """Return the parts of a knee in a file: its compartments, or the whole knee."""
-    if isinstance(knee, WholeKneeSurrogate):
-        return {_KNEE: knee}
-    return {name: knee.compartment(name) for name in knee.compartments}
-
-
-def _version_of(knee: AnyKnee) -> dict[str, Any]:
+def _version_of(knee: ContactSurrogate) -> dict[str, Any]:
     """Return the version of a surrogate's file, and its compartments where they have names."""
     if knee.compartments == COMPARTMENTS:
         return {"version": VERSION}
@@ -159,26 +142,19 @@ def _names(header: dict[str, Any]) -> tuple[str, ...]:
     return check_names(header["compartments"])
 
 
-def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
+def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
     own = part_of(arrays, _FIELDS)
     names = _names(header)
     fields = PairFields.from_arrays(own, names) if own else None
-    if header["version"] in (2, VERSION) and _KNEE in header["formulation"]:
-        whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
-        return replace(whole, header=header, fields=fields)
-    read = _READERS[header["version"]]
-    parts = {name: _part(name, read, header, arrays) for name in names}
-    return replace(surrogate_of(parts, header), fields=fields)
-
-
-def _part(
-    name: str,
-    read: Callable[..., Any],
-    header: dict[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-) -> Any:
-    space = SampleSpace.from_header(header["space"][name])
-    return read(header["formulation"][name], space, part_of(arrays, name))
+    parts = {
+        name: CompartmentSurrogate.from_arrays(
+            header["formulation"][name],
+            SampleSpace.from_header(header["space"][name]),
+            part_of(arrays, name),
+        )
+        for name in names
+    }
+    return ContactSurrogate(parts, header, fields=fields)
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -242,9 +218,9 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise SurrogateFileError(f"{expected} another format")
     version = header.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version not in _READERS:
+    if not isinstance(version, int) or version not in (VERSION, PAIR_VERSION):
         raise SurrogateFileError(
-            f"{file}: expected version {' or '.join(map(str, _READERS))}, found {version!r}; "
+            f"{file}: expected version {VERSION} or {PAIR_VERSION}, found {version!r}; "
             "train the surrogate again or update this package"
         )
     return header

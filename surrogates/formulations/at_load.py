@@ -1,21 +1,21 @@
-"""Loads and heights that a surrogate of formulation "inverted" predicts at given axial loads."""
+"""What a compartment that learns heights predicts at given axial loads, with standard errors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array
-from foundation.base.errors import InputError
-
-if TYPE_CHECKING:
-    from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.families.regressor import Regressor
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+from surrogates.sampling.space import SampleSpace
 
 
 class Level(NamedTuple):
-    """Predictions of an inverted surrogate at N axial loads.
+    """Predictions at N axial loads.
 
     Attributes
     ----------
@@ -44,61 +44,103 @@ class Level(NamedTuple):
     lever: FloatArray
 
 
-def level_at(part: CompartmentSurrogate, poses: ArrayLike, load: ArrayLike) -> Level:
-    """Predict all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,) [N].
+@dataclass(frozen=True, eq=False)
+class LoadLevels:
+    """Heights and loads of a compartment over five coordinates of the pose and the axial load.
 
-    Raises
-    ------
-    InputError
-        If the formulation is not "inverted" or the arguments are malformed.
+    Parameters
+    ----------
+    space : SampleSpace
+        Box of the samples; a pose outside the box is held at the border.
+    coordinates : CondyleCoordinates
+        Inputs of the regressors beside the load.
+    largest, degree : float
+        F_max [N] and p [1].
+    regressors : tuple of Regressor
+        Regressors that share the outputs, the height first.
     """
-    axial, held, inputs, offset, points = _inputs(part, poses, load)
-    outputs = np.column_stack([own.predict(inputs) for own in part.regressors[1:]])
-    # Without a height, `offset` is that of the condyle's point over its path.
-    height = outputs[:, 0] - offset
-    points[:, 1] += height
-    root = 0.5 * (inputs[:, 5] + 1.0)
-    lever = part.coordinates.lever(points)
-    return Level(axial, held, inputs, root, outputs, height, lever)
 
+    space: SampleSpace
+    coordinates: CondyleCoordinates
+    largest: float
+    degree: float
+    regressors: tuple[Regressor, ...]
 
-def inputs_at(part: CompartmentSurrogate, poses: ArrayLike, load: ArrayLike) -> FloatArray:
-    """Return the regressors' inputs (N, 6) [1]; arguments and exceptions as of `level_at`."""
-    return _inputs(part, poses, load)[2]
+    def inputs(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
+        """Return the regressors' inputs (N, 6) [1]; arguments and exceptions as of `at`."""
+        return self._inputs(poses, load)[2]
 
+    def at(self, poses: ArrayLike, load: ArrayLike) -> Level:
+        """Predict all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,).
 
-def _inputs(
-    part: CompartmentSurrogate, poses: ArrayLike, load: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return loads, held poses, inputs, heights over the path at height 0, and points."""
-    if part.formulation != "inverted":
-        raise InputError(
-            f"formulation: expected 'inverted' to give heights at loads, found {part.formulation!r}"
-        )
-    held = part.space.held(poses)
-    axial = check_array("load", load, (len(held),))
-    held[:, 4] = 0.0
-    u, offset, points = part.coordinates.variables(held)
-    root = (axial / part.largest) ** (1.0 / part.degree)
-    return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
+        Raises
+        ------
+        InputError
+            If the arguments are malformed.
+        """
+        axial, held, inputs, offset, points = self._inputs(poses, load)
+        outputs = np.column_stack([own.predict(inputs) for own in self.regressors])
+        # Without a height, `offset` is that of the condyle's point over its path.
+        height = outputs[:, 0] - offset
+        points[:, 1] += height
+        root = 0.5 * (inputs[:, 5] + 1.0)
+        lever = self.coordinates.lever(points)
+        return Level(axial, held, inputs, root, outputs, height, lever)
 
+    def _inputs(
+        self, poses: ArrayLike, load: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return loads, held poses, inputs, heights over the path at height 0, and points."""
+        held = self.space.held(poses)
+        axial = check_array("load", load, (len(held),))
+        held[:, 4] = 0.0
+        u, offset, points = self.coordinates.variables(held)
+        root = (axial / self.largest) ** (1.0 / self.degree)
+        return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
 
-def poses_of(part: CompartmentSurrogate, level: Level, poses: ArrayLike) -> FloatArray:
-    """Return poses (N, 6) [rad, m] with the heights of a level instead of their own."""
-    found = check_array("poses", poses, (None, 6))
-    path, held = part.space.path, level.held
-    found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
-    return found
+    def poses(self, level: Level, poses: ArrayLike) -> FloatArray:
+        """Return poses (N, 6) [rad, m] with the heights of a level instead of their own."""
+        found = check_array("poses", poses, (None, 6))
+        path, held = self.space.path, level.held
+        found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
+        return found
 
+    def loads(self, level: Level) -> FloatArray:
+        """Return the loads (N, 12) [SI] of a level."""
+        axial, outputs, lever = level.axial, level.outputs, level.lever
+        loads = np.empty((len(axial), 12))
+        loads[:, 1] = axial
+        loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
+        loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
+        loads[:, 6] = outputs[:, 6] * level.root
+        loads[:, 7:9] = outputs[:, 7:9] * level.root[:, None] ** (self.degree - 1.0)
+        loads[:, 9:] = outputs[:, 9:] + lever
+        return loads
 
-def loads_of(level: Level, degree: float) -> FloatArray:
-    """Return the loads (N, 12) [SI] of a level, for a degree p [1]."""
-    axial, outputs, lever = level.axial, level.outputs, level.lever
-    loads = np.empty((len(axial), 12))
-    loads[:, 1] = axial
-    loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
-    loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
-    loads[:, 6] = outputs[:, 6] * level.root
-    loads[:, 7:9] = outputs[:, 7:9] * level.root[:, None] ** (degree - 1.0)
-    loads[:, 9:] = outputs[:, 9:] + lever
-    return loads
+    def poses_and_loads(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the poses (N, 6) at given axial loads and all loads (N, 12); see `at`."""
+        level = self.at(poses, load)
+        return self.poses(level, poses), self.loads(level)
+
+    def errors(self, level: Level) -> tuple[FloatArray, FloatArray]:
+        """Return the standard errors of heights (N,) [m] and, at exact heights, loads (N, 12)."""
+        axial, root, lever = level.axial, level.root[:, None], level.lever
+        error = np.column_stack([r.standard_error(level.inputs) for r in self.regressors])
+        loads = np.zeros((len(axial), 12))
+        loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
+        # M = M about the point + lever x F, where F_y is exact.
+        across = np.cross(lever, np.eye(3)[[0]]), np.cross(lever, np.eye(3)[[2]])
+        moments = (error[:, 3:6] * axial[:, None]) ** 2
+        moments += (across[0] * loads[:, [0]]) ** 2 + (across[1] * loads[:, [2]]) ** 2
+        loads[:, 3:6] = np.sqrt(moments)
+        loads[:, 6:7] = error[:, 6:7] * root
+        loads[:, 7:9] = error[:, 7:9] * root ** (self.degree - 1.0)
+        loads[:, 9:] = error[:, 9:]
+        return error[:, 0], loads
+
+    def by_lever(self, loads: FloatArray) -> FloatArray:
+        """Return how loads (N, 12) change as the condyle's point rises with them, (N, 12)."""
+        change = np.zeros(loads.shape)
+        if self.coordinates.about_point:
+            change[:, 3], change[:, 5], change[:, 10] = loads[:, 2], -loads[:, 0], 1.0
+        return change

@@ -17,35 +17,29 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.compartments import (
-    ENERGY,
-    INVERTED,
-    LEAST_FALL,
-    POWER,
-    ROOT,
-    STIFFNESS,
-)
+from surrogates.compiled.compartments import INVERTED, Box, Condyle, Constants
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
-from surrogates.formulations.at_load import inputs_at, level_at, loads_of, poses_of
+from surrogates.formulations.at_load import LoadLevels
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.standard_errors import errors_at_load, errors_at_pose
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
-#: Parts of a compartment's surrogate; the outputs are distributed over the last three.
-PARTS = ("reference", "first", "second", "third")
+#: Regressors of a compartment, over which the outputs are distributed.
+PARTS = ("first", "second", "third")
+#: Outputs of a compartment.
+OUTPUTS = 12
 #: Recommended width of the smoothing, which changes no load by more than 0.1 % of its peak; and the
 #: widest.
 RECOMMENDED_SMOOTHING, WIDEST_SMOOTHING = 5e-3, 0.2
-#: Number of outputs of each formulation, over all regressors.
-_OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
-
-#: Least fall of the height over the last input that a smoothed height goes on with [m].
+#: Least fall of the height over the last input with which a smoothed height continues [m].
 _LEAST_FALL = 1e-9
+#: Number in a place of the file's constants that has no meaning.
+_UNUSED = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,15 +55,13 @@ class CompartmentSurrogate(ArrayRecord):
     coordinates : CondyleCoordinates
         Inputs of the regressors.
     largest : float
-        F_max [N], or the largest energy [J].
+        F_max [N].
     degree : float
         p [1].
-    reference_root : float
-        Root of the reference load (load_stiffness) [1].
     depth : (2,) float64
-        Middle and half range of the height or depth that is an input [m].
+        Middle and half range of the height, where the height is an input [m].
     regressors : tuple of Regressor
-        `PARTS`; parts that a formulation does not need have no outputs.
+        `PARTS`; a part may have no outputs.
     domain : Domain
         Trained part of the space.
     smoothing : float
@@ -87,76 +79,55 @@ class CompartmentSurrogate(ArrayRecord):
     coordinates: CondyleCoordinates
     largest: float
     degree: float
-    reference_root: float
     depth: FloatArray
-    regressors: tuple[Regressor, Regressor, Regressor, Regressor]
+    regressors: tuple[Regressor, Regressor, Regressor]
     domain: Domain = field(default_factory=Domain.whole_box)
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)].code
+        check_in("formulation", self.formulation, FORMULATIONS)
         check_number("largest", self.largest, above=0.0)
         check_number("degree", self.degree, at_least=1.0)
-        check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
         check_smoothing(self.smoothing)
-        reference, *parts = self.regressors
-        inputs = [part.inputs for part in parts]
-        if inputs != [6, 6, 6] or reference.inputs != 5:
-            raise InputError(
-                f"regressors: expected 5 and 6 inputs, found {reference.inputs} and {inputs}"
-            )
-        outputs = sum(part.outputs for part in parts)
-        wanted = (1 if code == STIFFNESS else 0), _OUTPUTS[code]
-        if (reference.outputs, outputs) != wanted:
-            raise InputError(
-                f"regressors: expected {wanted} outputs for {self.formulation!r}, found "
-                f"{(reference.outputs, outputs)}"
-            )
-        if code in (INVERTED, ENERGY) and parts[0].outputs < 1:
+        inputs = [part.inputs for part in self.regressors]
+        if inputs != [6, 6, 6]:
+            raise InputError(f"regressors: expected three of 6 inputs each, found {inputs}")
+        outputs = sum(part.outputs for part in self.regressors)
+        if outputs != OUTPUTS:
+            raise InputError(f"regressors: expected {OUTPUTS} outputs, found {outputs}")
+        if self.learns_heights and self.regressors[0].outputs < 1:
             raise InputError("regressors: expected the height in the first part, found no output")
 
     @property
-    def code(self) -> int:
-        """Code of the formulation in the compiled evaluation."""
-        return FORMULATIONS[self.formulation].code
+    def learns_heights(self) -> bool:
+        """Whether heights over the load are learnt, so that `gaps` and `at_load` are known."""
+        return FORMULATIONS[self.formulation] == INVERTED
 
     @cached_property
     def arguments(self) -> CompartmentArguments:
         """Packed form of the compartment for `surrogates.compiled.knee_loads`."""
-        constants = np.array(
-            [
-                *(self.code, self.largest, self.degree, self.reference_root, *self.depth),
-                # without smoothing none is read, and finding the fall takes a prediction
-                *(self.smoothing, self.fall if self.smoothing > 0.0 else 0.0),
-                *self.power_widths,
-            ]
-        )
-        regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
+        constants = Constants(
+            FORMULATIONS[self.formulation], self.largest, self.degree, float(self.depth[0]),
+            float(self.depth[1]), self.smoothing,
+            # without smoothing the fall is not read, and finding the fall takes a prediction
+            self.fall if self.smoothing > 0.0 else 0.0,
+        )  # fmt: skip
         return compiled.pack_compartment(
-            self.space.arguments, self.coordinates.arguments, constants, self.domain.bounds,
-            regressors,
+            Box(*self.space.arguments), Condyle(*self.coordinates.arguments), constants,
+            self.domain.bounds, [r.arguments for r in (*self.regressors, self.domain.regressor)],
         )  # fmt: skip
 
     @cached_property
     def fall(self) -> float:
-        """Mean fall over the last input, of the height [m] or the root [1], at the path.
+        """Mean fall of the height over the last input [m], at the path.
 
-        With smoothing the height or the root goes on with this fall beyond the samples.
+        With smoothing the height continues with this fall beyond the samples.
         """
-        if self.code not in (INVERTED, ENERGY, ROOT):
+        if not self.learns_heights:
             return 0.0
-        low, high = self.regressors[1].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
-        least = LEAST_FALL if self.code == ROOT else _LEAST_FALL
-        return max(0.5 * float(low - high), least)
-
-    @cached_property
-    def power_widths(self) -> FloatArray:
-        """Widths (9,) of the smoothing of the loads of `POWER` about zero [any unit]."""
-        if self.code != POWER:
-            return np.zeros(9)
-        scales = np.concatenate([part.y_scale for part in self.regressors[1:]])
-        return self.smoothing * scales[:9]
+        low, high = self.regressors[0].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
+        return max(0.5 * float(low - high), _LEAST_FALL)
 
     @cached_property
     def workspace(self) -> int:
@@ -166,7 +137,7 @@ class CompartmentSurrogate(ArrayRecord):
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
         """Return the same surrogate, its wrench twice continuously differentiable in the pose.
 
-        See `surrogates.formulations.knee.CompartmentwiseContact.smoothed`.
+        See `surrogates.formulations.contact_surrogate.ContactSurrogate.smoothed`.
         """
         check_smoothing(width)
         if width > 0.0:
@@ -175,17 +146,11 @@ class CompartmentSurrogate(ArrayRecord):
 
     def _check_correlations(self) -> None:
         """Raise an InputError if a correlation is not smooth enough for second derivatives."""
-        rough = {CORRELATIONS["matern32"]}
-        if self.code == ENERGY:  # learns a potential, of which the loads are the slopes
-            rough.add(CORRELATIONS["matern52"])
-        names = {code: name for name, code in CORRELATIONS.items()}
         for regressor in self.regressors:
-            found = sorted(rough & set(regressor.kinds.tolist())) if len(regressor.points) else []
-            if found:
+            if len(regressor.points) and CORRELATIONS["matern32"] in regressor.kinds:
                 raise InputError(
-                    f"smoothing: expected correlations with enough derivatives for "
-                    f"{self.formulation!r}, found {names[found[0]]!r}; train with "
-                    'correlation = "squared_exponential"'
+                    "smoothing: expected correlations with second derivatives, found 'matern32'; "
+                    'train with correlation = "squared_exponential"'
                 )
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -222,7 +187,7 @@ class CompartmentSurrogate(ArrayRecord):
     def hessians(self, poses: ArrayLike) -> FloatArray:
         """Return d2(wrench)/d(pose)2 at poses (N, 6), (N, 6, 6, 6) [SI].
 
-        See `surrogates.formulations.knee.CompartmentwiseContact.hessian`.
+        See `surrogates.formulations.contact_surrogate.ContactSurrogate.hessian`.
 
         Raises
         ------
@@ -235,21 +200,16 @@ class CompartmentSurrogate(ArrayRecord):
         compiled.hessians_of_compartment(points, self.arguments, filled, work)
         return filled
 
-    @property
-    def tells_gaps(self) -> bool:
-        """Whether the formulation learns heights, so that `gaps` are known."""
-        return self.code in (INVERTED, ENERGY)
-
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
 
-        Zero in contact, and everywhere unless `tells_gaps`.
+        Zero in contact, and everywhere unless the surrogate `learns_heights`.
         """
         held = self.space.held(poses)
-        if not self.tells_gaps or not len(held):
+        if not self.learns_heights or not len(held):
             return np.zeros(len(held))
         u, height, _ = self.coordinates.variables(held)
-        touch = self.regressors[1].predict(np.column_stack([u, np.full(len(u), -1.0)]))[:, 0]
+        touch = self.regressors[0].predict(np.column_stack([u, np.full(len(u), -1.0)]))[:, 0]
         return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -266,29 +226,45 @@ class CompartmentSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If the formulation is not "inverted" or the arguments are malformed.
+            If the surrogate does not learn heights or the arguments are malformed.
         """
-        level = level_at(self, poses, load)
-        return poses_of(self, level, poses), loads_of(level, self.degree)
+        return self._levels.poses_and_loads(poses, load)
 
     def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
         """Return the regressors' inputs (N, 6) [1] at poses (N, 6) and axial loads (N,) [N]."""
-        return inputs_at(self, poses, load)
+        return self._levels.inputs(poses, load)
 
     def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the standard errors of `at_load`: of heights (N,) [m] and loads (N, 12) [SI]."""
-        return errors_at_load(self, poses, load)
+        return errors_at_load(self._levels, poses, load)
+
+    @cached_property
+    def _levels(self) -> LoadLevels:
+        if not self.learns_heights:
+            raise InputError(
+                "formulation: expected 'inverted' to give heights at loads, found "
+                f"{self.formulation!r}"
+            )
+        return LoadLevels(self.space, self.coordinates, self.largest, self.degree, self.regressors)
 
     def standard_error(self, poses: ArrayLike) -> FloatArray:
         """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6).
 
         See `surrogates.formulations.standard_errors`.
         """
-        return errors_at_pose(self, check_array("poses", poses, (None, 6)))
+        points = check_array("poses", poses, (None, 6))
+        if self.learns_heights:
+            loads, jacobian, _ = self.evaluate_batch(points)
+            errors = errors_at_pose(self._levels, points, loads, jacobian)
+        else:
+            u, height, _ = self.coordinates.variables(self.space.held(points))
+            inputs = np.column_stack([u, (height - self.depth[0]) / self.depth[1]])
+            errors = np.column_stack([r.standard_error(inputs) for r in self.regressors])
+        return errors * self.domain.inflation
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the space as arrays, such as constants (5,) [SI]."""
-        constants = [self.largest, self.degree, self.reference_root, *self.depth]
+        constants = [self.largest, self.degree, _UNUSED, *self.depth]
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
         named |= under("domain", self.domain.to_arrays())
@@ -309,17 +285,15 @@ class CompartmentSurrogate(ArrayRecord):
         """
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
-        largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
+        largest, degree, _, *depth = check_array("constants", arrays["constants"], (5,))
         # Only a smoothed surrogate has "smoothing".
         smoothing = check_array("smoothing", arrays.get("smoothing", [0.0]), (1,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
-        reference, first, second, third = regressors_of(
-            arrays, dict.fromkeys(PARTS, 6) | {PARTS[0]: 5}
-        )
+        first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, 6))
         return cls(
-            formulation, space, coordinates, float(largest), float(degree), float(root),
-            np.array(depth), (reference, first, second, third),
-            Domain.from_arrays(part_of(arrays, "domain")), float(smoothing[0]),
+            formulation, space, coordinates, float(largest), float(degree), np.array(depth),
+            (first, second, third), Domain.from_arrays(part_of(arrays, "domain")),
+            float(smoothing[0]),
         )  # fmt: skip
 
 
@@ -329,7 +303,7 @@ def check_smoothing(width: float) -> None:
 
 
 def checked_depth(value: ArrayLike) -> FloatArray:
-    """Return middle and half range (2,) [m] of a height or depth, checked and read-only."""
+    """Return middle and half range (2,) [m] of a height, checked and read-only."""
     depth = check_array("depth", value, (2,))
     if depth[1] <= 0.0:
         raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")

@@ -13,8 +13,8 @@ from foundation.base.checks import FloatArray, check_array
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
+from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.whole_knee import AnyCompartment
 
 #: Accepted error of the force over the largest load, as the 95 % quantile of the errors at a pose,
 #: and the most that is accepted where feasible samples have larger errors.
@@ -83,13 +83,13 @@ class DomainSamples(NamedTuple):
 
 
 def fit_domain(
-    surrogate: AnyCompartment, samples: DomainSamples, limits: FloatArray, margin: float
+    surrogate: CompartmentSurrogate, samples: DomainSamples, limits: FloatArray, margin: float
 ) -> Domain:
     """Return the domain of a surrogate from samples of the whole box.
 
     Parameters
     ----------
-    surrogate : CompartmentSurrogate or CompartmentView
+    surrogate : CompartmentSurrogate
         The fitted surrogate, with the whole box as its domain.
     samples : DomainSamples
         Results of the original model over the whole box.
@@ -130,7 +130,7 @@ def fit_domain(
     if samples.fitted:
         return domain
     gaps = surrogate.gaps(poses)
-    if surrogate.tells_gaps:
+    if surrogate.learns_heights:
         # All samples are in contact: predictions of lifted condyles are errors.
         domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
     inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
@@ -208,7 +208,7 @@ def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.b
 
 
 def _variables_at(
-    surrogate: AnyCompartment, variables: FloatArray, loads: FloatArray
+    surrogate: CompartmentSurrogate, variables: FloatArray, loads: FloatArray
 ) -> FloatArray:
     """Return the variables of the box (N, 6) [1], held in it, at the true loads (N, 12)."""
     x: FloatArray = np.clip(variables[:, :6], -1.0, 1.0)
@@ -218,7 +218,7 @@ def _variables_at(
 
 
 def _fit_with_seen(
-    surrogate: AnyCompartment,
+    surrogate: CompartmentSurrogate,
     seen: SeenSamples,
     limits: FloatArray,
     x: FloatArray,

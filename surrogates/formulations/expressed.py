@@ -25,11 +25,9 @@ def expression_data(part: CompartmentSurrogate) -> CompartmentData:
     point, knots, pieces, middle, half, lever = part.coordinates.arguments
     condyle = CondyleData(point, PathData(knots, pieces), middle, half, lever)
     domain = DomainData(part.domain.limits, part.domain.lifted, part.domain.regressor)
-    reference, *parts = part.regressors
-    first, second, third = parts
     return CompartmentData(
-        part.code, part.largest, part.degree, part.reference_root, part.depth,
-        part.smoothing, part.fall, box, condyle, domain, reference, (first, second, third),
+        part.learns_heights, part.largest, part.degree, part.depth, part.smoothing, part.fall,
+        box, condyle, domain, part.regressors,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def largest_errors(
     [N]. Raises `InputError` unless the surrogate is "inverted" and of Kriging.
     """
     check_in("formulation", surrogate.formulation, ("inverted",))
-    height = surrogate.regressors[1]
+    height = surrogate.regressors[0]
     inputs = surrogate.inputs_at_load(poses, load)
     weights = _load_per_height(surrogate, inputs) * local_error(height, check, inputs)
     return spread_picks(height, inputs, weights, count)
@@ -55,7 +55,7 @@ def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: Float
 def _load_per_height(surrogate: CompartmentSurrogate, inputs: FloatArray) -> FloatArray:
     """Return |dF/dy| over the largest load at inputs (m, 6) [1/m]."""
     points = check_array("inputs", inputs, (None, 6))
-    height = surrogate.regressors[1]
+    height = surrogate.regressors[0]
     ahead, behind = points.copy(), points.copy()
     ahead[:, 5] += _STEP
     behind[:, 5] -= _STEP

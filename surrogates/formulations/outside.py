@@ -1,9 +1,9 @@
-"""Poses outside the trained domain of a surrogate: their treatments, flags and error."""
+"""Poses outside the trained domain of a surrogate: their treatments and flags."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from foundation.base.errors import InputError
 from surrogates.compiled.knee import TOLERANCE
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
-
-if TYPE_CHECKING:
-    from surrogates.formulations.trained_contact import TrainedContact
 
 #: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
 #: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
@@ -39,29 +36,30 @@ def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
     return ~(np.abs(variables) <= 1.0 + TOLERANCE)
 
 
-def flags_outside(
-    knee: TrainedContact, x: FloatArray, loads: FloatArray, calls: int = 1
-) -> tuple[str, ...]:
-    """Return messages that state how a pose leaves the trained domain of a knee.
+def compartment_flags(
+    name: str, space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray
+) -> list[str]:
+    """Return messages that state how a pose leaves the trained domain of a compartment.
 
-    From the scaled variables and extrapolation x (C, 7) [1] and the loads (C, 12) [SI] of all
-    compartments; `calls` is the number of calls between the user's line, which a warning names, and
-    this function. Raises `OutsideDomainError` if the knee's `outside` is "error".
+    From the scaled variables and extrapolation x (7,) [1] and the loads (12,) [SI].
     """
-    if not beyond(x).any():
-        return ()
-    flags = tuple(
-        f"{name}: outside the trained domain, {text}"
-        for name, space, domain, row, own in zip(
-            knee.compartments, knee.spaces, knee.domains, x, loads, strict=True
-        )
-        for text in _excesses(space, domain, row, own)
-    )
-    if knee.outside == "error":
+    return [
+        f"{name}: outside the trained domain, {text}" for text in _excesses(space, domain, x, loads)
+    ]
+
+
+def treat(flags: Sequence[str], outside: str, calls: int = 1) -> None:
+    """Warn of flags, or raise `OutsideDomainError`, as a treatment of `OUTSIDE` demands.
+
+    `calls` is the number of calls between the user's line, which a warning names, and this
+    function.
+    """
+    if not flags:
+        return
+    if outside == "error":
         raise OutsideDomainError("pose: " + "; ".join(flags))
-    if knee.outside == "warning":
+    if outside == "warning":
         warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=2 + calls)
-    return flags
 
 
 def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:

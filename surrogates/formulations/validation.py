@@ -11,7 +11,6 @@ from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.whole_knee import AnyCompartment
 
 #: Quantities with errors relative to their range; errors of the others are relative to the peak.
 _POSITIONS = frozenset({"cop_x_m", "cop_y_m", "cop_z_m", "superior_m"})
@@ -95,19 +94,19 @@ def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFig
     )
 
 
-def predict_at_pose(surrogate: AnyCompartment, poses: ArrayLike) -> np.ndarray:
+def predict_at_pose(surrogate: CompartmentSurrogate, poses: ArrayLike) -> np.ndarray:
     """Return the predicted loads (N, 12) [SI] at poses (N, 6) [rad, m]."""
     return surrogate.evaluate_batch(poses)[0]
 
 
 def errors_at_pose(
-    surrogate: AnyCompartment, poses: ArrayLike, loads: ArrayLike
+    surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
     """Return the errors of every load and quantity at given poses, by name.
 
     Parameters
     ----------
-    surrogate : CompartmentSurrogate or CompartmentView
+    surrogate : CompartmentSurrogate
         Surrogate of the compartment.
     poses, loads : (N, 6), (N, 12) float64
         Held-out samples of the compartment [rad, m], `foundation.base.loads.LOAD_COLUMNS` [SI].

@@ -13,7 +13,7 @@ from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import ReferencePath
 
 #: Columns of a `ReferencePath`'s coordinates that are variables, and the column of the height.
 _VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
@@ -75,12 +75,6 @@ class CondyleCoordinates(ArrayRecord):
         # A coordinate that is constant over the samples is not scaled.
         half[half <= 1e-12] = 1.0
         return cls(centre, path, 0.5 * (low + high), half, at_centre)
-
-    @classmethod
-    def at_origin(cls, space: SampleSpace) -> Self:
-        """Return the coordinates of the femoral origin, counted from the path of a space."""
-        middle, half = space.centre_and_half
-        return cls(np.zeros(3), space.path, middle[:5], half[:5], about_point=False)
 
     def variables(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return variables (N, 5) [1], heights over the path (N,) [m] and points (N, 3) [m]."""

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from made_knees import knee_of
 
 from benchmarks.fidelity_knee import learnt_knee
 from benchmarks.fidelity_learners import (
@@ -34,7 +35,6 @@ from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.files.persistence import load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
 
 SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
 
@@ -119,7 +119,7 @@ def test_a_sum_finds_the_load_at_a_pose(samples, base) -> None:
 def test_a_sum_is_stored_like_any_surrogate(samples, base, tmp_path: Path) -> None:
     _, pair = samples
     learnt = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate
-    save(KneeSurrogate(learnt, learnt), tmp_path / "knee.npz")
+    save(knee_of(learnt, learnt), tmp_path / "knee.npz")
     stored = load(tmp_path / "knee.npz").compartment("lateral")
     expected, jacobian, _ = learnt.evaluate_batch(pair.fine.poses)
     found = stored.evaluate_batch(pair.fine.poses)

@@ -66,7 +66,7 @@ CONFIG: dict[str, Any] = {
         "wanted_error_percent": 0.0,
     },
     "feasibility": {"margin": 0.1, "outside_weight": 0.0},
-    "surrogate": {"formulation": "inverted", "family": "kriging", "pose_at": "condyle"},
+    "surrogate": {"formulation": "inverted", "family": "kriging"},
     "validation": {"points": HELD_OUT, "kind": "lhs", "seed": 20240001},
 }
 SIDE = {"medial": -22e-3, "lateral": 22e-3}

@@ -23,7 +23,7 @@ from pipeline.reports.report import write_report
 from pipeline.store.made_with import write_made_with
 from pipeline.store.quantities import quantity_of
 from pipeline.store.sample_schema import described
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 RADIUS = 25e-3
 PATH = {
@@ -75,7 +75,7 @@ def run(tmp_path_factory):
 
 def test_the_surrogate_has_the_compartment_of_the_configuration(run):
     pair = surrogates.load(run / "knee.npz")
-    assert isinstance(pair, PairSurrogate)
+    assert isinstance(pair, ContactSurrogate)
     assert pair.compartments == ("joint",)
     model = build_knee(load_config(run / "config.toml")).model
     pose = Pose(0.2, superior=RADIUS - 0.2e-3)
@@ -179,10 +179,6 @@ def test_a_pair_of_two_compartments_keeps_their_names(tmp_path):
         ({"knee": {"split_lateral_mm": 0.0}}, "split_lateral_mm: remove the key"),
         ({"space": {"path": {"kind": "settled"}}}, 'space.path.kind: expected "table"'),
         ({"design": {"gait_samples": 10}}, "design.gait_samples: expected 0"),
-        (
-            {"surrogate": {"formulation": "knee_direct", "compare": []}},
-            "surrogate: expected formulations of a compartment",
-        ),
     ],
 )
 def test_what_a_pair_cannot_have_is_refused(tmp_path, changes, message):
@@ -223,7 +219,6 @@ def test_columns_of_named_compartments_have_quantities():
     [
         (["wear"], 'simulation.kind: expected "gait"'),
         (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
-        (["validate", "--formulations"], "knee.compartments: a comparison of formulations needs"),
         (["report", "other", "--out", "two"], "expected a run with a simulated cycle"),
     ],
 )

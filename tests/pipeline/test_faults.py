@@ -79,7 +79,9 @@ def test_fault_as_json(run_copy, monkeypatch, capsys):
 
 
 def test_fault_of_the_contact_model_is_no_failed_simulation(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("surrogates.formulations.knee.KneeSurrogate.loads_and_jacobian", fault)
+    monkeypatch.setattr(
+        "surrogates.formulations.contact_surrogate.ContactSurrogate.loads_and_jacobian", fault
+    )
     assert main(["simulate", str(run_copy)]) == FAULT
     assert "in fault" in capsys.readouterr().err
 

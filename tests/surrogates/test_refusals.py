@@ -20,11 +20,10 @@ from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import Regressor, no_outputs
-from surrogates.formulations.compartment_fit import FormulationSettings, Samples, fit_compartment
+from surrogates.formulations.compartment_fit import Samples, fit_compartment
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.infill import largest_errors, load_error
 from surrogates.formulations.validation import distance_figures, error_figures, predict_at_pose
-from surrogates.formulations.whole_knee_fit import fit_whole_knee
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -213,7 +212,6 @@ EVERYTHING = made.MADE["everything"]
             (NetworkSettings, "networks", 0), (NetworkSettings, "base_degree", 9),
             (NetworkSettings, "ridge", 0.0), (NetworkSettings, "rate", 0.0),
             (NetworkSettings, "last_rate", 2.0), (NetworkSettings, "held_back", 0.0),
-            (FormulationSettings, "load_degree", 0.5), (FormulationSettings, "reference_load", -1),
         )
     ],
     (lambda: KrigingSettings(search="smt"), "correlation: .* for the search of smt"),
@@ -271,12 +269,8 @@ def samples():
     return manufactured.truth().samples(manufactured.design())
 
 
-def bare():
-    return replace(samples(), reference=None)
-
-
-def fit(formulation, given):
-    return fit_compartment(formulation, model().space, given, manufactured.fitter())
+def fit(formulation, given, degree=2.0):
+    return fit_compartment(formulation, model().space, given, manufactured.fitter(), degree)
 
 
 def level():
@@ -290,29 +284,17 @@ def with_parts(*parts, formulation="inverted"):
 
 
 def without(name):
-    good = model("touch_stiffness")
+    good = model()
     arrays = {k: a for k, a in good.to_arrays().items() if not k.startswith(name)}
     return type(good).from_arrays(good.formulation, good.space, arrays)
 
 
 def pick(formulation="inverted", family="kriging", **change):
     surrogate = model(formulation, family)
-    n = len(surrogate.regressors[1].points)
+    n = len(surrogate.regressors[0].points)
     check = CrossCheck(np.arange(n), np.zeros((n, 1)), np.ones((n, 1)), "leave-one-out")
     given = {"poses": samples().poses[:10], "load": np.full(10, 500.0), "count": 1} | change
     return largest_errors(surrogate, check, **given)
-
-
-def fit_knee(formulation="knee_direct", lifted=False):
-    loads = np.stack([samples().loads] * 2, axis=1)
-    loads[7, 1, 1] *= not lifted
-    fitter = manufactured.fitter()
-    return fit_whole_knee(formulation, model().space, samples().poses, loads, fitter)
-
-
-@cache
-def whole_knee():
-    return fit_knee().surrogate
 
 
 def parts():
@@ -330,33 +312,22 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: replace(model(), formulation="inverse"), "formulation: expected one of"),
     (lambda: replace(model(), largest=0.0), "largest: expected > 0"),
     (lambda: replace(model(), degree=0.9), "degree: expected >= 1"),
-    (lambda: replace(model(), reference_root=1.1), "reference_root: expected"),
     (lambda: replace(model(), depth=[0.0, 0.0]), "depth: expected a half range > 0"),
     (lambda: replace(model(), depth=[0.0]), r"depth: expected shape \(2\)"),
+    (lambda: with_parts(parts()[1], *parts()[1:]), "expected 12 outputs, found 16"),
     (
-        lambda: with_parts(parts()[0], parts()[2], *parts()[2:]),
-        r"expected \(0, 12\) outputs for 'inverted', found",
-    ),
-    (lambda: with_parts(parts()[1], *parts()[1:]), "expected 5 and 6 inputs, found 6 and"),
-    (
-        lambda: with_parts(parts()[0], no_outputs(5), *parts()[2:]),
-        "expected 5 and 6 inputs, found 5 and",
+        lambda: with_parts(no_outputs(5), *parts()[1:]),
+        r"expected three of 6 inputs each, found \[5, 6, 6\]",
     ),
     (
-        lambda: with_parts(parts()[0], no_outputs(6), model("direct").regressors[1], no_outputs(6)),
+        lambda: with_parts(no_outputs(6), model("direct").regressors[0], no_outputs(6)),
         "expected the height in the first part",
-    ),
-    (
-        lambda: with_parts(
-            parts()[0], *model("touch_stiffness").regressors[1:], formulation="touch_stiffness"
-        ),
-        r"expected \(1, 12\) outputs for 'touch_stiffness'",
     ),
     *[
         (lambda name=name: without(name), f"missing .*{name.split('/')[-1]}")
-        for name in ("constants", "coordinates/half", "first/weights", "reference/points")
+        for name in ("constants", "coordinates/half", "first/weights", "second/points")
     ],
-    (lambda: without("reference/"), r"expected \(1, 12\) outputs for 'touch_stiffness'"),
+    (lambda: without("second/"), "expected 12 outputs, found 7"),
     *[
         (lambda ask=ask: getattr(model(), ask)(np.zeros((2, 5))), r"poses: expected .*\(any, 6\)")
         for ask in ("evaluate_batch", "standard_error")
@@ -377,14 +348,10 @@ BOX = (np.ones(12), no_outputs(6))
         r"loads: expected shape \(240, 12\)",
     ),
     (lambda: replace(samples(), poses=np.zeros((240, 5))), r"poses: expected shape \(any, 6\)"),
-    (lambda: replace(samples(), energy=np.zeros(240)), "energy: expected > 0 J, found 0"),
-    (lambda: replace(samples(), energy=np.ones(3)), r"energy: expected shape \(240\)"),
-    (lambda: replace(samples(), reference=np.zeros((3, 5))), r"reference: .*\(any, 6\)"),
     (lambda: replace(samples(), weights=np.ones(7)), r"weights: expected shape \(240\)"),
     (lambda: Samples(np.zeros((0, 6)), np.zeros((0, 12))), "poses: expected at least one sample"),
-    (lambda: fit("energy", bare()), "'energy' needs the stored energy, found none"),
-    (lambda: fit("touch_stiffness", bare()), r"need poses at the reference load .*, found none"),
-    (lambda: fit("inverse", bare()), "formulation: expected one of"),
+    (lambda: fit("inverse", samples()), "formulation: expected one of"),
+    (lambda: fit("inverted", samples(), 0.5), "load_degree: expected >= 1"),
     (lambda: fit("direct", level()), "poses: expected samples of different heights"),
     (
         lambda: Domain(np.array([0.1, 0.2, 0.0]), no_outputs(6), *BOX),
@@ -394,7 +361,7 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: Domain(np.ones(3), no_outputs(5), *BOX), "regressor: expected 6 inputs"),
     (lambda: pick(count=11), "count: expected >= 1 and <= 10, found 11"),
     (lambda: pick(load=np.ones(9)), r"load: expected shape \(10\)"),
-    (lambda: pick("root"), "formulation: expected one of"),
+    (lambda: pick("direct"), "formulation: expected one of"),
     (lambda: pick(family="polynomial"), "expected a Kriging model, found 'polynomial'"),
     (lambda: load_error(model(), kriging().check, np.zeros((30, 5))), r"inputs: .*\(any, 6\)"),
     (lambda: error_figures([1.0], [1.0]), "at least 2 known values, found 1"),
@@ -409,14 +376,6 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: manufactured.knee().compartment("patellar"), "name: expected one of"),
     (lambda: manufactured.knee().evaluate_batch(np.zeros(6)), r"poses: .*\(any, 6\), found \(6,\)"),
     (lambda: manufactured.knee().evaluate_batch(np.full((1, 6), NAN)), "poses: expected finite"),
-    (lambda: fit_knee("inverted"), "formulation: expected one of"),
-    (lambda: fit_knee(lifted=True), "both compartments carry axial load"),
-    (
-        lambda: replace(whole_knee(), formulation="knee_inverted_one"),
-        "regressors: expected 25 outputs",
-    ),
-    (lambda: replace(whole_knee(), depth=np.zeros(2)), "depth: expected a half range > 0"),
-    (lambda: whole_knee().compartment("patellar"), "name: expected one of"),
     (lambda: export_regressor(made.MADE["Fourier"], "my knee"), "prefix: expected letters"),
     (lambda: export_regressor(made.polynomial(2, 0, 1), "knee"), "at least one output"),
     (lambda: export_knee(manufactured.knee(), "1st"), "prefix: expected letters"),

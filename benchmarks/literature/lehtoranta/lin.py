@@ -112,7 +112,7 @@ def _own_direction(of: LinStudy) -> Statement:
         f"median over the gait cycle, forces per mm and moments per degree: {listed}",
         own == len(_OWN),
         f"true for {own} of 6 loads on the tilted normals of a condyle. One direction is inverted "
-        "here, axial force and height; `knee_inverted_two` inverts adduction too",
+        "here, axial force and height",
     )
 
 

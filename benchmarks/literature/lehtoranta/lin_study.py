@@ -27,7 +27,7 @@ from pipeline.store.documents import read_document
 from pipeline.store.run_documents import Combinations, Ended, RunRecord, Simulation
 from pipeline.store.samples import read_table
 from pipeline.store.validation_document import Validation
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs" / "implant.toml"
 #: Every so many instants of the cycle.
@@ -71,7 +71,7 @@ class LinStudy:
         return stages.training_samples(tables, self.run.config.feasibility)
 
     @cached_property
-    def literal(self) -> AnyKnee:
+    def literal(self) -> ContactSurrogate:
         """Six loads of each compartment over the pose by Kriging, from the samples of stage g."""
         config = self.run.config
         (fitted,) = stages.fit_surrogates(
@@ -83,7 +83,7 @@ class LinStudy:
         )
         return fitted.knee
 
-    def largest_rms(self, knee: AnyKnee, columns: tuple[str, ...]) -> float:
+    def largest_rms(self, knee: ContactSurrogate, columns: tuple[str, ...]) -> float:
         """Return the largest RMS difference over the range [1] of a gait cycle driven by `knee`.
 
         Infinite if the knee does not complete the cycle.

@@ -21,17 +21,12 @@ struct surrogate_compartment {
     surrogate_path box, path;          /* that the box, and the condyle's point, are about */
     double box_centre[6], box_half[6];
     double condyle[3], middle[5], half[5], lever;
-    double largest, degree, reference_root, depth_middle, depth_half;
-    /* if power */
-    double widths[9];                  /* of the smoothing of each load about zero */
-    /* end */
+    double largest, degree, depth_middle, depth_half;
     double smoothing, fall;            /* width; of the first output by the last input beyond 1 */
     double limits[4]; /* of F_x / F_y, F_z / F_y and the peak pressure, and where lifted for certain */
-    const surrogate_regressor *reference, *parts[3], *domain;
+    const surrogate_regressor *parts[3], *domain;
     int (*fill)(const surrogate_compartment *, surrogate_state *, double *, double (*)[6]);
-    /* if second */
     int (*bend)(const surrogate_compartment *, surrogate_state *, surrogate_second *);
-    /* end */
 };
 
 static int surrogate_piece(const surrogate_path *path, double flexion)
@@ -142,7 +137,6 @@ static void surrogate_evaluate_all(const surrogate_compartment *c, int count, su
     }
 }
 
-/* if inverted root stiffness power */
 /* Turn the derivatives of the first six outputs by the inputs into those by the pose; `last` is
    the slope of the last input, `along` that of its clip. */
 static void surrogate_chain(surrogate_state *s, const double *last, double along)
@@ -160,7 +154,6 @@ static void surrogate_chain(surrogate_state *s, const double *last, double along
     }
 }
 
-/* end */
 /* Return how far an answer extrapolates: at most 1 where the samples taught it. */
 static double surrogate_extrapolation(const surrogate_compartment *c, const double *x,
                                       const double *loads, double gap)
@@ -209,6 +202,6 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
         }
     }
     for (k = 0, inside = isfinite(s.height); k < 6; k++)
-        inside = inside && fabs(x[k]) <= 1.0 + 1e-9;
-    return inside && surrogate_extrapolation(c, x, loads, s.gap) <= 1.0 + 1e-9;
+        inside = inside && fabs(x[k]) <= 1.0 + SURROGATE_TOLERANCE;
+    return inside && surrogate_extrapolation(c, x, loads, s.gap) <= 1.0 + SURROGATE_TOLERANCE;
 }

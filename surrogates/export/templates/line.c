@@ -183,7 +183,7 @@ static double surrogate_on_line(const surrogate_line *line, double x, double *sl
 static int surrogate_solve_line(const surrogate_line *line, double target, double low, double high,
                                 double *x)
 {
-    const double range = high - low, last_step = 1e-8 * range;
+    const double range = high - low, last_step = SURROGATE_LINE_LAST_STEP * range;
     double here, found, touch, slope, fall, nearer, moved;
     int step, newton, bracketed = 0;
     *x = low;
@@ -193,7 +193,7 @@ static int surrogate_solve_line(const surrogate_line *line, double target, doubl
     here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
     if (here > high)
         here = high;
-    for (step = 0; step < 90; step++) {
+    for (step = 0; step < SURROGATE_LINE_STEPS; step++) {
         found = surrogate_on_line(line, here, &slope);
         if (found <= target) {
             high = here;
@@ -207,7 +207,7 @@ static int surrogate_solve_line(const surrogate_line *line, double target, doubl
         } else {
             low = here;
         }
-        newton = slope < 0.0 && step < 30;
+        newton = slope < 0.0 && step < SURROGATE_LINE_NEWTON_STEPS;
         nearer = newton ? here - (found - target) / slope : low;
         if (!newton || !(low <= nearer && nearer <= high))
             nearer = bracketed ? 0.5 * (low + high) : high;

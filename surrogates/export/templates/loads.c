@@ -1,4 +1,4 @@
-/* if inverted energy root stiffness */
+/* if inverted */
 /* Fill the centre of pressure from the outputs from `start` on. */
 static void surrogate_fill_centre(const surrogate_compartment *c, const surrogate_state *s,
                                   int start, double *loads)
@@ -19,8 +19,6 @@ static void surrogate_fill_quantities(const surrogate_compartment *c, const surr
     surrogate_fill_centre(c, s, start + 3, loads);
 }
 
-/* end */
-/* if inverted root stiffness */
 /* Fill the loads from the root of the axial one, the ratios and the quantities; the derivatives
    of the root and of the ratios are by the pose. */
 static void surrogate_fill_loads(const surrogate_compartment *c, const surrogate_state *s,
@@ -57,8 +55,6 @@ static void surrogate_fill_loads(const surrogate_compartment *c, const surrogate
     surrogate_fill_quantities(c, s, root.value, c->degree, 6, loads);
 }
 
-/* end */
-/* if inverted energy */
 /* Where the learnt height is the pose's: s, the last input of the regressors there, and the slope of
    the first part by it. */
 typedef struct {
@@ -73,7 +69,7 @@ static double surrogate_chord(const surrogate_regressor *r, const surrogate_stat
     surrogate_line line;
     surrogate_prepare_line(r, s->inputs, &line);
     slope = (s->height - surrogate_on_line(&line, -1.0, &slope)) / (place + 1.0);
-    return slope < -1e-12 ? slope : -1e-12;
+    return slope < SURROGATE_LEAST_SLOPE ? slope : SURROGATE_LEAST_SLOPE;
 }
 
 /* Return s beyond 1 where the height with smoothing, h(clip of s) - fall (s - clip of s), is the
@@ -89,7 +85,7 @@ static double surrogate_beyond(const surrogate_compartment *c, const surrogate_s
     if (here >= high)
         return here;
     here = 0.5 * (low + high);
-    for (step = 0; step < 60; step++) {
+    for (step = 0; step < SURROGATE_MOST_STEPS; step++) {
         const surrogate_curve last = surrogate_last_input(here, width);
         miss = surrogate_on_line(line, last.value, &slope) - fall * (here - last.value) - s->height;
         slope = last.slope * slope - (1.0 - last.slope) * fall;
@@ -102,7 +98,7 @@ static double surrogate_beyond(const surrogate_compartment *c, const surrogate_s
             nearer = 0.5 * (low + high);
         slope = fabs(nearer - here);
         here = nearer;
-        if (slope <= 1e-12)
+        if (slope <= SURROGATE_LAST_STEP)
             break;
     }
     return here;
@@ -153,8 +149,6 @@ static int surrogate_at_height(const surrogate_compartment *c, surrogate_state *
     return 1;
 }
 
-/* end */
-/* if inverted */
 /* The learnt height over (u, s), s = 2 root - 1. */
 static int surrogate_inverted(const surrogate_compartment *c, surrogate_state *s, double *loads,
                               double (*jacobian)[6])
@@ -175,125 +169,31 @@ static int surrogate_inverted(const surrogate_compartment *c, surrogate_state *s
 }
 
 /* end */
-/* if root stiffness power */
-/* Evaluate the first `count` outputs at a depth or height, held within reach of the samples, and
-   turn its slope into that of the depth. Returns the last input; fills by how much the depth is
-   beyond. */
-static surrogate_curve surrogate_at_depth(const surrogate_compartment *c, surrogate_state *s,
-                                          int count, double level, double *slope, double *beyond)
+/* if direct */
+/* Put the scaled height, held beyond the samples, into the last input; return its clip. */
+static surrogate_curve surrogate_hold_height(const surrogate_compartment *c, surrogate_state *s)
 {
-    const double depth = (level - c->depth_middle) / c->depth_half;
-    const surrogate_curve last = surrogate_clip(depth, 1.2, c->smoothing);
-    int j;
+    const double scaled = (s->height - c->depth_middle) / c->depth_half;
+    const surrogate_curve last = surrogate_clip(scaled, SURROGATE_REACH, c->smoothing);
     s->inputs[5] = last.value;
-    for (j = 0; j < 6; j++)
-        slope[j] /= c->depth_half;
-    surrogate_evaluate_all(c, count, s);
-    *beyond = depth - last.value;
     return last;
 }
 
-/* end */
-/* if root stiffness */
-/* Fill the loads where the root is positive, or rounded with smoothing; returns 0 elsewhere. */
-static int surrogate_fill_in_contact(const surrogate_compartment *c, const surrogate_state *s,
-                                     double root, const double *root_slope, double *loads,
-                                     double (*jacobian)[6])
+/* Each load learnt over (u, height); held beyond the samples. */
+static int surrogate_direct(const surrogate_compartment *c, surrogate_state *s, double *loads,
+                            double (*jacobian)[6])
 {
-    if (root > -c->smoothing) {
-        surrogate_fill_loads(c, s, root, root_slope, loads, jacobian);
-        return 1;
-    }
-    if (c->smoothing > 0.0)
-        surrogate_fill_centre(c, s, 9, loads);
-    return 0;
-}
-
-/* end */
-/* if root */
-/* The learnt root over (u, height); beyond the samples its tangent, or with smoothing a line of
-   constant fall, goes on and falls. */
-static int surrogate_root(const surrogate_compartment *c, surrogate_state *s, double *loads,
-                          double (*jacobian)[6])
-{
-    double slope[6], root_slope[6], beyond, fall;
-    surrogate_curve last;
-    int j;
-    for (j = 0; j < 6; j++)
-        slope[j] = s->slopes[5][j];
-    last = surrogate_at_depth(c, s, 12, s->height, slope, &beyond);
-    fall = s->gradient[5] < -0.1 ? s->gradient[5] : -0.1;
-    if (c->smoothing > 0.0)
-        fall = -c->fall;
-    surrogate_chain(s, slope, last.slope);
-    for (j = 0; j < 6; j++)
-        root_slope[j] = s->gradient[j] + fall * (1.0 - last.slope) * slope[j];
-    return surrogate_fill_in_contact(c, s, s->out[0] + fall * beyond, root_slope, loads, jacobian);
-}
-
-/* end */
-/* if stiffness */
-/* The learnt logarithm of the secant stiffness over (u, depth below the reference height). */
-static int surrogate_stiffness(const surrogate_compartment *c, surrogate_state *s, double *loads,
-                               double (*jacobian)[6])
-{
-    double slope[6], root_slope[6], along[6], level, beyond, stiffness;
-    surrogate_curve last;
-    int j, k;
-    surrogate_evaluate_regressor(c->reference, 1, s->inputs, &level, along);
-    level -= s->height;
-    for (j = 0; j < 6; j++) {
-        slope[j] = -s->slopes[5][j];
-        for (k = 0; k < 5; k++)
-            slope[j] += along[k] * s->slopes[k][j];
-    }
-    last = surrogate_at_depth(c, s, 12, level, slope, &beyond);
-    stiffness = exp(s->out[0]) / c->depth_half;
-    surrogate_chain(s, slope, last.slope);
-    for (j = 0; j < 6; j++)
-        root_slope[j] = stiffness * (c->depth_half * slope[j] + level * s->gradient[j]);
-    return surrogate_fill_in_contact(c, s, c->reference_root + stiffness * level, root_slope, loads,
-                                     jacobian);
-}
-
-/* end */
-/* if power */
-/* sign(v) |v|^degree, smooth within about `width` of 0. */
-static surrogate_curve surrogate_signed_power(double v, double degree, double width)
-{
-    const double size = fabs(v), least = width * width, square = v * v + least;
-    surrogate_curve power = {0.0, 1.0, 0.0};
-    power.value = v;
-    if (degree != 1.0 && width == 0.0) {
-        const double steep = pow(size, degree - 1.0);
-        power.value = v * steep;
-        power.slope = degree * steep;
-        power.bend = copysign(degree * (degree - 1.0) * pow(size, degree - 2.0), v);
-    } else if (degree != 1.0) {
-        const double scale = pow(square, 0.5 * (degree - 5.0));
-        power.value = v * square * square * scale;
-        power.slope = (degree * v * v + least) * square * scale;
-        power.bend = (degree - 1.0) * v * scale * (degree * v * v + 3.0 * least);
-    }
-    return power;
-}
-
-/* Each load, or its root with its sign, learnt over (u, height); held beyond the samples. */
-static int surrogate_power(const surrogate_compartment *c, surrogate_state *s, double *loads,
-                           double (*jacobian)[6])
-{
-    double slope[6], beyond;
-    surrogate_curve last;
+    const surrogate_curve last = surrogate_hold_height(c, s);
+    double slope[6];
     int i, j;
     for (j = 0; j < 6; j++)
-        slope[j] = s->slopes[5][j];
-    last = surrogate_at_depth(c, s, 12, s->height, slope, &beyond);
+        slope[j] = s->slopes[5][j] / c->depth_half;
+    surrogate_evaluate_all(c, 12, s);
     surrogate_chain(s, slope, last.slope);
     for (i = 0; i < 9; i++) {
-        const surrogate_curve load = surrogate_signed_power(s->out[i], c->degree, c->widths[i]);
-        loads[i] = load.value;
+        loads[i] = s->out[i];
         for (j = 0; j < 6 && i < 6; j++)
-            jacobian[i][j] = load.slope * s->gradient[6 * i + j];
+            jacobian[i][j] = s->gradient[6 * i + j];
     }
     for (i = 9; i < 12; i++)
         loads[i] = s->out[i] + c->lever * s->point[i - 9];

@@ -1,4 +1,3 @@
-/* if inverted root stiffness power */
 /* Fill the second derivatives of the first six outputs of all parts by their inputs. */
 static void surrogate_bend_all(const surrogate_compartment *c, const surrogate_state *s,
                                surrogate_second *h)
@@ -12,30 +11,29 @@ static void surrogate_bend_all(const surrogate_compartment *c, const surrogate_s
 }
 
 /* Fill the series of a function of u and a last input from its value, slope and second derivatives
-   by these `count` inputs, 5 or 6. */
-static void surrogate_compose(const surrogate_state *s, const surrogate_second *h, int count,
-                              double value, const double *slope, const double *bend,
-                              surrogate_series *out)
+   by these inputs. */
+static void surrogate_compose(const surrogate_state *s, const surrogate_second *h, double value,
+                              const double *slope, const double *bend, surrogate_series *out)
 {
     double row[6];
     int a, b, i, j;
     out->value = value;
     for (i = 0; i < 6; i++) {
-        out->slope[i] = count == 6 ? slope[5] * h->last.slope[i] : 0.0;
+        out->slope[i] = slope[5] * h->last.slope[i];
         for (j = 0; j < 6; j++)
-            out->bend[i][j] = count == 6 ? slope[5] * h->last.bend[i][j] : 0.0;
+            out->bend[i][j] = slope[5] * h->last.bend[i][j];
     }
     for (a = 0; a < 5; a++)
         for (i = 0; i < 3; i++)
             for (j = 0; j < 3; j++)
                 out->bend[i][j] += slope[a] * h->turns[a][i][j];
-    for (a = 0; a < count; a++) {
+    for (a = 0; a < 6; a++) {
         const double *by = a < 5 ? s->slopes[a] : h->last.slope;
         for (j = 0; j < 6; j++)
-            row[j] = count == 6 ? bend[a * count + 5] * h->last.slope[j] : 0.0;
+            row[j] = bend[a * 6 + 5] * h->last.slope[j];
         for (b = 0; b < 5; b++)
             for (j = 0; j < 6; j++)
-                row[j] += bend[a * count + b] * s->slopes[b][j];
+                row[j] += bend[a * 6 + b] * s->slopes[b][j];
         for (i = 0; i < 6; i++)
             for (j = 0; j < 6; j++)
                 out->bend[i][j] += by[i] * row[j];
@@ -49,11 +47,10 @@ static void surrogate_compose_all(const surrogate_state *s, surrogate_second *h,
 {
     int i;
     for (i = first; i < 6; i++)
-        surrogate_compose(s, h, 6, s->out[i], s->gradient + 6 * i, h->bends[i], h->parts + i);
+        surrogate_compose(s, h, s->out[i], s->gradient + 6 * i, h->bends[i], h->parts + i);
 }
 
-/* end */
-/* if inverted root stiffness */
+/* if inverted */
 /* Fill the series of the wrench from that of the root of the axial load and the ratios over it;
    returns 0 out of contact. */
 static int surrogate_bend_wrench(const surrogate_compartment *c, const surrogate_state *s,
@@ -94,8 +91,6 @@ static int surrogate_bend_wrench(const surrogate_compartment *c, const surrogate
     return 1;
 }
 
-/* end */
-/* if inverted */
 static int surrogate_bend_inverted(const surrogate_compartment *c, surrogate_state *s,
                                    surrogate_second *h)
 {
@@ -118,87 +113,26 @@ static int surrogate_bend_inverted(const surrogate_compartment *c, surrogate_sta
 }
 
 /* end */
-/* if root stiffness power */
-/* Fill the series of the height. */
-static void surrogate_bend_height(const surrogate_state *s, const surrogate_second *h,
-                                  surrogate_series *level)
+/* if direct */
+static int surrogate_bend_direct(const surrogate_compartment *c, surrogate_state *s,
+                                 surrogate_second *h)
 {
+    const double scale = 1.0 / c->depth_half;
+    surrogate_series height;
+    surrogate_curve last;
     int i, j;
-    level->value = s->height;
     for (i = 0; i < 6; i++) {
-        level->slope[i] = s->slopes[5][i];
+        height.slope[i] = scale * s->slopes[5][i];
         for (j = 0; j < 6; j++)
-            level->bend[i][j] = i < 3 && j < 3 ? h->turns[5][i][j] : 0.0;
+            height.bend[i][j] = i < 3 && j < 3 ? scale * h->turns[5][i][j] : 0.0;
     }
-}
-
-/* Fill the series of the outputs, of which the last input is over this level; fill the series of the
-   scaled level. */
-static void surrogate_bend_at_depth(const surrogate_compartment *c, surrogate_state *s,
-                                    const surrogate_series *level, surrogate_second *h,
-                                    surrogate_series *depth)
-{
-    surrogate_curve scaled = {0.0, 0.0, 0.0};
-    double slope[6] = {0.0}, beyond;
-    scaled.value = (level->value - c->depth_middle) / c->depth_half;
-    scaled.slope = 1.0 / c->depth_half;
-    surrogate_apply(scaled, level, depth);
-    surrogate_apply(surrogate_at_depth(c, s, 6, level->value, slope, &beyond), depth, &h->last);
+    last = surrogate_hold_height(c, s);
+    surrogate_evaluate_all(c, 6, s);
+    surrogate_apply(last, &height, &h->last);
     surrogate_bend_all(c, s, h);
     surrogate_compose_all(s, h, 0);
-}
-
-/* end */
-/* if root */
-static int surrogate_bend_root(const surrogate_compartment *c, surrogate_state *s,
-                               surrogate_second *h)
-{
-    surrogate_series level, depth, root;
-    double fall;
-    surrogate_bend_height(s, h, &level);
-    surrogate_bend_at_depth(c, s, &level, h, &depth);
-    fall = s->gradient[5] < -0.1 ? s->gradient[5] : -0.1;
-    if (c->smoothing > 0.0)
-        fall = -c->fall;
-    root = h->parts[0];
-    surrogate_add_series(fall, &depth, &root);
-    surrogate_add_series(-fall, &h->last, &root);
-    return surrogate_bend_wrench(c, s, &root, h);
-}
-
-/* end */
-/* if stiffness */
-static int surrogate_bend_stiffness(const surrogate_compartment *c, surrogate_state *s,
-                                    surrogate_second *h)
-{
-    surrogate_series level, height, depth, stiffness, root;
-    double value, slope[5], bend[25];
-    surrogate_curve power;
-    surrogate_evaluate_regressor(c->reference, 1, s->inputs, &value, slope);
-    surrogate_hessians_of(c->reference, 1, s->inputs, bend);
-    surrogate_compose(s, h, 5, value, slope, bend, &level);
-    surrogate_bend_height(s, h, &height);
-    surrogate_add_series(-1.0, &height, &level);
-    surrogate_bend_at_depth(c, s, &level, h, &depth);
-    power.value = power.slope = power.bend = exp(s->out[0]) / c->depth_half;
-    surrogate_apply(power, h->parts, &stiffness);
-    surrogate_multiply(&stiffness, &level, &root);
-    root.value += c->reference_root;
-    return surrogate_bend_wrench(c, s, &root, h);
-}
-
-/* end */
-/* if power */
-static int surrogate_bend_power(const surrogate_compartment *c, surrogate_state *s,
-                                surrogate_second *h)
-{
-    surrogate_series level, depth;
-    int i;
-    surrogate_bend_height(s, h, &level);
-    surrogate_bend_at_depth(c, s, &level, h, &depth);
     for (i = 0; i < 6; i++)
-        surrogate_apply(surrogate_signed_power(s->out[i], c->degree, c->widths[i]), h->parts + i,
-                        h->wrench + i);
+        h->wrench[i] = h->parts[i];
     return 1;
 }
 

@@ -19,7 +19,7 @@ static void surrogate_apply(surrogate_curve f, const surrogate_series *a, surrog
     out->value = f.value;
 }
 
-/* if inverted energy root stiffness */
+/* if inverted */
 static void surrogate_add_series(double factor, const surrogate_series *a, surrogate_series *out)
 {
     int i, j;

@@ -33,7 +33,7 @@ static surrogate_curve surrogate_clip(double x, double most, double width)
     return clip;
 }
 
-/* if inverted energy root stiffness */
+/* if inverted */
 /* max(r, 0), rounded within `width` of 0. */
 static surrogate_curve surrogate_positive_part(double r, double width)
 {
@@ -52,8 +52,6 @@ static surrogate_curve surrogate_positive_part(double r, double width)
     return part;
 }
 
-/* end */
-/* if inverted energy */
 /* s, clipped at 1 from above alone. */
 static surrogate_curve surrogate_last_input(double s, double width)
 {

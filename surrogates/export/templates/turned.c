@@ -60,7 +60,7 @@ static void surrogate_fill_turns(const surrogate_compartment *c, const double *h
                           / (k < 5 ? c->half[k] : 1.0);
 }
 
-/* if inverted energy */
+/* if inverted */
 /* Fill the second derivatives of s by the pose, height(u(q), s(q)) = y(q) differentiated twice, from
    those of the learnt height by its inputs; `slope` is that of s. Where s is beyond 1, what the
    change of the height's fall with the other variables adds is left out; with smoothing the fall is

@@ -40,7 +40,7 @@ def knee():
 def simulator(knee):
     """Springs that hold the knee on its path."""
     return KneeSimulator(
-        neutral=knee.medial.space.path, lateral_stiffness=3e4, adduction_stiffness=500.0,
+        neutral=knee.spaces[0].path, lateral_stiffness=3e4, adduction_stiffness=500.0,
         rotation_stiffness=100.0, anterior_stiffness=1e5, medial_offset=0.0,
         superior_damping=2e3, lateral_damping=2e3, adduction_damping=5.0,
     )  # fmt: skip
@@ -56,8 +56,8 @@ def cycle(axial=900.0, flexion=0.15, **motions):
 
 
 def start(knee):
-    path = knee.medial.space.path.poses([0.5])
-    return Pose.from_array(knee.medial.at_load(path, np.array([500.0]))[0][0])
+    path = knee.compartment("medial").space.path.poses([0.5])
+    return Pose.from_array(knee.compartment("medial").at_load(path, np.array([500.0]))[0][0])
 
 
 CASES = {

@@ -24,7 +24,6 @@ from pipeline.simulation import build_simulator
 from pipeline.studies.contact_models.registry import MODELS
 from surrogates.families import FAMILIES
 from surrogates.formulations.registry import FORMULATIONS
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
@@ -43,7 +42,7 @@ def refused(*overrides: str, config: Path = SMOKE) -> str:
 def test_choices_are_the_names_of_the_registries():
     assert get_args(choices.Law) == tuple(LAWS)
     assert get_args(choices.Family) == tuple(FAMILIES)
-    assert get_args(choices.Formulation) == (*FORMULATIONS, *KNEE_FORMULATIONS)
+    assert get_args(choices.Formulation) == tuple(FORMULATIONS)
     assert get_args(choices.ComparedModel) == tuple(kind.name for kind in MODELS)
 
 

@@ -435,24 +435,15 @@ class TestTrust:
         assert shown["height"]["kind"] == "leave-one-out"
 
     @pytest.mark.parametrize(
-        ("group", "what", "units"),
+        ("group", "units"),
         [
-            ("height+ratios+quantities", "inverted", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
-            ("loads", "direct", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
-            ("loads", "power", ["SI"] * 7),
-            ("ratios, 5 folds", "inverted", ["%", "%", "mm", "mm", "mm"]),
-            ("shares", "knee_inverted_one", ["%", "%", "%", "mm", "mm", "mm"]),
-            ("adduction", "knee_inverted_two", ["°"]),
-            ("reference", "touch_stiffness", ["µm"]),
-            ("stiffness", "load_stiffness", ["%"]),
-            ("root", "root", ["%"]),
-            ("height+quantities", "energy", ["µm", "mm²", "MPa"]),
+            ("height+ratios+quantities", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
+            ("loads", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
+            ("ratios, 5 folds", ["%", "%", "mm", "mm", "mm"]),
         ],
     )
-    def test_outputs_of_every_formulation_have_units(
-        self, group: str, what: str, units: list[str]
-    ) -> None:
-        shown = OutputGroup.read(group).quantities(what)
+    def test_outputs_of_every_formulation_have_units(self, group: str, units: list[str]) -> None:
+        shown = OutputGroup.read(group).quantities
         assert [quantity.unit_for_people for quantity in shown][: len(units)] == units
         assert len({quantity.name for quantity in shown}) == len(shown)
 
@@ -533,53 +524,6 @@ class TestTrust:
         assert "poly_fourier" not in page.words.split("Provenance")[0]
 
 
-def formulation(what: str, family: str, error: float, **more: Any) -> dict[str, Any]:
-    """Return a row of what `validate --formulations` stores."""
-    row = {"formulation": what, "family": family, "pose_at": "condyle", "scope": "knee"}
-    figures_of_it = {"worst_load_nrmse": 2.0 * error, "largest_error": 5.0 * error}
-    figures_of_it["total_load_nrmse"] = error
-    cost = {"samples": 170, "fit_seconds": 3.0, "evaluation_us": 21.0}
-    return {**row, **figures_of_it, "height_rmse_um": 4.0, **cost, **more}
-
-
-class TestFormulations:
-    """The table of `validate --formulations`, if it was asked for."""
-
-    def edit(self, tree: Any) -> None:
-        tree["formulations"] = [
-            formulation("root", "kriging", 0.004),
-            {**formulation("energy", "network", 0.0, failed="no energy"), "total_load_nrmse": None},
-            formulation("knee_power", "kriging", 0.05, worst_load_nrmse=0.001, scope="knee"),
-            formulation("direct", "poly_fourier", 0.09, height_rmse_um=None),
-            formulation("inverted", "kriging", 0.002),
-            formulation("inverted", "kriging", 0.003, pose_at="femur"),
-            formulation("inverted", "kriging", 0.0025, touch_points=True),
-        ]
-
-    def test_not_asked_for(self, content: dict[str, Any], page: Page) -> None:
-        assert content["validation"]["formulations"] is None
-        assert "All formulations and families for this knee" not in page.words
-        assert "python -m pipeline validate RUN_FOLDER --formulations" in page.words
-
-    @pytest.mark.usefixtures("undrawn")
-    def test_sorted_with_the_own_row_tinted(self, fresh: Path) -> None:
-        change(fresh, "validation.json", self.edit)
-        rows = write_report(fresh)["validation"]["formulations"]
-        assert [row["formulation"] for row in rows] == [
-            *("inverted", "inverted", "inverted", "root", "knee_power", "direct", "energy"),
-        ]
-        assert [row["chosen"] for row in rows] == [True, *[False] * 6]
-        assert [row["touch_points"] for row in rows] == [False, True, *[False] * 5]
-        assert_allclose(rows[0]["total_load_nrmse_percent"], 0.2, rtol=1e-12)
-        assert_allclose(rows[0]["worst_load_nrmse_percent"], 0.4, rtol=1e-12)
-        assert_allclose(rows[0]["largest_error_percent"], 1.0, rtol=1e-12)
-        html = (fresh / "report.html").read_text(encoding="utf-8")
-        table = html.split("All formulations and families for this knee")[1].split("</table>")[0]
-        assert table.count('class="chosen"') == 1
-        assert "failed: no energy" in table
-        assert Page(html).open == []
-
-
 def medial(tree: Any) -> Any:
     """Return the accuracy of the main surrogate in the medial compartment."""
     return tree["models"][0]["compartments"]["medial"]
@@ -589,7 +533,7 @@ def medial(tree: Any) -> Any:
 EDITED = (
     ("validation.json", lambda tree: medial(tree).pop("worst"), "lacks 'worst' in models.0"),
     ("validation.json", lambda tree: medial(tree)["standardised"]["normal"].pop(), "standardised"),
-    ("validation.json", lambda tree: tree["formulations"][0].pop("family"), "lacks 'family'"),
+    ("validation.json", lambda tree: tree["models"][0].pop("family"), "lacks 'family'"),
     (
         "validation.json",
         lambda tree: medial(tree)["at_load"]["superior_m"].update(rmse=None),
@@ -640,7 +584,6 @@ class TestBadInput:
     def test_edited_document(
         self, fresh: Path, name: str, edit: Callable[[Any], Any], words: str
     ) -> None:
-        change(fresh, "validation.json", TestFormulations().edit)
         change(fresh, name, edit)
         with pytest.raises(ReportError, match=rf"{re.escape(name)}: damaged \(.*{words}"):
             read_run(fresh)

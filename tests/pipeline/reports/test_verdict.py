@@ -152,7 +152,7 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
     found = judged(**alone, held_out_percent=LIMITS["gait"][0] + 0.1)
     assert levels(found) == ["care"]
     assert "not compared in gait" in found.line
-    assert found.next.command == "python -m pipeline validate RUN_FOLDER --formulations"
+    assert found.next.command == "python -m pipeline report RUN_FOLDER"
 
 
 def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:

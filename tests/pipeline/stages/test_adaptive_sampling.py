@@ -185,7 +185,7 @@ def test_earlier_samples_along_gait_stay(space, monkeypatch):
     carry_out(space, gait_samples=5)
     carry_out(space, gait_samples=5, budget=85, earlier_budgets=(70,))
     poses, load = np.array([[0.5, 0.0, 0.0, 1e-3, 0.03, 0.0]]), np.array([700.0])
-    one, other = (knee.medial.at_load(poses, load)[1] for knee in drawn)
+    one, other = (knee.compartment("medial").at_load(poses, load)[1] for knee in drawn)
     np.testing.assert_array_equal(one, other)
 
 

@@ -63,7 +63,7 @@ def test_learning_point_has_the_errors_of_the_worse_compartment(knee, held_out):
     point = held_out_point(knee, held_out, bounds)
     assert set(point) == {"held_out_load_error", "held_out_height_um"}
     error = max(part.at_pose["force_y_N"].rmse for part in judged)
-    largest = knee.medial.space.load[1]
+    largest = knee.compartment("medial").space.load[1]
     assert point["held_out_load_error"] == pytest.approx(error / largest, rel=1e-9)
     height = max(1e6 * part.at_load["superior_m"].rmse for part in judged)
     assert point["held_out_height_um"] == pytest.approx(height, rel=1e-12)

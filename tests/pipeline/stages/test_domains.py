@@ -42,12 +42,8 @@ def study(tmp_path_factory):
     candidates = stages.choose_samples(space, design, config.run.seed)
     first = stages.evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
     training = stages.training_samples([first], config.feasibility)
-    pairs = [("inverted", "kriging"), ("energy", "polynomial")]
-    with_energy = training.assign(energy_J=1e-4 * training["force_y_N"] ** 1.5)
-    trained = [
-        *stages.fit_surrogates(training, space, config.surrogate, pairs[:1], 1),
-        *stages.fit_surrogates(with_energy, space, config.surrogate, pairs[1:], 1),
-    ]
+    pairs = [("inverted", "kriging"), ("direct", "polynomial")]
+    trained = stages.fit_surrogates(training, space, config.surrogate, pairs, 1)
     sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told
@@ -97,7 +93,7 @@ def test_hardly_anything_far_off_goes_without_a_flag(study, fresh):
 
 def test_formulations_without_errors_get_those_of_the_samples(study):
     *_, trained, told = study
-    poses = trained[1].knee.medial.space.path.poses(np.radians([5.0, 20.0, 40.0]))
+    poses = trained[1].knee.compartment("medial").space.path.poses(np.radians([5.0, 20.0, 40.0]))
     for name in COMPARTMENTS:
         assert np.isnan(trained[1].knee.compartment(name).standard_error(poses)).all()
         assert (told[1].knee.compartment(name).standard_error(poses)[:, :6] > 0.0).all()
@@ -121,8 +117,10 @@ def test_without_samples_the_bounds_alone_decide(study, tmp_path):
         (told,) = learn_domains(other, knee, space, trained[:1], sampled)
     feasibility = run.config.feasibility
     expected = (1.0 + 0.5 * feasibility.margin) * limits_of(feasibility)
-    np.testing.assert_allclose(told.knee.medial.domain.limits, expected, rtol=1e-14, atol=0)
-    assert told.knee.medial.domain.regressor.outputs == 0
+    np.testing.assert_allclose(
+        told.knee.compartment("medial").domain.limits, expected, rtol=1e-14, atol=0
+    )
+    assert told.knee.compartment("medial").domain.regressor.outputs == 0
 
 
 def test_bounds_that_bound_nothing_stay_finite(study):
@@ -140,11 +138,13 @@ def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
         assert not (tmp_path / "samples" / "domain.parquet").exists()
         walked = replace(sampled, along=sampled.training)
         (along,) = learn_domains(other, table, space, trained[:1], walked)
-    assert told.knee.medial.domain.regressor.outputs == 3
-    assert (told.knee.medial.domain.inflation == 1.0).all()
+    assert told.knee.compartment("medial").domain.regressor.outputs == 3
+    assert (told.knee.compartment("medial").domain.inflation == 1.0).all()
     # Samples along gait count besides those of the box.
     x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 6))
-    without, beside = (t.knee.medial.domain.regressor.predict(x) for t in (told, along))
+    without, beside = (
+        t.knee.compartment("medial").domain.regressor.predict(x) for t in (told, along)
+    )
     assert not np.allclose(without[:, :2], beside[:, :2], rtol=1e-3, atol=0)
 
 

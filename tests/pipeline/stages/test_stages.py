@@ -224,7 +224,7 @@ def test_workers_and_company_change_no_number(carried_out, space):
     for pair, trained in zip(pairs, together, strict=True):
         assert_same_knee(trained.knee, fit(carried_out.first, space, pair).knee)
         assert trained.knee.header["family"] == trained.family == "polynomial"
-        assert trained.knee.medial.formulation == pair[0]
+        assert trained.knee.compartment("medial").formulation == pair[0]
         assert trained.seconds > 0.0
 
 
@@ -247,7 +247,7 @@ def test_folds_add_a_cross_validation_of_every_group(carried_out, space):
         assert (again.residuals**2).mean() > (left_out**2).mean()
 
 
-# ---- weights, reference loads, energies ---------------------------------------------------------
+# ---- weights ---------------------------------------------------------
 
 
 def weighted_samples(carried_out) -> pd.DataFrame:
@@ -270,32 +270,11 @@ def test_a_network_is_told_the_weights(carried_out, space):
     pair = ("inverted", "network")
     light, heavy = fit(rows, space, pair), fit(rows.assign(weight=1.0), space, pair)
     assert not np.array_equal(
-        light.knee.medial.regressors[1].weights, heavy.knee.medial.regressors[1].weights
+        light.knee.compartment("medial").regressors[0].weights,
+        heavy.knee.compartment("medial").regressors[0].weights,
     )
     samples = stages.compartment_samples(rows[rows["compartment"] == "medial"])
     assert set(samples.weights) == {0.2, 1.0}
-
-
-def test_reference_rows_are_poses_without_loads(carried_out):
-    rows = carried_out.first[carried_out.first["compartment"] == "medial"]
-    role = np.where(rows["index"] < 5, stages.REFERENCE, "")
-    samples = stages.compartment_samples(rows.assign(role=role, energy_J=rows["load_N"] * 1e-3))
-    np.testing.assert_array_equal(samples.reference, poses_of(rows[rows["index"] < 5]))
-    own = rows[rows["index"] >= 5]
-    np.testing.assert_array_equal(samples.poses, poses_of(own))
-    np.testing.assert_array_equal(samples.loads, loads_of(own))
-    np.testing.assert_array_equal(samples.energy, 1e-3 * own["load_N"])
-    plain = stages.compartment_samples(rows)
-    assert (plain.energy, plain.reference, plain.weights) == (None, None, None)
-
-
-def test_formulations_that_need_more_than_loads_say_so(carried_out, space):
-    with pytest.raises(StageError, match=r"fitting energy/polynomial, medial.*stored energy"):
-        fit(carried_out.first, space, ("energy", "polynomial"))
-    with pytest.raises(
-        StageError, match=r"touch_stiffness/polynomial.*poses at the reference load"
-    ):
-        fit(carried_out.first, space, ("touch_stiffness", "polynomial"))
 
 
 def test_stage_d_predicts_the_remaining_at_their_load(carried_out):
@@ -315,7 +294,9 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     """Those of the surrogate at the drawn load, in the order of the loads."""
     early = fit(carried_out.first, space)
     rows = carried_out.screened[carried_out.screened["compartment"] == "lateral"]
-    _, errors = early.knee.lateral.errors_at_load(poses_of(rows), rows["load_N"].to_numpy())
+    _, errors = early.knee.compartment("lateral").errors_at_load(
+        poses_of(rows), rows["load_N"].to_numpy()
+    )
     np.testing.assert_allclose(rows[list(stages.ERROR_COLUMNS)], errors, rtol=1e-6, atol=1e-12)
     assert rows["error_force_y_N"].eq(0.0).all()
 

@@ -82,19 +82,6 @@ def test_second_derivatives_of_all_outputs(regressor):
     assert np.abs(some - hessians[: len(some)]).max() < 1e-12 * scale
 
 
-@every
-def test_third_derivatives_are_those_of_the_second(regressor):
-    x = made.inside(regressor, 1, seed=2)[0]
-    d = regressor.inputs
-    third = np.full((d, d, d), np.nan)
-    compiled.evaluate_third(x, regressor.arguments, third, work_of(regressor))
-    wanted = differences(lambda x: regressor.hessian(x), x, 1e-5)
-    scale = max(np.abs(wanted).max(), 1.0)
-    assert np.abs(third - wanted).max() < 1e-6 * scale
-    for axes in ((0, 2, 1), (1, 0, 2), (2, 1, 0)):
-        assert np.abs(third - third.transpose(axes)).max() < 1e-12 * scale
-
-
 def test_derivatives_on_the_planes_of_a_point():
     """Where Matern's |u| has its kink, and its first derivative none."""
     regressor = made.kriging(24, 3, 2, [2, 1, 2], [1])

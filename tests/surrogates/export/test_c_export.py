@@ -67,6 +67,7 @@ def whole(tmp_path_factory):
     assert wanted == {"points", "networks"}
     source = [
         c_source.preamble("knee", [regressor]),
+        c_source.shared_constants("knee"),
         c_source.code("knee", (*c_source.REGRESSOR_PARTS, "line", "hessian", "condyle"), wanted),
         c_source.tables("knee", "it", regressor, wanted),
         _EXTRA,
@@ -138,7 +139,7 @@ def compiled(prefix, folder, *options):
 
 
 def poses_of(knee, count):
-    parts = knee.medial, knee.lateral
+    parts = knee.compartment("medial"), knee.compartment("lateral")
     return np.concatenate([poses_about(part, count, seed) for seed, part in enumerate(parts)])
 
 
@@ -224,16 +225,16 @@ def test_the_poses_ask_for_smoothing(prefix):
 @pytest.mark.parametrize("prefix", KNEES)
 def test_the_poses_ask_for_every_case(prefix):
     knee = KNEES[prefix]
-    for part in (knee.medial, knee.lateral):
+    for part in (knee.compartment("medial"), knee.compartment("lateral")):
         loads, _, x = part.evaluate_batch(poses_about(part))
         in_box, free = (np.abs(x[:, :5]) <= 1.0).all(axis=1), loads[:, 1] == 0.0
         cases = [~in_box, in_box & ~free & (x[:, 5] < 1.0), x[:, 5] > 1.0]
-        if part.formulation not in ("power", "direct"):
+        if part.learns_heights:
             cases.append(free)
         assert [case.sum() > 10 for case in cases] == [True] * len(cases), part.formulation
 
 
-@pytest.mark.parametrize("prefix", ["inverted_kriging_network", "energy_polynomial_poly_fourier"])
+@pytest.mark.parametrize("prefix", ["inverted_kriging_network", "direct_polynomial_poly_fourier"])
 def test_a_pose_that_is_not_finite_is_outside(prefix, library):
     for k in range(6):
         pose = middle_of(KNEES[prefix])
@@ -247,20 +248,20 @@ def test_only_what_the_knee_needs():
         return c_export.export_knee(KNEES[prefix], "knee").source
 
     plain = source("inverted_polynomial_poly_fourier")
-    assert not re.search(r"tanh\(|places|knee_(root|stiffness|power|energy)\b", plain)
+    assert not re.search(r"tanh\(|places|knee_direct\b", plain)
     assert "void knee_hessian(" in plain
     kriging, network = source("kriging_alone"), source("network_alone")
     assert "tanh(" not in kriging
     assert "places" in kriging
     assert "places" not in network
     assert "knee_hessians_of(" in network
-    assert "knee_thirds_of(" in network
-    assert "knee_thirds_of(" not in plain
+    assert re.search(r"knee_direct\b", network)
+    assert "knee_solve_line(" not in source("direct_polynomial_poly_fourier")
     assert not re.search(r"/\* (if|end)\b", plain + kriging + network)
 
 
 def test_a_knee_has_no_state():
-    source = c_export.export_knee(KNEES["energy_kriging_network"], "knee").source
+    source = c_export.export_knee(KNEES["inverted_kriging_network"], "knee").source
     variables = [line for line in source.splitlines() if re.match(r"\w.* = \{$", line)]
     assert len(variables) > 40
     assert all(line.startswith("static const ") for line in variables)
@@ -282,7 +283,7 @@ def test_the_header_tells_what_it_was_made_of(tmp_path):
 def test_the_header_tells_of_second_derivatives():
     plain, smooth = (
         " ".join(c_export.export_knee(KNEES[prefix]).header.split())
-        for prefix in ("root_kriging_network", "smooth_root_kriging_network")
+        for prefix in ("inverted_kriging_network", "smooth_inverted_kriging_network")
     )
     assert "void knee_hessian(const double pose[6], double hessian[2][6][6][6]);" in smooth
     assert "not smoothed: second derivatives jump" in plain
@@ -295,7 +296,7 @@ def test_export_is_the_same_every_time():
     regressor = made.MADE["Fourier"]
     files = c_export.export_regressor(regressor, "knee")
     assert files == c_export.export_regressor(regressor, "knee")
-    knee = KNEES["energy_kriging_network"]
+    knee = KNEES["inverted_kriging_network"]
     assert c_export.export_knee(knee) == c_export.export_knee(knee)
     assert "surrogate" not in (files.header + files.source).lower()
     assert {line for line in files.source.splitlines() if line.startswith("#")} == {

@@ -14,12 +14,18 @@ from lazily import casadi
 from made_knees import KNEES, middle_of, poses_about, smoothed
 
 from surrogates.export.c_export import export_knee
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 pytestmark = [needs_compiler, pytest.mark.casadi]
 #: A knee, and a pair with three compartments.
 SMOOTH = KNEES["smooth_inverted_polynomial_poly_fourier"]
-PAIR = PairSurrogate({"front": SMOOTH.medial, "int": SMOOTH.lateral, "back": SMOOTH.medial})
+PAIR = ContactSurrogate(
+    {
+        "front": SMOOTH.compartment("medial"),
+        "int": SMOOTH.compartment("lateral"),
+        "back": SMOOTH.compartment("medial"),
+    }
+)
 CONTACTS = {"knee": SMOOTH, "pair": PAIR}
 WEIGHTS = np.random.default_rng(7).normal(size=18)
 
@@ -142,7 +148,7 @@ def test_casadi_refuses_what_an_incomplete_set_lacks(tmp_path):
 
 @pytest.mark.slow
 def test_the_formulation_of_an_energy_has_second_derivatives_too(tmp_path):
-    knee = KNEES["smooth_energy_polynomial_poly_fourier"]
+    knee = KNEES["smooth_direct_polynomial_poly_fourier"]
     function = loaded(tmp_path, knee)
     pose, at = casadi.MX.sym("pose", 6), middle_of(knee)
     squares = casadi.hessian(casadi.sumsqr(function(pose)), pose)[0]
@@ -170,7 +176,7 @@ def test_poses_that_are_not_finite_are_refused(functions):
 
 def test_threads_share_the_function(functions):
     knee, function = SMOOTH, differentiated(functions["knee"])
-    poses = poses_about(knee.medial, 100)
+    poses = poses_about(knee.compartment("medial"), 100)
     wanted = [np.array(function(pose)[3]) for pose in poses]
     copies = [differentiated(functions["knee"]) for _ in range(4)]
 

@@ -88,7 +88,7 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: calls.append(a) or run(*a, **k))
     compiled_wrench(SMOOTH, tmp_path)
     assert outputs(calls) == 0
-    other = KNEES["smooth_energy_polynomial_poly_fourier"]
+    other = KNEES["smooth_direct_polynomial_poly_fourier"]
     second = compiled_wrench(other, tmp_path)
     assert outputs(calls) == 1
     assert len(list(tmp_path.glob("*.so"))) == 2
@@ -100,7 +100,7 @@ def test_a_library_is_compiled_once_and_never_overwritten(tmp_path, monkeypatch)
 @needs_compiler
 def test_threads_with_one_folder_get_their_own_knees(tmp_path):
     """Different knees and the same knee at a time: each function is that of its knee."""
-    names = ("smooth_inverted_polynomial_poly_fourier", "smooth_energy_polynomial_poly_fourier")
+    names = ("smooth_inverted_polynomial_poly_fourier", "smooth_direct_polynomial_poly_fourier")
     knees = [KNEES[name] for name in names * 3]
     with ThreadPoolExecutor(len(knees)) as pool:
         functions = list(pool.map(lambda knee: compiled_wrench(knee, tmp_path), knees))

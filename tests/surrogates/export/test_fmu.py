@@ -35,7 +35,7 @@ from fmpy.validation import validate_fmu  # noqa: E402
 
 both_versions = pytest.mark.parametrize("version", ["2.0", "3.0"])
 _HEADERS = Path(fmpy.__file__).parent / "c-code"
-_MAIN, _OTHER = "inverted_kriging_network", "root_kriging_network"
+_MAIN, _OTHER = "inverted_kriging_network", "direct_kriging_network"
 _NAMES = [variable.name for variable in VARIABLES]
 _INPUTS = list(range(1, 7))
 _OUTPUTS = list(range(7, 43))
@@ -46,7 +46,7 @@ _STUDIES = [
     (f"{formulation}_{'_'.join(FAMILY_PAIRS[k % 2])}", ("2.0", "3.0")[k // 2 % 2])
     for k, formulation in enumerate(FORMULATIONS)
 ]
-_STUDIES += [(f"smooth_{_MAIN}", "2.0"), ("smooth_energy_polynomial_poly_fourier", "3.0")]
+_STUDIES += [(f"smooth_{_MAIN}", "2.0"), ("smooth_direct_polynomial_poly_fourier", "3.0")]
 
 
 @cache
@@ -81,7 +81,7 @@ def wanted_outputs(knee, poses):
 
 def touching_poses(count):
     """The first poses of the main knee inside the domain at which both condyles touch."""
-    poses = poses_about(KNEES[_MAIN].medial, 400)
+    poses = poses_about(KNEES[_MAIN].compartment("medial"), 400)
     _, flags = wanted_outputs(KNEES[_MAIN], poses)
     return poses[(flags == [0, 1, 1]).all(axis=1)][:count].tolist()
 
@@ -122,7 +122,7 @@ def slave(request, unpacked):
 def poses_of(key):
     """Poses of both compartments: in the box and around it, in contact and out of it."""
     knee = KNEES[key]
-    parts = (knee.medial, knee.lateral)
+    parts = (knee.compartment("medial"), knee.compartment("lateral"))
     return np.concatenate([poses_about(part, 60, seed) for seed, part in enumerate(parts)])
 
 
@@ -193,7 +193,7 @@ def test_derivatives_of_quantities_are_differences(slave):
     knee = KNEES[_MAIN]
     rng = np.random.default_rng(3)
     checked = 0
-    for pose in poses_about(knee.medial, 400):
+    for pose in poses_about(knee.compartment("medial"), 400):
         direction = rng.normal(size=6) * [1.0, 1.0, 1.0, 0.01, 0.01, 0.01]
         around = [pose + s * 2e-5 * direction for s in (-1.0, 0.0, 1.0)]
         flags = wanted_outputs(knee, np.array(around))[1]
@@ -266,7 +266,7 @@ def test_start_and_reset(slave):
         float(v.start)
         for v in fmpy.read_model_description(slave.unzipDirectory).modelVariables[1:7]
     ]
-    space = KNEES[_MAIN].medial.space
+    space = KNEES[_MAIN].compartment("medial").space
     assert start == pytest.approx(space.path.poses([0.5])[0].tolist(), abs=0.0)
     before = slave.get(_OUTPUTS)
     assert before == pytest.approx(wanted_outputs(KNEES[_MAIN], np.array([start]))[0][0], rel=1e-9)

@@ -13,13 +13,19 @@ from foundation.base.pose import Pose, generalised_force
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.export.fmu_description import VARIABLES, variables_of
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 KNEE = manufactured.knee()
 #: The second name is a keyword of C, the third a function of the template.
 PAIRS = {
-    "one": PairSurrogate({"patellofemoral": KNEE.medial}),
-    "three": PairSurrogate({"front": KNEE.medial, "int": KNEE.lateral, "loads": KNEE.lateral}),
+    "one": ContactSurrogate({"patellofemoral": KNEE.compartment("medial")}),
+    "three": ContactSurrogate(
+        {
+            "front": KNEE.compartment("medial"),
+            "int": KNEE.compartment("lateral"),
+            "loads": KNEE.compartment("lateral"),
+        }
+    ),
 }
 POSES = manufactured.truth().samples(manufactured.draw(10, 5)).poses
 

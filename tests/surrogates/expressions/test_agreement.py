@@ -11,14 +11,14 @@ import pytest
 from lazily import casadi as ca
 
 from surrogates.expressions.jax_knee import with_jacobian
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
 EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
-FEW = [("inverted", "kriging"), ("energy", "polynomial")]
+FEW = [("inverted", "kriging"), ("direct", "polynomial")]
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 #: A small change of each coordinate [rad, m].
 SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
@@ -27,12 +27,8 @@ SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
 def smoothable(formulation, family, width):
     """A pair of one compartment, with correlations that have enough derivatives."""
     part = made_knees.compartment(formulation, family, 1)
-    kinds = {1: 0, 2: 0} if formulation == "energy" else {2: 1}
-    parts = [
-        replace(r, kinds=np.array([kinds.get(k, k) for k in r.kinds.tolist()]))
-        for r in part.regressors
-    ]
-    return PairSurrogate({"only": replace(part, regressors=tuple(parts)).smoothed(width)})
+    parts = [replace(r, kinds=np.minimum(r.kinds, 1)) for r in part.regressors]
+    return ContactSurrogate({"only": replace(part, regressors=tuple(parts)).smoothed(width)})
 
 
 def by_kernels(pair, poses):

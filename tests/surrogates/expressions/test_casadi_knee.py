@@ -10,31 +10,29 @@ import numpy as np
 import pytest
 from c_library import COMPILER, needs_compiler
 from lazily import casadi as ca
+from made_knees import knee_of
 from some_slow import slow_rows
 
 from foundation.base.errors import InputError
 from surrogates.expressions import of_casadi
 from surrogates.expressions.domain import CRITERIA
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.pair import PairSurrogate
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
 WIDTH = 0.005
-#: Formulations of a height, of an energy and of a stiffness.
-SOME = ("inverted", "energy", "touch_stiffness")
 
 
-def knee_of(formulation, family, width=0.0):
+def random_knee(formulation, family, width=0.0):
     parts = [made_knees.compartment(formulation, family, seed) for seed in (0, 1)]
-    return KneeSurrogate(*(replace(part, smoothing=width) for part in parts))
+    return knee_of(*(replace(part, smoothing=width) for part in parts))
 
 
 @cache
 def smooth(formulation="inverted", family="polynomial", dissipation=None):
-    return knee_of(formulation, family, WIDTH).casadi(dissipation)
+    return random_knee(formulation, family, WIDTH).casadi(dissipation)
 
 
 def with_jacobian(function):
@@ -66,8 +64,8 @@ def differences(function, poses):
 
 
 def assert_like_the_kernels(formulation, family, count):
-    knee = knee_of(formulation, family)
-    poses = made_knees.poses_about(knee.medial, count)
+    knee = random_knee(formulation, family)
+    poses = made_knees.poses_about(knee.compartment("medial"), count)
     loads, jacobian, _ = knee.fill(poses)
     found, _, slopes, _ = with_jacobian(knee.casadi())(poses)
     assert (np.isnan(found) == np.isnan(loads)).all()
@@ -94,8 +92,8 @@ def test_without_smoothing_as_the_kernels_at_many_poses(formulation, family):
 @pytest.mark.parametrize(
     ("formulation", "family"),
     [
-        *((name, "polynomial") for name in SOME),
-        *slow_rows((name, "polynomial") for name in FORMULATIONS if name not in SOME),
+        *((name, "polynomial") for name in FORMULATIONS),
+        *slow_rows((name, "polynomial") for name in FORMULATIONS if name not in FORMULATIONS),
         *slow_rows([("inverted", "network")]),
     ],
 )
@@ -131,7 +129,7 @@ def test_second_derivatives_are_continuous_across_first_contact():
     bend = ca.jacobian(ca.jacobian(function(q)[0][1, 0], q[4]), q[4])
     evaluate = ca.Function("bend", [q], [bend])
     over = part.coordinates.variables(pose[None])[1][0]
-    touch = part.regressors[1].predict(
+    touch = part.regressors[0].predict(
         np.append(part.coordinates.variables(pose[None])[0][0], -1.0)[None]
     )[0, 0]
     pose[4] += touch - over
@@ -219,12 +217,12 @@ def test_a_solver_finds_the_height_of_a_load():
 
 def test_pairs_have_a_column_for_each_compartment():
     parts = {"only": made_knees.compartment("inverted", "polynomial")}
-    assert PairSurrogate(parts).casadi().size_out(0) == (12, 1)
+    assert ContactSurrogate(parts).casadi().size_out(0) == (12, 1)
 
 
 def test_a_negative_dissipation_is_refused():
     with pytest.raises(InputError, match="dissipation"):
-        knee_of("inverted", "polynomial").casadi(-1.0)
+        random_knee("inverted", "polynomial").casadi(-1.0)
 
 
 def test_opensim_in_the_same_process_is_named(monkeypatch):
@@ -234,7 +232,7 @@ def test_opensim_in_the_same_process_is_named(monkeypatch):
     monkeypatch.setattr(of_casadi.importlib, "import_module", clashing)
     monkeypatch.setitem(of_casadi.sys.modules, "opensim", None)
     with pytest.raises(InputError, match="a process without OpenSim, found OpenSim imported"):
-        knee_of("inverted", "polynomial").casadi()
+        random_knee("inverted", "polynomial").casadi()
 
 
 def test_a_missing_package_names_the_remedy(monkeypatch):
@@ -243,4 +241,4 @@ def test_a_missing_package_names_the_remedy(monkeypatch):
 
     monkeypatch.setattr(of_casadi.importlib, "import_module", missing)
     with pytest.raises(InputError, match=r'pip install "knee-contact\[casadi\]"'):
-        knee_of("inverted", "polynomial").casadi()
+        random_knee("inverted", "polynomial").casadi()

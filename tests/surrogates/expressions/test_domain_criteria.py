@@ -6,9 +6,9 @@ import made
 import made_knees
 import numpy as np
 import pytest
+from made_knees import knee_of
 
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.outside import beyond
 
 pytestmark = pytest.mark.casadi
@@ -23,17 +23,17 @@ def knee():
     learnt = replace(learnt, y_offset=np.array([0.0, 0.0, -0.7]), y_scale=0.25 * size)
     domain = Domain(np.array([0.12, 0.1, 1.2e7]), learnt, np.ones(12), made.polynomial(6, 12, 1))
     part = replace(part, domain=replace(domain, lifted=2e-4))
-    return KneeSurrogate(part, part).smoothed()
+    return knee_of(part, part).smoothed()
 
 
 def test_criteria_hold_where_nothing_is_flagged(knee):
     """But within the widths of the smoothing, and for light loads, of the limits."""
-    poses = made_knees.poses_about(knee.medial, 1500)
+    poses = made_knees.poses_about(knee.compartment("medial"), 1500)
     loads, _, x = knee.evaluate_batch(poses)
     function = knee.casadi()
     worst = np.array([np.array(function(pose)[1]).max(axis=0) for pose in poses])
     flagged = beyond(x).any(axis=2)
-    light = loads[:, :, 1] < 0.05 * knee.medial.space.load[1]
+    light = loads[:, :, 1] < 0.05 * knee.compartment("medial").space.load[1]
     near = np.abs(worst - 1.0) < 0.03
     sure = ~(light | near)
     assert (sure & flagged).sum() > 250
@@ -42,7 +42,7 @@ def test_criteria_hold_where_nothing_is_flagged(knee):
 
 
 def test_a_lifted_condyle_is_well_inside_the_limits_of_its_loads(knee):
-    poses = made_knees.poses_about(knee.medial, 300)
+    poses = made_knees.poses_about(knee.compartment("medial"), 300)
     loads = knee.evaluate_batch(poses)[0]
     lifted = poses[(loads[:, :, 1] == 0.0).all(axis=1)]
     assert len(lifted) > 20

@@ -15,12 +15,11 @@ import pytest
 from damage import files, read_or_refuse, reading
 from hypothesis import given
 from hypothesis import strategies as st
+from made_knees import knee_of
 from surrogate_files import POSES, answers, members_of, read, signed, written, zipped
 
 from foundation.base.pose import Pose
 from surrogates.files.persistence import SurrogateFileError, load, save
-from surrogates.formulations.knee import KneeSurrogate
-from surrogates.formulations.whole_knee_fit import fit_whole_knee
 
 SEED = 20_240
 ODD_NUMBERS = (0.0, -1.0, 1e-320, 1e300, -1e300, 3.0, np.nan, np.inf)
@@ -30,21 +29,11 @@ ODD_VALUES = (
 )  # fmt: skip
 
 
-def compartments():
-    """A knee of two formulations, of which one has a reference height."""
-    names = ("inverted", "touch_stiffness")
+def knee():
+    """A knee of two formulations."""
+    names = ("inverted", "direct")
     trained = [manufactured.train(manufactured.truth(name), joint=True) for name in names]
-    return KneeSurrogate(*(found.surrogate for found in trained))
-
-
-def whole():
-    true = manufactured.truth()
-    samples = true.samples(manufactured.design())
-    # Loads of the other compartment are those of poses adducted the other way.
-    mirrored = true.samples(manufactured.design() * [1, -1, 1, 1, 1, -1])
-    loads = np.stack([samples.loads, mirrored.loads], axis=1)
-    fit = manufactured.fitter(joint=True)
-    return fit_whole_knee("knee_inverted_two", true.space, samples.poses, loads, fit).surrogate
+    return knee_of(*(found.surrogate for found in trained))
 
 
 @pytest.fixture
@@ -52,10 +41,10 @@ def file(tmp_path):
     return tmp_path / "knee.npz"
 
 
-@pytest.fixture(scope="module", params=[compartments, whole], ids=lambda make: make.__name__)
-def original(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
     file = tmp_path_factory.mktemp("fuzz") / "knee.npz"
-    save(request.param(), file)
+    save(knee(), file)
     return read(file)
 
 

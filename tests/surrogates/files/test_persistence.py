@@ -10,6 +10,7 @@ import pytest
 from damage import reading
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_knees import knee_of
 from surrogate_files import parts, signed
 
 import surrogates
@@ -19,7 +20,6 @@ from surrogates.families.polynomial import PolyFourierSettings
 from surrogates.families.registry import fit_family
 from surrogates.files.persistence import load, save
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
-from surrogates.formulations.knee import KneeSurrogate
 
 
 def poses(formulation="inverted", count=8):
@@ -70,13 +70,15 @@ def test_a_loaded_knee_answers_bit_for_bit(formulation, family, tmp_path):
     save(knee, tmp_path / "knee.npz")
     again = surrogates.load(tmp_path / "knee.npz")
     same_bits(answers(knee, formulation), answers(again, formulation))
-    assert again.medial.formulation == formulation
-    assert [r.family for r in again.medial.regressors] == [r.family for r in knee.medial.regressors]
+    assert again.compartment("medial").formulation == formulation
+    assert [r.family for r in again.compartment("medial").regressors] == [
+        r.family for r in knee.compartment("medial").regressors
+    ]
 
 
 def test_a_knee_of_two_formulations_and_a_joint_fit_answers_bit_for_bit(tmp_path):
     joint = manufactured.train(manufactured.truth(), joint=True).surrogate
-    knee = KneeSurrogate(manufactured.compartment("direct", "kriging"), joint)
+    knee = knee_of(manufactured.compartment("direct", "kriging"), joint)
     save(knee, tmp_path / "knee.npz")
     again = load(str(tmp_path / "knee.npz"))
     same_bits(answers(knee), answers(again))
@@ -92,7 +94,7 @@ def test_networks_and_fourier_series_answer_bit_for_bit(tmp_path):
     ):
         fit = Fitter(lambda x, y, w, f=family, o=own: fit_family(f, x, y, o), joint=True)
         trained.append(fit_compartment("inverted", true.space, samples, fit).surrogate)
-    knee = KneeSurrogate(*trained)
+    knee = knee_of(*trained)
     save(knee, tmp_path / "knee.npz")
     same_bits(answers(knee), answers(load(tmp_path / "knee.npz")))
     assert np.isfinite(answers(knee)[0][:8]).all()
@@ -165,5 +167,8 @@ def test_a_header_that_is_no_json_is_refused_before_anything_is_written(tmp_path
 @settings(reading, max_examples=25)
 def test_header_of_the_user_comes_back(knee, tmp_path, words):
     path = tmp_path / "header.npz"
-    save(KneeSurrogate(knee.medial, knee.lateral, {"provenance": words}), path)
+    save(
+        knee_of(knee.compartment("medial"), knee.compartment("lateral"), {"provenance": words}),
+        path,
+    )
     assert load(path).header["provenance"] == words

@@ -13,19 +13,15 @@ from compartment_twin import (
     poses_of,
     scattered,
     twin,
-    twin_root,
     twin_variables,
 )
 from manufactured import truth
 from rounding import rounding
 
 from surrogates.families.regressor import linear_in
-from surrogates.formulations.compartment_fit import fit_compartment
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)
-#: Those of which a load is zero out of contact.
-WITH_TOUCH = ("inverted", "energy", "root", "touch_stiffness")
 BOTH = [(name, family) for name in FORMULATIONS for family in FAMILIES]
 
 
@@ -47,13 +43,10 @@ def test_the_truth_is_recovered_at_poses(formulation):
     np.testing.assert_allclose(x[:, :6], scaled, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("at_centre", [True, False])
-@pytest.mark.parametrize("formulation", ["inverted", "energy", "root", "load_stiffness", "power"])
-def test_the_truth_is_recovered_at_other_degrees_and_about_the_origins(formulation, at_centre):
-    true = truth(formulation, 1.8, at_centre)
+def test_the_truth_is_recovered_at_another_degree():
+    true = truth("inverted", 1.8)
     model = manufactured.train(true).surrogate
-    assert model.degree == (2.8 if formulation == "energy" else 1.8)
-    assert np.any(model.coordinates.centre) == (at_centre and formulation != "power")
+    assert model.degree == 1.8
     x = manufactured.draw(40, 9)
     poses = true.poses(x[:, :5], true.over(x))
     expected, found = true.loads(poses), model.evaluate_batch(poses)[0]
@@ -63,14 +56,12 @@ def test_the_truth_is_recovered_at_other_degrees_and_about_the_origins(formulati
 
 
 def test_the_centre_is_the_point_of_the_forces():
-    for formulation in set(FORMULATIONS) - set(manufactured.PLAIN):
-        found = manufactured.compartment(formulation).coordinates
-        np.testing.assert_allclose(found.centre, manufactured.CENTRE, rtol=0, atol=1e-12)
-        assert found.about_point
-    for formulation in manufactured.PLAIN:
-        found = manufactured.compartment(formulation).coordinates
-        assert not np.any(found.centre)
-        assert not found.about_point
+    found = manufactured.compartment("inverted").coordinates
+    np.testing.assert_allclose(found.centre, manufactured.CENTRE, rtol=0, atol=1e-12)
+    assert found.about_point
+    found = manufactured.compartment("direct").coordinates
+    assert not np.any(found.centre)
+    assert not found.about_point
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -88,23 +79,12 @@ def test_naive_twin(model):
     inside = np.abs(x[:, :5]).max(axis=1) <= 1.0
     assert inside.any()
     assert not inside.all()
-    if model.formulation in WITH_TOUCH:
+    if model.learns_heights:
         assert (found[:, 1] == 0.0).any()
     assert (found[:, 1] > 0.0).sum() > 20
     expected = np.array([twin(model, pose) for pose in poses])
-    within = np.ones(len(poses), dtype=bool)
-    if model.formulation == "energy":
-        # Beyond the largest energy the turning of the tangent is left out, see another test.
-        within = expected[:, 6] <= 0.0
-        u, over, _, _ = twin_variables(model, poses)
-        for k in np.flatnonzero(~within):
-            within[k] = twin_root(model, u[k], over[k]) <= 1.0
-        assert not within.all()
     size = np.nanmax(np.abs(expected), axis=0)
-    tolerance = 1e-8 if model.formulation == "energy" else 1e-9
-    np.testing.assert_allclose(
-        found[within] / size, expected[within] / size, rtol=0, atol=tolerance
-    )
+    np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=1e-9)
 
 
 def test_jacobian_is_the_derivative(model):
@@ -114,9 +94,9 @@ def test_jacobian_is_the_derivative(model):
 # ---- first contact -------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[(n, f) for n in WITH_TOUCH for f in FAMILIES], ids="-".join)
+@pytest.fixture(params=FAMILIES)
 def touching(request):
-    return manufactured.compartment(*request.param)
+    return manufactured.compartment("inverted", request.param)
 
 
 def touch_pose(model):
@@ -153,43 +133,6 @@ def test_loads_start_continuously_at_first_contact(touching):
     assert np.isfinite(loads).all()
 
 
-def test_touch_points_fix_first_contact():
-    """Without them the height at first contact is an extrapolation of the samples of low load."""
-    true = truth()
-    samples = true.samples(manufactured.design())
-    samples = replace(samples, reference=samples.reference[::3])
-    bare = replace(samples, reference=None)
-    fit, settings = manufactured.fitter("kriging"), manufactured.settings_of(true)
-    poses = true.poses(manufactured.draw(40, 2)[:, :5], np.zeros(40))
-    u, _, _ = true.coordinates.variables(poses)
-    errors = []
-    for given in (samples, bare):
-        model = fit_compartment("inverted", true.space, given, fit, settings).surrogate
-        found = model.at_load(poses, np.zeros(40))[0]
-        over = true.coordinates.variables(found)[1]
-        errors.append(np.sqrt(np.mean((over - true.touch(u)) ** 2)))
-    assert errors[0] < 0.8 * errors[1]
-
-
-def test_touch_points_of_the_root_are_roots_of_zero():
-    true = truth("root")
-    samples = true.samples(manufactured.design())
-    lifted = true.poses(samples_u := manufactured.design()[:60, :5], np.full(60, 1e-3))
-    fit = manufactured.fitter()
-    with_touch = fit_compartment(
-        "root", true.space, replace(samples, reference=lifted), fit, manufactured.settings_of(true)
-    )
-    checks = with_touch.checks
-    assert len(checks["root"].rows) == len(samples.poses) + len(samples_u)
-    assert len(checks["ratios"].rows) == len(samples.poses)
-    # What 60 roots of zero, 1 mm up, tell: the surrogate's own root there is nearer to zero.
-    over = np.column_stack([samples_u, np.full(60, (1e-3 - with_touch.surrogate.depth[0]))])
-    over[:, 5] /= with_touch.surrogate.depth[1]
-    bare = manufactured.compartment("root").regressors[1].predict(over)
-    known = with_touch.surrogate.regressors[1].predict(over)
-    assert np.abs(known).mean() < 0.5 * np.abs(bare).mean()
-
-
 # ---- the edges of the domain ---------------------------------------------------------------------
 
 
@@ -224,12 +167,11 @@ def test_outside_the_box_the_pose_is_held(model, coordinate, side):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("formulation", ["inverted", "energy"])
-def test_beyond_the_largest_load_the_height_goes_on_along_its_tangent(formulation, family):
-    model = manufactured.compartment(formulation, family)
+def test_beyond_the_largest_load_the_height_continues_along_its_tangent(family):
+    model = manufactured.compartment("inverted", family)
     pose = poses_of(model, 1, within=0.3)[0]
     u, over, _, _ = (part[0] for part in twin_variables(model, pose[None]))
-    pose[4] += model.regressors[1].predict(np.append(u, 1.0)[None])[0, 0] - over
+    pose[4] += model.regressors[0].predict(np.append(u, 1.0)[None])[0, 0] - over
     around = [model.evaluate(pose + gap * np.eye(6)[4]) for gap in (1e-10, -1e-10)]
     size = np.abs(around[0][0])
     np.testing.assert_allclose(around[0][0] / size, around[1][0] / size, rtol=0, atol=1e-4)
@@ -243,11 +185,10 @@ def test_beyond_the_largest_load_the_height_goes_on_along_its_tangent(formulatio
     np.testing.assert_allclose(steps, steps[0], rtol=1e-8, atol=0)
     assert_jacobian(model, deeper, columns=[4])
     assert (jacobian[:, 1, 4] < 0.0).all()
-    if formulation == "inverted":
-        assert (x[:, 5] > 1.0).all()
-        ratios = loads[:, [0, 2]] / loads[:, [1]]
-        np.testing.assert_allclose(ratios, np.tile(ratios[0], (7, 1)), rtol=1e-9, atol=0)
-        np.testing.assert_allclose(loads[:, 1], [twin(model, p)[1] for p in deeper], rtol=1e-9)
+    assert (x[:, 5] > 1.0).all()
+    ratios = loads[:, [0, 2]] / loads[:, [1]]
+    np.testing.assert_allclose(ratios, np.tile(ratios[0], (7, 1)), rtol=1e-9, atol=0)
+    np.testing.assert_allclose(loads[:, 1], [twin(model, p)[1] for p in deeper], rtol=1e-9)
 
 
 def whole_of(loads):
@@ -260,10 +201,9 @@ def whole_of(loads):
 
 @pytest.mark.delicate
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("formulation", ["root", "touch_stiffness", "power", "direct"])
-def test_far_beyond_the_depth_the_input_is_held(formulation, family):
+def test_far_beyond_the_depth_the_input_is_held(family):
     """Never an endless number, however deep or high."""
-    model = manufactured.compartment(formulation, family)
+    model = manufactured.compartment("direct", family)
     poses = np.tile(poses_of(model, 1, within=0.2), (9, 1))
     poses[:, 4] += np.array([-0.5, -0.1, -1e-2, -2e-3, 0.0, 2e-3, 1e-2, 0.1, 0.5])
     loads, jacobian, _ = model.evaluate_batch(poses)
@@ -275,9 +215,8 @@ def test_far_beyond_the_depth_the_input_is_held(formulation, family):
     size, tolerance = whole_of(expected), max(rounding(model), 1e-12)
     assert tolerance < {"polynomial": 2e-12, "kriging": 2e-9}[family]
     np.testing.assert_allclose(loads / size, expected / size, rtol=0, atol=tolerance)
-    if formulation in manufactured.PLAIN:
-        np.testing.assert_array_equal(loads[0, :9], loads[1, :9])
-        assert (jacobian[[0, 1, -1], :, 4] == 0.0).all()
+    np.testing.assert_array_equal(loads[0, :9], loads[1, :9])
+    assert (jacobian[[0, 1, -1], :, 4] == 0.0).all()
 
 
 #: Heights over s + 1 in [0, 2], which do not all fall.
@@ -293,33 +232,29 @@ CURVES = {
 }
 
 
-def curved(formulation, name):
+def curved(name):
     """A compartment whose height [mm] is a curve of s alone."""
-    good = manufactured.compartment(formulation)
+    good = manufactured.compartment()
     s = np.polynomial.chebyshev.chebpts1(200)
     weights = np.polynomial.Legendre.fit(s, 1e-3 * CURVES[name](s + 1.0), 16, domain=[-1, 1]).coef
     exponents = np.zeros((17, 6), dtype=np.int64)
     exponents[:, 5] = np.arange(17)
     scalings = np.zeros(6), np.ones(6), np.zeros(1), np.ones(1)
     height = linear_in("polynomial", scalings, exponents, weights[None])
-    reference, _, *others = good.regressors
-    if formulation == "energy":
-        return replace(good, regressors=(reference, height, others[0], others[1]))
-    return replace(good, regressors=(reference, height, *others))
+    return replace(good, regressors=(height, *good.regressors[1:]))
 
 
 @pytest.mark.parametrize("name", CURVES)
-@pytest.mark.parametrize("formulation", ["inverted", "energy"])
-def test_a_height_that_does_not_fall_gives_a_root_or_a_load_beyond_the_largest(formulation, name):
+def test_a_height_that_does_not_fall_gives_a_root_or_a_load_beyond_the_largest(name):
     """Never a hang, an endless number or a load that the height does not have."""
-    model = curved(formulation, name)
-    poses = truth(formulation).poses(np.zeros((1, 5)), np.zeros(1))
+    model = curved(name)
+    poses = truth().poses(np.zeros((1, 5)), np.zeros(1))
     start = model.coordinates.variables(poses)[1][0]
     poses = np.tile(poses, (301, 1))
     over = np.linspace(-2.5e-3, 1.5e-3, 301)
     poses[:, 4] += over - start
     loads, jacobian, _ = model.evaluate_batch(poses)
-    height = model.regressors[1]
+    height = model.regressors[0]
 
     def at(s):
         return height.predict(np.append(np.zeros(5), s)[None])[0, 0]
@@ -330,7 +265,6 @@ def test_a_height_that_does_not_fall_gives_a_root_or_a_load_beyond_the_largest(f
     assert np.isfinite(jacobian[~apart]).all()
     # The area is the root times what is learnt, which stands still beyond the end.
     for k in np.flatnonzero(~apart):
-        if formulation == "inverted":
-            s = 2.0 * np.sqrt(loads[k, 1] / model.largest) - 1.0
-            assert jacobian[k, 1, 4] < 0.0
-            assert s > 1.0 or at(s) == pytest.approx(over[k], abs=1e-12)
+        s = 2.0 * np.sqrt(loads[k, 1] / model.largest) - 1.0
+        assert jacobian[k, 1, 4] < 0.0
+        assert s > 1.0 or at(s) == pytest.approx(over[k], abs=1e-12)

@@ -12,20 +12,25 @@ import surrogates
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from surrogates.files import persistence
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import KneeSurrogate
 from surrogates.formulations.outside import OutsideDomainError
-from surrogates.formulations.pair import PairSurrogate, surrogate_of
 
 KNEE = manufactured.knee()
-ONE = PairSurrogate({"patellofemoral": KNEE.medial}, {"name": "patella"})
-THREE = PairSurrogate({"c": KNEE.medial, "b": KNEE.lateral, "a": KNEE.medial})
+ONE = ContactSurrogate({"patellofemoral": KNEE.compartment("medial")}, {"name": "patella"})
+THREE = ContactSurrogate(
+    {
+        "c": KNEE.compartment("medial"),
+        "b": KNEE.compartment("lateral"),
+        "a": KNEE.compartment("medial"),
+    }
+)
 POSES = manufactured.truth().samples(manufactured.draw(20, 5)).poses
 
 
 def test_one_compartment_gives_its_own_loads():
     loads, jacobian, x = ONE.evaluate_batch(POSES)
-    wanted = KNEE.medial.evaluate_batch(POSES)
+    wanted = KNEE.compartment("medial").evaluate_batch(POSES)
     assert loads.shape == (len(POSES), 1, 12)
     for found, own in zip((loads, jacobian, x), wanted, strict=True):
         np.testing.assert_array_equal(found[:, 0], own)
@@ -34,7 +39,8 @@ def test_one_compartment_gives_its_own_loads():
     np.testing.assert_array_equal(here.patellofemoral.array, wanted[0][0])
     np.testing.assert_array_equal(slope, wanted[1][0])
     np.testing.assert_array_equal(
-        ONE.standard_error(Pose.from_array(POSES[0]))[0], KNEE.medial.standard_error(POSES[:1])[0]
+        ONE.standard_error(Pose.from_array(POSES[0]))[0],
+        KNEE.compartment("medial").standard_error(POSES[:1])[0],
     )
 
 
@@ -63,7 +69,7 @@ def test_files_keep_names_in_their_order(pair, tmp_path):
     path = tmp_path / "pair.npz"
     surrogates.save(pair, path)
     again = surrogates.load(path)
-    assert isinstance(again, PairSurrogate)
+    assert isinstance(again, ContactSurrogate)
     assert again.compartments == pair.compartments
     assert again.header["version"] == persistence.PAIR_VERSION
     np.testing.assert_array_equal(again.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
@@ -82,14 +88,14 @@ def arrays_in(value):
 def test_kernels_are_not_compiled_once_more_for_copies(original):
     """To numba a writable array is of another type; deepcopy copies what is sent to a process."""
     original.evaluate_batch(POSES)
-    original.parts[0].regressors[1].predict(np.zeros((1, 6)))
+    original.parts[0].regressors[0].predict(np.zeros((1, 6)))
     copied = deepcopy(original)
     for one, other in zip(original.parts, copied.parts, strict=True):
         for found, wanted in (
             (other.arguments, one.arguments),
             (other.coordinates.arguments, one.coordinates.arguments),
             (other.space.arguments, one.space.arguments),
-            (other.regressors[1].arguments, one.regressors[1].arguments),
+            (other.regressors[0].arguments, one.regressors[0].arguments),
         ):
             assert arrays_in(wanted)
             for copy, array in zip(arrays_in(found), arrays_in(wanted), strict=True):
@@ -116,11 +122,8 @@ def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
         surrogates.load(tmp_path / "bad.npz")
 
 
-def test_medial_and_lateral_make_a_knee():
-    parts = {"medial": KNEE.medial, "lateral": KNEE.lateral}
-    assert isinstance(surrogate_of(parts), KneeSurrogate)
-    assert isinstance(surrogate_of({"medial": KNEE.medial}), PairSurrogate)
-    assert repr(ONE) == "<PairSurrogate patella: inverted >"
+def test_representation_names_surrogate_and_formulation():
+    assert repr(ONE) == "<ContactSurrogate patella: inverted >"
 
 
 def test_domains_are_taken_one_for_each_compartment():
@@ -138,4 +141,4 @@ def test_compartments_that_do_not_exist_are_refused():
     with pytest.raises(InputError, match="patellofemoral"):
         ONE.compartment("medial")
     with pytest.raises(InputError, match="compartment_names"):
-        PairSurrogate({"total": KNEE.medial})
+        ContactSurrogate({"total": KNEE.compartment("medial")})

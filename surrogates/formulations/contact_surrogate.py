@@ -1,0 +1,357 @@
+"""The trained surrogate of a contact: its compartments by name, ready for a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.base.checks import FloatArray, check_array, check_in
+from foundation.base.errors import InputError
+from foundation.base.loads import ContactLoads, check_names
+from foundation.base.pose import Pose
+from surrogates.compiled import knee as compiled
+from surrogates.compiled.array_record import ArrayRecord
+from surrogates.compiled.knee import CompartmentArguments
+from surrogates.compiled.layout import new_work
+from surrogates.fields.knee_fields import PairFields, PressureField
+from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
+from surrogates.formulations.domain import Domain
+from surrogates.formulations.expressed import casadi_function, jax_function
+from surrogates.formulations.outside import OUTSIDE, beyond, compartment_flags, treat
+from surrogates.sampling.space import SampleSpace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactSurrogate(ArrayRecord):
+    """Surrogate of the contact of a knee, or of another pair, such as the patella on the femur.
+
+    Implements `dynamics.protocol.ContactModel`. The compartments of a knee are "medial" and
+    "lateral". Bed and target of another pair take the places of tibia and femur: loads act on the
+    target, in the frame of the bed.
+
+    Parameters
+    ----------
+    by_name : mapping
+        Surrogate of each of the C compartments by its name.
+    header : mapping
+        Header of the surrogate's file: names, family, errors, provenance.
+    outside : {"clamp", "warning", "error"}
+        Treatment of a pose outside the trained domain.
+    fields : PairFields, optional
+        Pressure fields, if the surrogate was trained with pressure fields.
+
+    Raises
+    ------
+    InputError
+        If a name is not one (`foundation.base.loads.check_names`), or `outside` is another
+        treatment.
+    """
+
+    by_name: Mapping[str, CompartmentSurrogate]
+    header: Mapping[str, Any] = field(default_factory=dict)
+    outside: str = "clamp"
+    fields: PairFields | None = None
+
+    def __post_init__(self) -> None:
+        check_names(tuple(self.by_name))
+        check_in("outside", self.outside, OUTSIDE)
+        object.__setattr__(self, "by_name", MappingProxyType(dict(self.by_name)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"by_name": dict(self.by_name)}
+
+    def __repr__(self) -> str:
+        parts = {f"{part.formulation}" for part in self.parts}
+        name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
+        return f"<{type(self).__name__} {name}: {'/'.join(sorted(parts))} {family}>"
+
+    @cached_property
+    def compartments(self) -> tuple[str, ...]:
+        """Names of the C compartments."""
+        return tuple(self.by_name)
+
+    @cached_property
+    def parts(self) -> tuple[CompartmentSurrogate, ...]:
+        """Surrogate of each compartment, in the order of `compartments`."""
+        return tuple(self.by_name.values())
+
+    def compartment(self, name: str) -> CompartmentSurrogate:
+        """Return the surrogate of one compartment, one of `compartments`."""
+        return self.by_name[check_in("name", name, self.compartments)]
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, ...]:
+        """Sample space of each compartment."""
+        return tuple(part.space for part in self.parts)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Trained part of the sample space of each compartment."""
+        return tuple(part.domain for part in self.parts)
+
+    # ---- variants of the surrogate
+
+    def on_leaving(self, outside: str) -> Self:
+        """Return the same surrogate with another treatment of poses outside the domain."""
+        return replace(self, outside=outside)
+
+    def with_parts(self, parts: Sequence[CompartmentSurrogate]) -> Self:
+        """Return the same surrogate with other compartments, of the same names."""
+        return replace(self, by_name=dict(zip(self.compartments, parts, strict=True)))
+
+    def with_domains(self, domains: Sequence[Domain]) -> Self:
+        """Return the same surrogate with other trained domains, one for each compartment."""
+        pairs = zip(self.parts, domains, strict=True)
+        return self.with_parts([replace(part, domain=own) for part, own in pairs])
+
+    def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
+        """Return the same surrogate with wrenches twice continuously differentiable in the pose.
+
+        First contact and the border of the box, where second derivatives jump, are rounded
+        (docs/theory.md). Within the trained domain only loads of less than `width` in the root of
+        the load, (F / F_max)^(1/p), change: at the recommended width no load by more than 0.1 % of
+        its peak. Beyond the samples the loads continue with a constant fall instead of a tangent.
+
+        Parameters
+        ----------
+        width : float
+            Width in the root of the load, and in the scaled variables of the box [1], 0 to 0.2; 0
+            gives the surrogate without smoothing.
+
+        Raises
+        ------
+        InputError
+            If the width is out of range, or a correlation (Matern 3/2) has no second derivatives.
+        """
+        return self.with_parts([part.smoothed(width) for part in self.parts])
+
+    # ---- loads
+
+    def loads(self, pose: Pose) -> ContactLoads:
+        """Return the loads at a pose; see `loads_and_jacobian`."""
+        return self._evaluate(pose)[0]
+
+    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
+        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
+
+        Outside the trained domain the loads are those of the nearest pose of the domain, and their
+        flags state the distance; `OutsideDomainError` if `outside` is "error".
+        """
+        return self._evaluate(pose)
+
+    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
+        loads, jacobian, x = self._empty(1)
+        outside = self.fill_into(pose.array[None], loads, jacobian, x)
+        flags = self._flags(x[0], loads[0]) if outside else ()
+        treat(flags, self.outside, calls=2)
+        found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
+        return found, reduce(np.add, jacobian[0])
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
+
+        From and to arrays of all compartments, as of `CompartmentSurrogate.evaluate_batch`: poses
+        (N, 6) [rad, m], loads and jacobians [SI]. Raises `OutsideDomainError` if a pose is outside
+        the trained domain and `outside` is "error".
+        """
+        loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
+        if self.outside != "clamp":
+            for row in np.flatnonzero(beyond(x).any(axis=(1, 2))):
+                treat(self._flags(x[row], loads[row]), self.outside)
+        return loads, jacobian, x
+
+    def standard_error(self, pose: Pose) -> FloatArray:
+        """Return the predicted standard errors of all compartments' loads, (C, 12) [SI].
+
+        In the order of `foundation.base.loads.LOAD_COLUMNS`; NaN where the family predicts none or
+        the pose is outside the compartment's trained domain, zero where the compartment is expected
+        to be out of contact.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        poses = pose.array[None]
+        loads, _, x = self.fill(poses)
+        treat(self._flags(x[0], loads[0]), self.outside)
+        errors = np.concatenate([part.standard_error(poses) for part in self.parts])
+        errors[beyond(x[0]).any(axis=1)] = np.nan
+        return errors
+
+    def _flags(self, x: FloatArray, loads: FloatArray) -> tuple[str, ...]:
+        """Return how a pose of variables x (C, 7) and loads (C, 12) leaves the trained domain."""
+        return tuple(
+            flag
+            for name, part, row, own in zip(self.compartments, self.parts, x, loads, strict=True)
+            for flag in compartment_flags(name, part.space, part.domain, row, own)
+        )
+
+    def hessian(self, pose: Pose) -> FloatArray:
+        """Return d2(wrench)/d(pose)2 of each compartment at a pose, (C, 6, 6, 6) [SI].
+
+        The first axis is the compartment, the second the component of the wrench, the others are
+        pose coordinates [rad, m]. The second derivatives of a surrogate that is not `smoothed` jump
+        at first contact and at the border of the box; beyond the samples they leave out the change
+        of the tangent, as the Jacobian does.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        return self.hessian_batch(pose.array[None])[0]
+
+    def hessian_batch(self, poses: ArrayLike) -> FloatArray:
+        """Return the second derivatives (N, C, 6, 6, 6) [SI] of `hessian` at poses (N, 6)."""
+        points = check_array("poses", poses, (None, 6))
+        if self.outside != "clamp":
+            self.evaluate_batch(points)
+        return np.stack([part.hessians(points) for part in self.parts], axis=1)
+
+    # ---- compiled evaluation
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the arrays of `evaluate_batch` at poses (N, 6) [rad, m], whatever the domain."""
+        filled = self._empty(len(poses))
+        self.fill_into(poses, *filled)
+        return filled
+
+    def fill_into(
+        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, variables: FloatArray
+    ) -> bool:
+        """Fill the arrays of `fill` [SI] at poses (N, 6); return whether a pose is outside."""
+        filled = loads, jacobian, variables, self._work
+        if len(self.parts) == 2:
+            outside: bool = compiled.knee_loads_of_all(poses, *self.arguments, *filled)
+            return outside
+        found = [
+            compiled.compartment_of_all(poses, own, c, *filled)
+            for c, own in enumerate(self.arguments)
+        ]
+        return any(found)
+
+    @cached_property
+    def arguments(self) -> tuple[CompartmentArguments, ...]:
+        """Packed arguments of each compartment, as of `surrogates.compiled.knee_loads`."""
+        return tuple(part.arguments for part in self.parts)
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return max(part.workspace for part in self.parts)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return new_work(self.workspace)
+
+    def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return arrays (n, C, 12), (n, C, 6, 6) and (n, C, 7) to fill."""
+        count = len(self.parts)
+        return np.empty((n, count, 12)), np.empty((n, count, 6, 6)), np.empty((n, count, 7))
+
+    # ---- pressure fields
+
+    def pressure_field(self, pose: Pose) -> PressureField:
+        """Return the pressure (F,) [Pa] of each triangle of the tibial mesh of the samples.
+
+        The flags are those of `loads`: outside the trained domain the field is that of the nearest
+        pose of the box.
+
+        Raises
+        ------
+        InputError
+            If the surrogate has no pressure fields.
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        fields, poses = self._trained_fields, pose.array[None]
+        loads, jacobian, x = self._empty(1)
+        if not self.fill_into(poses, loads, jacobian, x):
+            return PressureField(fields.pressure(poses))
+        reasons = partial(self._flags, x[0], loads[0])
+        if self.outside != "clamp":
+            flags = reasons()
+            treat(flags, self.outside)
+            reasons = partial(tuple, flags)
+        return PressureField(fields.pressure(self._held(poses[0], x[0])), reasons)
+
+    def pressure_fields(self, poses: ArrayLike) -> FloatArray:
+        """Return the pressures (N, F) [Pa] of the triangles of the tibial mesh at poses (N, 6).
+
+        Poses [rad, m] and exceptions as of `evaluate_batch` and `pressure_field`.
+        """
+        fields, points = self._trained_fields, check_array("poses", poses, (None, 6))
+        variables = self.evaluate_batch(points)[2]
+        found = [
+            fields.pressure(self._held(pose, own))
+            for pose, own in zip(points, variables, strict=True)
+        ]
+        return np.array(found).reshape(len(points), fields.faces)
+
+    @property
+    def _trained_fields(self) -> PairFields:
+        if self.fields is None:
+            raise InputError(
+                "fields: expected a surrogate with pressure fields, found one without; train the "
+                "surrogate with a section [surrogate.fields]"
+            )
+        return self.fields
+
+    def _held(self, pose: FloatArray, x: FloatArray) -> FloatArray:
+        """Return a pose (6,) of variables (C, 7) held in each compartment's box, (C or 1, 6)."""
+        if (np.abs(x[:, :5]) <= 1.0).all():
+            return pose[None]
+        return np.array([space.held(pose[None])[0] for space in self.spaces])
+
+    # ---- expressions
+
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Return the loads as a function of CasADi, for optimal control.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            Of a contact that dissipates (Hunt & Crossley 1975) [s/m], >= 0; makes the rate of the
+            pose an input.
+
+        Returns
+        -------
+        casadi.Function
+            "knee": pose (6) [rad, m], with a dissipation also rate (6) [rad/s, m/s], to loads
+            (12, C) [SI], a column for each compartment, and domain (12, C) [1], the criteria
+            `surrogates.expressions.domain.CRITERIA`.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or CasADi is not installed.
+        """
+        return casadi_function(self.parts, dissipation)
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Return the loads as a pure function of JAX, for `jit`, `vmap` and derivatives.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            As of `casadi`.
+
+        Returns
+        -------
+        callable
+            pose (6,) [rad, m], with a dissipation also rate (6,) [rad/s, m/s], to loads (C, 12)
+            [SI] and domain (C, 12) [1], in the floating-point type of the pose.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or JAX is not installed.
+        """
+        return jax_function(self.parts, dissipation)
