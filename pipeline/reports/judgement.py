@@ -1,4 +1,4 @@
-"""Verdict of a run for what is made of the run: studies, walks, loads, wear and exports.
+"""Verdict of a run for uses of the run: studies, walks, loads, wear and exports.
 
 Verdict, errors and warnings are those of `report.json`. A surrogate without a report beside its
 file is judged by the held-out errors in its header, the rest of it is not judged.

@@ -20,7 +20,7 @@ class Errors(Part):
 
 
 class Spacing(Part):
-    """Node spacing in `report.json`; `errors` are None where they are not known, for the reason."""
+    """Node spacing in `report.json`; `reason` says why errors are None."""
 
     spacing_mm: float
     coarser_mm: float

@@ -160,7 +160,7 @@ class SpacingErrors(Part):
 
 
 class NodeSpacing(Part):
-    """Node spacing of finite elements [m], and its errors; None for the `reason` that it tells."""
+    """Node spacing of finite elements [m] and its errors; `reason` says why errors are None."""
 
     spacing_m: Number
     coarser_m: Number

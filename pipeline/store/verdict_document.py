@@ -88,7 +88,7 @@ class Verdict(Part):
 
 
 class Judgement(Part):
-    """Verdict on a model of a run, for what is made of the run.
+    """Verdict on a model of a run, for uses of the run.
 
     `run` is the run directory or the file of a surrogate; `errors` are those of the model by
     quantity, `warnings` those of the checks of the run.

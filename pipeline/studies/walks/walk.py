@@ -54,7 +54,7 @@ def simulate_walk(
     InputError
         If the walk, its tables or its run cannot be used.
     SimulationError, EquilibriumError
-        If the cycle cannot be simulated; the loads of the walk are written all the same.
+        If the cycle cannot be simulated; the loads of the walk are written anyway.
     """
     started = time.perf_counter()
     check_folder(folder, WALK, file, replace=replace)
