@@ -11,8 +11,9 @@ import numpy as np
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.knees import gait_poses, load_knee
 from benchmarks.timing import seconds, table
-from foundation import ContactLoads, Pose
 from foundation.base.checks import FloatArray
+from foundation.base.loads import ContactLoads
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.elastic_foundation.model import SURFACES
 from foundation.implant import CondylarImplant

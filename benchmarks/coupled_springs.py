@@ -17,9 +17,9 @@ from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import paraboloid as paraboloid_mesh
 from benchmarks.flat_layer import sheet
 from benchmarks.timing import table
-from foundation import Pose
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, LinearLaw, SpringLaw
 from foundation.surfaces.mesh import TriangleMesh
 

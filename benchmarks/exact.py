@@ -11,9 +11,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.exact_patch import CondyleOnDish, PatchError, largest, patch_rule
-from foundation import ContactLoads, Pose
 from foundation.base.checks import FloatArray, check_in, check_number
-from foundation.base.loads import COMPARTMENTS
+from foundation.base.loads import COMPARTMENTS, ContactLoads
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import LinearLaw
 from foundation.implant import CondylarImplant
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
 

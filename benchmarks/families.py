@@ -15,8 +15,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from smt.surrogate_models import KRG
 
 from benchmarks.timing import seconds, table
-from foundation import Pose
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig

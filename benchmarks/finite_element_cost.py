@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.finite_element_insert import fresh_model, insert_model, insert_poses
 from benchmarks.timing import table
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.finite_element.condensation import compliance
 from foundation.finite_element.model import FiniteElementContact
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from benchmarks.knees import data_folder, gait_poses, load_knee
-from foundation import Pose
+from foundation.base.pose import Pose
 from foundation.finite_element.base import SolidBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact

@@ -16,9 +16,8 @@ from benchmarks.exact_layer import POLYETHYLENE
 from benchmarks.finite_element_insert import insert_model, insert_poses
 from benchmarks.flat_layer import FlatLayer
 from benchmarks.timing import table
-from foundation import Pose
 from foundation.base.checks import FloatArray
-from foundation.base.pose import generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force_jacobian
 from foundation.finite_element.model import FiniteElementContact
 
 SLIDE, SHORT = 2.4e-3, 100e-6

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.exact_layer_compliance import Layer
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact

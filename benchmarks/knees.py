@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from foundation import Pose
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.surfaces import TriangleMesh, load_mesh
 from pipeline.config.data_folder import data_path

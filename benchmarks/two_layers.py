@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from benchmarks.exact_layer import ExactContact, exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.timing import table
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.exact import polyethylene
 from benchmarks.knees import load_knee
-from foundation import Pose
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.implant import CondylarImplant
 

@@ -17,7 +17,7 @@ from dynamics import KneeSimulator, load_gait_cycle, settle, simulate
 from dynamics.expressions import Elementary, KneeExpressions
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation import Pose
+from foundation.base.pose import Pose
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 
 DEGREE = 3  # Radau IIA of order 5: the last of its points is the end of the interval

@@ -19,7 +19,7 @@ import surrogates
 from dynamics import KneeSimulator, load_ligaments, settle
 from dynamics.expressions import Elementary, KneeExpressions
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS
-from foundation import Pose
+from foundation.base.pose import Pose
 
 GROUPS = ("MCL", "LCL", "PCL", "ACL")  # bundles whose names begin so; the others are known
 TRUTH = np.array([1.4, 0.7, 1.25, 0.8])  # factors on the stiffness of the groups

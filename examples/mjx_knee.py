@@ -18,7 +18,7 @@ import surrogates
 from dynamics import settle
 from dynamics.expressions import Elementary, wrench_forces
 from dynamics.simulator.knee_simulator import KneeSimulator
-from foundation import Pose
+from foundation.base.pose import Pose
 
 AXES = {"lateral": "0 0 1", "superior": "0 1 0", "anterior": "1 0 0"}
 AXES |= {"rotation": "0 -1 0", "adduction": "-1 0 0", "flexion": "0 0 1"}

@@ -14,8 +14,7 @@ import numpy as np
 import surrogates
 from dynamics import KneeSimulator, load_gait_cycle, settle, simulate
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation import Pose
-from foundation.base.pose import generalised_force
+from foundation.base.pose import Pose, generalised_force
 
 STEP = 2e-4  # s; 3 kg on a contact of up to 30 N/um swing at 500 Hz: 0.5 ms is stable, 0.6 is not
 KP, KV = 2e4, 60.0  # N m/rad, N m s/rad: the servo that makes flexion follow its waveform

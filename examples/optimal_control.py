@@ -21,7 +21,7 @@ from dynamics import KneeSimulator, load_ligaments, settle
 from dynamics.expressions import Elementary, KneeExpressions, line_forces
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS
 from dynamics.ligaments.bundles import balanced
-from foundation import Pose
+from foundation.base.pose import Pose
 
 # A swing, every 1/30 s [degrees]: knee_angle_r of OpenSim's subject01_walk_IK.mot from 0.067 s.
 SWING = (14.3, 22.2, 32.9, 44.6, 54.9, 62.7, 67.7, 69.3, 67.9, 63.4, 55.8, 45.3, 32.4, 18.0, 5.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 import surrogates
 from dynamics import KneeSimulator, height_at_load, settle
-from foundation import Pose
+from foundation.base.pose import Pose
 
 
 def main(run: Path) -> dict[str, float]:

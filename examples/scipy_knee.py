@@ -11,8 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
 import surrogates
-from foundation import Pose
-from foundation.base.pose import generalised_force, generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 
 AXIAL, MEDIAL = 1000.0, 5e-3  # N, and its line of action medial of the tibial origin, m
 SPRINGS = np.array([0.0, 0.0, 35.0, 30e3, 0.0, 0.0])  # on rotation and anterior, N m/rad and N/m

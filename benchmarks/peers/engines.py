@@ -8,8 +8,8 @@ from functools import partial
 from typing import Protocol
 
 from benchmarks.exact import stiffness_of
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.surfaces import TriangleMesh
 

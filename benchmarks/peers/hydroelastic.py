@@ -32,8 +32,8 @@ from pydrake.systems.framework import DiagramBuilder
 
 from benchmarks.peers.engines import Contact
 from benchmarks.peers.solids import layers, write_obj, write_vtk
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 
 _DEPTH = 1e-3  # m, beyond any indentation of the comparison
 _HINT = 1e-3  # m, resolution of shapes that are no meshes; without influence here

@@ -16,9 +16,9 @@ from scipy.sparse.linalg import spsolve
 from benchmarks.peers.calculix import CalculixResult, HexahedralMesh, solve
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
 from benchmarks.peers.solids import curved_facets
-from foundation import Pose
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, PEAK_PRESSURE, WRENCH
+from foundation.base.pose import Pose
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.kernels.overlaps import RAISED

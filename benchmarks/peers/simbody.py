@@ -19,8 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.peers.engines import Contact
 from benchmarks.peers.solids import shell, write_obj
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 
 _PARAMETERS = """
         <ElasticFoundationForce::ContactParameters>

@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.knees import data_folder
 from benchmarks.peers.engines import ENTRIES, Contact, Engine, Ours
-from foundation import Pose
 from foundation.base.checks import FloatArray
+from foundation.base.pose import Pose
 from foundation.implant import CondylarImplant
 from foundation.implant.patches import grid_faces
 from foundation.surfaces import TriangleMesh, load_mesh

@@ -10,8 +10,7 @@ from some_slow import first_of
 
 from benchmarks.exact import RULES, contact_poses, exact_loads, polyethylene, stiffness_of
 from benchmarks.exact_patch import PatchError
-from foundation import Pose
-from foundation.base.pose import generalised_force
+from foundation.base.pose import Pose, generalised_force
 from foundation.implant import CondylarImplant
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish

@@ -21,8 +21,8 @@ from benchmarks.fidelity_learners import (
 )
 from benchmarks.fidelity_samples import Compartment
 from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
-from foundation import Pose
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
 from foundation.statics.height import pose_at_load

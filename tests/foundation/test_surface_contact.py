@@ -3,7 +3,8 @@
 from beds import model_of
 from shapes import ellipsoid, plate
 
-from foundation import Pose, SpringState
+from foundation.base.loads import SpringState
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import model as elastic_foundation
 from foundation.surface_contact import SurfaceContact
 from surrogates.formulations.contact_surrogate import ContactSurrogate

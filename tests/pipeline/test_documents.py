@@ -308,7 +308,7 @@ def test_site_needs_no_network(site):
 @pytest.mark.slow
 def test_site_holds_the_public_names_and_the_index_of_the_search(site):
     page = (site / "api" / "foundation.html").read_text(encoding="utf-8")
-    assert 'id="foundation.Pose.from_opensim"' in page
+    assert 'id="foundation.base.pose.Pose.from_opensim"' in page
     assert "Rosenbrock" in (site / "search" / "search_index.json").read_text(encoding="utf-8")
 
 

@@ -10,9 +10,8 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.literature.lehtoranta.layers import CARTILAGE, POLYETHYLENE, loaded
 from benchmarks.literature.statements import Statement
-from foundation import Pose
 from foundation.base.checks import FloatArray
-from foundation.base.pose import SUPERIOR
+from foundation.base.pose import SUPERIOR, Pose
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw, SpringLaw
 from foundation.implant import CondylarImplant

@@ -13,10 +13,9 @@ from some_slow import first_of, first_rows
 from benchmarks.coupled_springs import ball
 from benchmarks.coupled_springs import flat_contact as flat_layer
 from benchmarks.exact_layer import CASES, exact_contact, paraboloid
-from foundation import Pose
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
-from foundation.base.pose import twist_jacobian
+from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation import (
     CoupledLaw,
     ElasticFoundation,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from layers import plate_contact
 
-from foundation import Pose
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.finite_element import compliance_store
 from foundation.finite_element.compliance_store import ComplianceStore
 

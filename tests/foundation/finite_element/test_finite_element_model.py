@@ -13,9 +13,8 @@ from shapes import pressed_poses, turned_pose
 from benchmarks.exact_layer import exact_contact, paraboloid
 from benchmarks.exact_layer_axisymmetric import press_ball
 from benchmarks.flat_layer import FlatLayer
-from foundation import Pose
 from foundation.base.errors import InputError
-from foundation.base.pose import generalised_force, generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 from foundation.finite_element.base import PlaneBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact

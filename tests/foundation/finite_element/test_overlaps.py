@@ -7,7 +7,8 @@ import pytest
 import shapes
 from differences import differences
 
-from foundation import Pose, kernels
+from foundation import kernels
+from foundation.base.pose import Pose
 from foundation.finite_element.condensed_layer import MARGIN
 from foundation.finite_element.node_bed import neighbourhood_order, node_bed
 from foundation.kernels.scratch import Scratch

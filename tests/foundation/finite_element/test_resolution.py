@@ -4,9 +4,9 @@ import layers
 import numpy as np
 import pytest
 
-from foundation import Pose
 from foundation.base.errors import InputError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
+from foundation.base.pose import Pose
 from foundation.finite_element.resolution import coarser, extrapolated, spacing_error
 
 INSIDE = [Pose(superior=0.0452, lateral=20.5e-3, anterior=x) for x in (0.0, 0.3e-3)]

@@ -13,10 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
-from foundation import Pose
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA, CENTRE, FORCE, PEAK_PRESSURE
-from foundation.base.pose import generalised_force
+from foundation.base.pose import Pose, generalised_force
 from foundation.contact_laws import EllipticContact, HertzLaw, HookeLaw, effective_radius
 from foundation.fitted_surfaces.compartment import FitResidual, FittedCompartment
 from foundation.fitted_surfaces.fits import Ellipsoid, Quadric

@@ -11,8 +11,8 @@ import pytest
 from beds import POLYETHYLENE
 from numpy.testing import assert_allclose
 
-from foundation import Pose
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.fitted_surfaces.compartment import fit_compartments

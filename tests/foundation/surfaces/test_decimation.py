@@ -5,8 +5,8 @@ import pytest
 import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
 
-from foundation import Pose
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import _Surface, decimate

@@ -91,15 +91,6 @@ def test_hardly_anything_far_off_goes_without_a_flag(study, fresh):
     assert totals[2] <= 0.12 * totals[3]
 
 
-def test_formulations_without_errors_get_those_of_the_samples(study):
-    *_, trained, told = study
-    poses = trained[1].knee.compartment("medial").space.path.poses(np.radians([5.0, 20.0, 40.0]))
-    for name in COMPARTMENTS:
-        assert np.isnan(trained[1].knee.compartment(name).standard_error(poses)).all()
-        assert (told[1].knee.compartment(name).standard_error(poses)[:, :6] > 0.0).all()
-        assert trained[1].knee.compartment(name).domain.errors.outputs == 0
-
-
 def test_the_samples_are_those_of_no_other_stage(study, fresh):
     run, _, _, sampled, *_ = study
     table = read_table(run.folder / "samples" / "domain.parquet")
