@@ -36,23 +36,16 @@ class DifferenceRow(InUnit):
     @classmethod
     def of(cls, row: Difference) -> DifferenceRow:
         """Return a difference of `simulation.json`."""
-        return cls(
-            column=row.column,
-            quantity=row.quantity,
-            unit=row.unit,
-            rms_difference=row.rms_difference,
-            largest_difference=row.largest_difference,
-            range=row.range,
-            peak=row.peak,
-            rms_over_range_percent=scaled(row.rms_over_range, 100.0),
-        )
+        content = row.content()
+        share = scaled(content.pop("rms_over_range"), 100.0)
+        return cls(**content, rms_over_range_percent=share)
 
 
 class CycleCost(Part):
     """Cost of a simulated cycle."""
 
     steps: int
-    rejected: int | None
+    rejected: int | None = None
     derivatives: int
     jacobians: int
     evaluations: int
@@ -61,14 +54,8 @@ class CycleCost(Part):
     @classmethod
     def of(cls, cost: Cost) -> CycleCost:
         """Return a cost of `simulation.json`."""
-        return cls(
-            steps=cost.steps,
-            rejected=cost.rejected,
-            derivatives=cost.derivatives,
-            jacobians=cost.jacobians,
-            evaluations=cost.evaluations,
-            elapsed_s=cost.elapsed,
-        )
+        content = cost.content()
+        return cls(elapsed_s=content.pop("elapsed"), **content)
 
 
 class SpeedRatios(Part):
