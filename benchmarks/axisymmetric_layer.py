@@ -35,6 +35,7 @@ from skfem import (
 )
 from skfem.helpers import ddot, det, inv, mul, trace, transpose
 
+from benchmarks.exact_layer_compliance import Layer
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -58,6 +59,11 @@ class Case:
     poissons_ratio: float
     thickness: float
     radius: float
+
+    @property
+    def layer(self) -> Layer:
+        """The layer of the exact solutions."""
+        return Layer(self.youngs_modulus, self.poissons_ratio, self.thickness)
 
     @property
     def lame(self) -> tuple[float, float]:

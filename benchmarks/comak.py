@@ -7,7 +7,6 @@ docs/muscle_walks.md. It needs `$KNEE_DATA` and OpenSim.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +15,13 @@ import numpy as np
 from benchmarks.comak_reference import (
     acceleration_differences,
     agreement,
+    forces_of,
     input_difference,
     jam_solution,
 )
-from benchmarks.timing import table
+from benchmarks.frame import Rows, measured, show
+from benchmarks.measures import rms
+from benchmarks.timing import clocked
 from dynamics.musculoskeletal import ComakResult, record_plant
 from foundation.base.checks import FloatArray
 from pipeline.config.reading import shipped_config
@@ -47,7 +49,7 @@ _VARIATIONS: tuple[dict[str, float], ...] = (
 
 
 def walk(*overrides: str) -> WalkSetup:
-    """Return the shipped example with plane triangles, as OpenSim-JAM has them."""
+    """Return the shipped example with plane triangles, as in OpenSim-JAM."""
     file = load_muscle_walk(shipped_config("comak_walking"), ("walk.surface=flat", *overrides))
     return prepare_walk(file)
 
@@ -59,20 +61,14 @@ def units(setup: WalkSetup) -> FloatArray:
     return np.where(rotational, np.pi / 180.0, 1e-3)
 
 
-def against_jam(setup: WalkSetup, result: ComakResult) -> str:
-    """Return a table of the agreement with OpenSim-JAM's solution."""
+@measured("OpenSim-JAM", {"quantity": "", "value": ".3g"})
+def against_jam(setup: WalkSetup, result: ComakResult) -> Rows:
+    """Agreement with OpenSim-JAM's solution."""
     jam = jam_solution(setup)
-    away = acceleration_differences(setup, jam)
-    rows: dict[str, float] = {
-        **{f"input {name}": value for name, value in input_difference(setup, jam).items()},
-        "acceleration, its solution put in, largest": float(away.max()),
-        **agreement(setup, result, jam),
-    }
-    return table(
-        "OpenSim-JAM",
-        ["quantity", "value"],
-        [[name, f"{value:.3g}"] for name, value in rows.items()],
-    )
+    yield from ((f"input {name}", value) for name, value in input_difference(setup, jam).items())
+    largest = float(acceleration_differences(setup, jam).max())
+    yield "acceleration, its solution put in, largest", largest
+    yield from agreement(setup, result, jam).items()
 
 
 def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
@@ -91,15 +87,14 @@ def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
     return f"{same} of {_STARTS} displaced starts, {np.mean(iterations):.1f} iterations"
 
 
-def forces_of(result: ComakResult) -> FloatArray:
-    """Return the forces (N, C, 3) [N] of the contacts."""
-    return np.array([[loads.force for loads in frame] for frame in result.loads])
-
-
-def variations(setup: WalkSetup, replayed: WalkSetup, start: FloatArray) -> str:
-    """Return a table of variations: how far they move, and how a replay differs from OpenSim."""
+@measured(
+    "variations of the record",
+    {"variation": "", "moves at most, in mm or deg": ".2f", "replay off, in mm or deg": ".3f",
+     "contact force off, RMS [N]": ".2f", "RMS [% of body weight]": ".3f", "largest [N]": ".1f"},
+)  # fmt: skip
+def variations(setup: WalkSetup, replayed: WalkSetup, start: FloatArray) -> Rows:
+    """Variations: how far they move the walk, and how a replay differs from OpenSim."""
     nominal, unit = replayed.comak.run(start), units(setup)
-    rows = []
     for values in _VARIATIONS:
         varied = varied_walk(replayed, values)
         ours = varied.comak.run(start)
@@ -108,16 +103,8 @@ def variations(setup: WalkSetup, replayed: WalkSetup, start: FloatArray) -> str:
         apart = np.abs(ours.values - theirs.values) / unit
         force = np.linalg.norm(forces_of(ours) - forces_of(theirs), axis=-1)
         name = ", ".join(f"{key} {value:g}" for key, value in values.items()) or "none"
-        share = 100.0 * np.sqrt((force**2).mean()) / body_weight(setup)
-        rows.append(
-            [name, f"{moved.max():.2f}", f"{apart.max():.3f}", f"{np.sqrt((force**2).mean()):.2f}",
-             f"{share:.3f}", f"{force.max():.1f}"]
-        )  # fmt: skip
-    header = [
-        "variation", "moves at most [mm or deg]", "replay off [mm or deg]",
-        "contact force off, RMS [N]", "RMS [% of body weight]", "largest [N]",
-    ]  # fmt: skip
-    return table("variations of the record", header, rows)
+        off = rms(force)
+        yield name, moved.max(), apart.max(), off, off / body_weight(setup), force.max()
 
 
 def with_opensim(setup: WalkSetup, varied: WalkSetup) -> WalkSetup:
@@ -138,27 +125,20 @@ def with_opensim(setup: WalkSetup, varied: WalkSetup) -> WalkSetup:
 def timed(setup: WalkSetup, start: FloatArray) -> tuple[ComakResult, float]:
     """Return the result of a cycle, the second time it is simulated, and its processor time [s]."""
     setup.comak.run(start)
-    begun = time.process_time()
-    result = setup.comak.run(start)
-    return result, time.process_time() - begun
+    return clocked(lambda: setup.comak.run(start))
 
 
 def main() -> None:
     """Print the tables."""
-    begun = time.process_time()
-    setup = walk()
-    prepared = time.process_time() - begun
-    begun = time.process_time()
-    start = setup.first_values()
-    settled = time.process_time() - begun
-    result, seconds = timed(setup, start)
-    print(against_jam(setup, result))
-    print(f"\nprepared in {prepared:.1f} s, settled in {settled:.1f} s, {seconds:.1f} s a cycle")
-    print(displaced_starts(setup, result))
+    setup, prepared = clocked(walk)
+    start, settled = clocked(setup.first_values)
+    result, spent = timed(setup, start)
     record = record_plant(setup.plant, result, start, setup.settings)  # type: ignore[arg-type]
     replayed = replace(setup, plant=record)
-    print(f"replayed in {timed(replayed, start)[1]:.1f} s\n")
-    print(variations(setup, replayed, start))
+    show([against_jam(setup, result)])
+    print(f"prepared in {prepared:.1f} s, settled in {settled:.1f} s, {spent:.1f} s a cycle")
+    print(f"{displaced_starts(setup, result)}, replayed in {timed(replayed, start)[1]:.1f} s\n")
+    show([variations(setup, replayed, start)])
 
 
 if __name__ == "__main__":

@@ -63,6 +63,11 @@ def jam_solution(setup: WalkSetup, folder: Path | None = None) -> JamSolution:
     )
 
 
+def forces_of(result: ComakResult) -> FloatArray:
+    """Return the forces (N, C, 3) [N] of the contacts."""
+    return np.array([[loads.force for loads in frame] for frame in result.loads])
+
+
 def _columns(table: MotionTable, ends: list[str]) -> FloatArray:
     """Return columns (N, K) by the ends of their names [unit of the file]."""
     places = [next(k for k, n in enumerate(table.names) if n.endswith(end)) for end in ends]
@@ -116,7 +121,7 @@ def agreement(setup: WalkSetup, result: ComakResult, jam: JamSolution) -> dict[s
     used = np.abs(result.activations - jam.activations).max(axis=1)
     contacts = setup.comak.contacts
     theirs = [contacts.at(k, row[places]).loads[0].force for k, row in enumerate(jam.values)]
-    away = np.array([f[0].force for f in result.loads]) - theirs
+    away = forces_of(result)[:, 0] - theirs
     force = 100.0 * np.linalg.norm(away, axis=1) / body_weight(setup)
     weights = np.array([settings.muscle_weight(result.muscles, float(t)) for t in result.time])
     volumes = settings.activation_weight * plant.muscles.volumes()

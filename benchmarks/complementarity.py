@@ -1,18 +1,16 @@
-"""Complementarity problems by class of matrix: rows chosen twice, and time.
-
-`python -m benchmarks.complementarity` prints the tables.
-"""
+"""Time of complementarity problems by class of matrix: `python -m benchmarks.complementarity`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter, process_time
+from itertools import product
+from time import perf_counter
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve, solve_triangular
-from scipy.optimize import nnls
+from scipy.linalg import cho_factor, cho_solve, solve
 
-from benchmarks.timing import table
+from benchmarks.frame import Rows, measured, run
+from benchmarks.timing import clocked
 from dynamics.mechanics.unilateral import solve_complementarity
 from foundation.base.checks import FloatArray
 
@@ -78,80 +76,30 @@ MATRICES: dict[str, Maker] = SYMMETRIC | {
 }
 
 
-def by_least_squares(matrix: FloatArray, constant: FloatArray) -> FloatArray:
-    """Return X for a symmetric positive-definite A: non-negative least squares on its factor."""
-    factor = cholesky(matrix, lower=True)
-    return nnls(factor.T, -solve_triangular(factor, constant, lower=True))[0]
-
-
-def switching() -> str:
-    """Return how often a row is chosen twice or the safeguard is needed, and the time."""
-    rows = []
-    for name, make in MATRICES.items():
-        for n, count in ((3, 4000), (10, 2000), (50, 200), (200, 10)):
-            rng = np.random.default_rng(n)
-            problems = [(make(rng, n), rng.normal(size=n)) for _ in range(count)]
-            start = process_time()
-            solutions = [solve_complementarity(a, b, rule="most_negative") for a, b in problems]
-            milliseconds = 1e3 * (process_time() - start) / count
-            other = "-"
-            if name in SYMMETRIC:
-                start = process_time()
-                for a, b in problems:
-                    by_least_squares(a, b)
-                other = f"{1e3 * (process_time() - start) / count:.2f}"
-            rows.append(
-                [
-                    name,
-                    str(n),
-                    str(count),
-                    f"{100.0 * np.mean([s.repeated for s in solutions]):.1f}",
-                    f"{100.0 * np.mean([s.safeguarded for s in solutions]):.1f}",
-                    f"{np.mean([len(s.exclusions) for s in solutions]) / n:.2f}",
-                    f"{milliseconds:.2f}",
-                    other,
-                ]
-            )
-    header = [
-        "matrix",
-        "n",
-        "problems",
-        "row chosen twice [%]",
-        "safeguard [%]",
-        "exclusions / n",
-        "time [ms]",
-        "non-negative least squares [ms]",
-    ]
-    return table("Switching by the most negative free term", header, rows)
-
-
 def least_seconds(functions: list[Callable[[], object]], repeats: int = 15) -> list[float]:
     """Return the least time of a call of each function, taken in turn so that all share a load."""
     times = np.full(len(functions), np.inf)
     for _ in range(repeats):
         for number, function in enumerate(functions):
-            start = perf_counter()
-            function()
-            times[number] = min(times[number], perf_counter() - start)
+            times[number] = min(times[number], clocked(function, perf_counter)[1])
     return times.tolist()
 
 
-def worth(sizes: tuple[int, ...] = (100, 300, 600), problems: int = 3) -> str:
-    """Return the time of a problem in LAPACK solutions of its final active subsystem."""
-    rows = []
-    for name, make in MATRICES.items():
-        for n in sizes:
-            rng = np.random.default_rng(n)
-            measured = [
-                problem_seconds(make(rng, n), rng.normal(size=n), name in SYMMETRIC)
-                for _ in range(problems)
-            ]
-            m, ours, by_lu, by_cholesky = np.median(measured, axis=0)
-            cells = [f"{m:.0f}", f"{1e3 * ours:.2f}", f"{ours / by_lu:.1f}"]
-            cells.append("-" if np.isnan(by_cholesky) else f"{ours / by_cholesky:.1f}")
-            rows.append([name, str(n), *cells])
-    header = ["matrix", "n", "active rows", "time [ms]", "in LU solutions", "in Cholesky solutions"]
-    return table("Complementarity problems in solutions of their active subsystem", header, rows)
+@measured(
+    "Complementarity problems in solutions of their active subsystem",
+    {"matrix": "", "n": "d", "active rows": ".0f", "time [ms]": ".2f", "in LU solutions": ".1f",
+     "in Cholesky solutions": ".1f"},
+)  # fmt: skip
+def worth(sizes: tuple[int, ...] = (100, 300, 600), problems: int = 3) -> Rows:
+    """Time of a problem in LAPACK solutions of its final active subsystem."""
+    for name, n in product(MATRICES, sizes):
+        rng, is_symmetric = np.random.default_rng(n), name in SYMMETRIC
+        times = [
+            problem_seconds(MATRICES[name](rng, n), rng.normal(size=n), is_symmetric)
+            for _ in range(problems)
+        ]
+        m, ours, by_lu, by_cholesky = np.median(times, axis=0)
+        yield name, n, m, ours, ours / by_lu, ours / by_cholesky if is_symmetric else None
 
 
 def problem_seconds(a: FloatArray, b: FloatArray, symmetric: bool) -> list[float]:
@@ -169,5 +117,4 @@ def problem_seconds(a: FloatArray, b: FloatArray, symmetric: bool) -> list[float
 
 
 if __name__ == "__main__":
-    print(worth())
-    print(switching())
+    run(__doc__, [worth])

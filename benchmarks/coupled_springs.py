@@ -16,7 +16,7 @@ from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.flat_layer import paraboloid as paraboloid_mesh
 from benchmarks.flat_layer import sheet
-from benchmarks.timing import table
+from benchmarks.frame import Rows, alike, measured, run
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
@@ -24,7 +24,7 @@ from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, LinearL
 from foundation.surfaces.mesh import TriangleMesh
 
 _NODES = (6, 8, 12)
-_FIGURES = ("force", "stiffness", "peak pressure", "area")
+_FIGURES = alike(("force [%]", "stiffness [%]", "peak pressure [%]", "area [%]"), "+.2f")
 #: Half width of the plate over that of the patch, places of the femur [m], cells of the plate, and
 #: distance of the other plate [m].
 _MARGIN, _APART = 1.6, 1.0
@@ -50,36 +50,35 @@ BALLS = (
 )
 
 
-def errors() -> str:
-    """Return the table of errors at the exact approach, mean over some places."""
-    rows = []
+@measured(
+    "Coupled springs on flat layers, at the exact approach",
+    {"case": "", "nodes across": "d", **_FIGURES},
+)
+def errors() -> Rows:
+    """Errors at the exact approach, mean over some places."""
     for case in CASES[:4]:
         exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
         bed = flat_contact(case, exact)
         for nodes in _NODES:
-            found = 100.0 * _errors(bed.with_law(law_of(case, nodes)), exact)
-            cells = [f"{value:+.2f}" for value in found]
-            rows.append([f"{case.name}, {case.load:.0f} N", str(nodes), *cells])
-    header = ["case", "nodes across", *(f"{name} [%]" for name in _FIGURES)]
-    return table("Coupled springs on flat layers, at the exact approach", header, rows)
+            found = _errors(bed.with_law(law_of(case, nodes)), exact)
+            yield f"{case.name}, {case.load:.0f} N", nodes, *found
 
 
-def ball_errors() -> str:
-    """Return the table of errors under `BALLS` at the exact approach, mean over some places."""
-    rows = []
+@measured(
+    "Springs under balls on flat layers, at the exact approach",
+    {"ν": "g", "h [mm]": "g", "a/h": "g", **_FIGURES,
+     "linear springs, times too stiff": ".3g", "as flagged": ""},
+)  # fmt: skip
+def ball_errors() -> Rows:
+    """Errors under `BALLS` at the exact approach, mean over some places."""
     for ratio, thickness, size, radius in BALLS:
         case, exact = ball(ratio, thickness, size, radius)
         bed = flat_contact(case, exact)
-        found = [f"{100.0 * value:+.2f}" for value in _errors(bed, exact)]
         pose = Pose(superior=-exact.approach)
         linear = bed.with_law(LinearLaw(case.layer.youngs_modulus, ratio, thickness)).loads(pose)
         said = re.search(r"about (\S+) times", " ".join(linear.flags))
-        numbers = f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}"
-        excess = f"{linear.force[1] / exact.load:.3g}", said[1] if said else "no flag"
-        rows.append([*numbers, *found, *excess])
-    header = ["ν", "h [mm]", "a/h", *(f"{name} [%]" for name in _FIGURES)]
-    header += ["linear springs, times too stiff", "as flagged"]
-    return table("Springs under balls on flat layers, at the exact approach", header, rows)
+        excess = linear.force[1] / exact.load, said[1] if said else "no flag"
+        yield ratio, thickness, size, *_errors(bed, exact), *excess
 
 
 def ball(
@@ -127,5 +126,7 @@ def _errors(bed: ElasticFoundation, exact: ExactContact | AxisymmetricContact) -
     return np.mean(found, axis=0) - 1.0
 
 
+TABLES = (errors, ball_errors)
+
 if __name__ == "__main__":
-    print(errors(), ball_errors(), sep="\n\n")
+    run(__doc__, TABLES)

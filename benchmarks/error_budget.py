@@ -10,16 +10,15 @@ both spacings and by the surrogate.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import table
+from benchmarks.frame import Table, alike, show
+from benchmarks.measures import rms
+from benchmarks.trained_runs import runs_given
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
@@ -36,7 +35,7 @@ from surrogates.formulations.compartment import CompartmentSurrogate
 
 #: Ratios of the coarser to the own spacing; the first one that drives a cycle counts.
 _RATIOS = (2.0, 1.5)
-#: Columns of the cycle, and how the budget calls them.
+#: Columns of the cycle, and their names in the budget.
 _CYCLE = {
     "medial_force_y_N": "medial axial force",
     "lateral_force_y_N": "lateral axial force",
@@ -60,7 +59,7 @@ class Coarser(NamedTuple):
         return _percent(difference / (self.ratio**2 - 1.0))
 
 
-def budget(run: TrainedRun) -> str:
+def budget(run: TrainedRun) -> Table:
     """Return the table of a run's error budget."""
     model = run.contact
     assert isinstance(model, FiniteElementContact)
@@ -70,11 +69,11 @@ def budget(run: TrainedRun) -> str:
         *_over_gait(fine, learnt, coarse),
         *_worn(run, model, (fine, learnt), coarse),
     ]
-    header = ("quantity", "node spacing", "surrogate")
+    columns = alike(("quantity", "node spacing", "surrogate"), "")
     title = f"{run.config.run.name}, {1e3 * model.spacing:g} mm: errors"
     if coarse is not None:
         title += f" (gait and wear from {1e3 * coarse.model.spacing:g} mm)"
-    return table(title, header, [[name, *parts] for name, *parts in rows])
+    return Table(title, columns, rows)
 
 
 def _coarser(run: TrainedRun, model: FiniteElementContact) -> Coarser | None:
@@ -89,7 +88,7 @@ def _coarser(run: TrainedRun, model: FiniteElementContact) -> Coarser | None:
 def _at_poses(
     run: TrainedRun, model: FiniteElementContact, cycle: SimulationResult
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the errors at given poses and loads; those of the spacing at poses of the cycle."""
+    """Yield the errors at given poses and loads; the spacing is judged at poses of the cycle."""
     spacing = node_spacing(model, cycle.poses).errors
     assert spacing is not None
     worst = _held_out(run)
@@ -115,7 +114,7 @@ def _held_out(run: TrainedRun) -> dict[str, float]:
 def _at_gait_poses(
     run: TrainedRun, cycle: SimulationResult, chosen: np.ndarray
 ) -> tuple[str, str, str, str]:
-    """Return the surrogate's errors at poses of a cycle, as `SpacingError` has those of nodes."""
+    """Return the surrogate's errors at poses of a cycle, in the order of `SpacingError`."""
     errors, truth = [], []
     for side, name in enumerate(COMPARTMENTS):
         surrogate = run.surrogate.compartment(name)
@@ -127,10 +126,10 @@ def _at_gait_poses(
         truth.append(true)
     error, largest = np.concatenate(errors), np.nanmax(np.concatenate(truth), axis=0)
     force, peak, area = (
-        _percent(_rms(error[:, k]) / largest[k])
+        _percent(rms(error[:, k]) / largest[k])
         for k in map(LOAD_COLUMNS.index, ("force_y_N", "peak_pressure_Pa", "area_m2"))
     )
-    return force, peak, area, f"{1e3 * _rms(np.linalg.norm(error[:, 9:], axis=1)):.2g} mm"
+    return force, peak, area, f"{1e3 * rms(np.linalg.norm(error[:, 9:], axis=1)):.2g} mm"
 
 
 def _over_gait(
@@ -174,18 +173,6 @@ def _percent(value: float) -> str:
     return f"{100.0 * value:.2g} %"
 
 
-def _rms(values: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
-
-
-def main() -> None:
-    """Print the error budget of the runs that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path, nargs="+", help="folder of a finished run")
-    with threadpool_limits(1):
-        for folder in parser.parse_args().run:
-            print(budget(TrainedRun.open(folder)), end="\n\n", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    with runs_given(__doc__) as (_, runs):
+        show(budget(run) for run in runs)

@@ -84,8 +84,8 @@ def exact_loads(
     Raises
     ------
     PatchError
-        If a patch is cut by a rim of the dish or of the condyle, or is no single patch that every
-        spoke leaves once.
+        If a patch is cut by a rim of the dish or of the condyle, or is not a single patch that
+        every spoke leaves once.
     ValueError
         If the rule is unknown or the stiffness not positive.
     """

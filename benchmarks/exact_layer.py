@@ -4,21 +4,18 @@
     contact = exact_contact(layer, paraboloid(78e-3, 183e-3), load=1000.0)
     contact.approach, contact.peak_pressure, contact.area, contact.stiffness
 
-`python -m benchmarks.exact_layer` prints the cases of `CASES`, how far springs are from them, and
-the difference from the balls of `benchmarks.exact_layer_axisymmetric`, which are solved in another
-way.
+`python -m benchmarks.exact_layer` prints the cases of `CASES`, and how far springs are from them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer, check_demand
 from benchmarks.exact_layer_grid import Demand, Gap, PressureField, patch_window, solve_on_grid
-from benchmarks.timing import table
+from benchmarks.frame import Rows, alike, measured, run
 from foundation.base.checks import FloatArray, check_number
 
 _SPREAD = 0.1  # of the logarithm of load or approach, for the stiffness
@@ -92,18 +89,6 @@ def paraboloid(first: float, second: float, turn: float = 0.0) -> Gap:
     return gap
 
 
-def sphere(radius: float) -> Gap:
-    """Return the gap R - √(R² - r²) of a sphere; beyond its equator the gap stays R.
-
-    Raises
-    ------
-    InputError
-        If the radius [m] is not positive.
-    """
-    check_number("radius", radius, above=0.0, unit="m")
-    return lambda x, y: radius - np.sqrt(np.maximum(radius**2 - x**2 - y**2, 0.0))
-
-
 def exact_contact(
     layer: Layer,
     gap: Gap,
@@ -116,7 +101,7 @@ def exact_contact(
 
     The window is fitted to the patch; two grids, one twice as fine, are extrapolated as if their
     errors were of second order. Against the integral equation, for balls with patches of radius
-    0.1 h to 4 h (`comparison`), approach and peak come out within 1e-5, the stiffness within 1e-4
+    0.1 h to 4 h, approach and peak come out within 1e-5, the stiffness within 1e-4
     and the area within 5e-4 up to 2 h; 96 cells, five to ten times faster,
     come within 3e-5, 6e-4 and 4e-3.
 
@@ -176,52 +161,36 @@ def _slope(ends: list[tuple[PressureField, PressureField]]) -> float:
     return float(rise[0] / rise[1])
 
 
-def cases() -> str:
-    """Return the table of `CASES`."""
-    rows = []
+@measured(
+    "Exact contact of an elastic layer with a rigid paraboloid",
+    {"case": "", "load [N]": ".0f", "approach [mm]": ".6f", "peak pressure [MPa]": ".4f",
+     "area [mm²]": ".2f", "stiffness [kN/mm]": ".4f", "correction by extrapolation": ".0e"},
+)  # fmt: skip
+def cases() -> Rows:
+    """Exact contact of `CASES`."""
     for case in CASES:
         found = exact_contact(case.layer, paraboloid(*case.radii), load=case.load)
-        rows.append(
-            [
-                case.name,
-                f"{case.load:.0f}",
-                f"{1e3 * found.approach:.6f}",
-                f"{1e-6 * found.peak_pressure:.4f}",
-                f"{1e6 * found.area:.2f}",
-                f"{1e-6 * found.stiffness:.4f}",
-                f"{found.correction:.0e}",
-            ]
-        )
-    header = [
-        "case",
-        "load [N]",
-        "approach [mm]",
-        "peak pressure [MPa]",
-        "area [mm²]",
-        "stiffness [kN/mm]",
-        "correction by extrapolation",
-    ]
-    return table("Exact contact of an elastic layer with a rigid paraboloid", header, rows)
+        figures = found.approach, found.peak_pressure, found.area, found.stiffness
+        yield case.name, case.load, *figures, found.correction
 
 
-def springs() -> str:
-    """Return the table of an elastic foundation over the exact layer, at the same load."""
-    rows = []
+@measured(
+    "Elastic foundation over the exact layer, at the same load",
+    {"case": "", "load [N]": ".0f",
+     **alike(("peak pressure", "area", "stiffness", "approach"), ".2f")},
+)  # fmt: skip
+def springs() -> Rows:
+    """Elastic foundation over the exact layer, at the same load."""
     for case in CASES[:4]:
         exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
         found = _on_springs(case)
-        ratios = [f"{value / getattr(exact, name):.2f}" for name, value in found.items()]
-        rows.append([case.name, f"{case.load:.0f}", *ratios])
-    header = ["case", "load [N]", "peak pressure", "area", "stiffness", "approach"]
-    return table("Elastic foundation over the exact layer, at the same load", header, rows)
+        ratios = (value / getattr(exact, name) for name, value in found.items())
+        yield case.name, case.load, *ratios
 
 
 def _on_springs(case: Case) -> dict[str, float]:
     """Return figures of a linear foundation under a paraboloid, in closed form [SI]."""
-    layer, mean = case.layer, float(np.sqrt(np.prod(case.radii)))
-    ratio = layer.poissons_ratio
-    modulus = layer.youngs_modulus * (1.0 - ratio) / ((1.0 + ratio) * (1.0 - 2.0 * ratio))
-    spring = modulus / layer.thickness
+    spring, mean = 1.0 / case.layer.confined_compliance, float(np.sqrt(np.prod(case.radii)))
     # The pressure k (δ - z) over the paraboloid z sums up to F = π k sqrt(R1 R2) δ².
     approach = float(np.sqrt(case.load / (np.pi * spring * mean)))
     return {
@@ -232,20 +201,7 @@ def _on_springs(case: Case) -> dict[str, float]:
     }
 
 
-def comparison(cells: int = 192) -> str:
-    """Return the table of relative differences from the integral equation, at the same load."""
-    rows = []
-    for ratio in (0.0, 0.46, 0.5):
-        for size in (0.1, 0.5, 1.0, 2.0, 4.0):
-            layer = replace(CARTILAGE, poissons_ratio=ratio)
-            ball = AxisymmetricContact(layer, 0.5, size * layer.thickness)
-            found = exact_contact(layer, paraboloid(0.5, 0.5), load=ball.load, cells=cells)
-            names = ("approach", "peak_pressure", "area", "stiffness")
-            errors = [getattr(found, name) / getattr(ball, name) - 1.0 for name in names]
-            rows.append([f"{ratio:g}", f"{size:g}", *(f"{error:.1e}" for error in errors)])
-    header = ["ν", "a/h", "approach", "peak pressure", "area", "stiffness"]
-    return table(f"Grid of {cells} cells against the integral equation", header, rows)
-
+TABLES = (cases, springs)
 
 if __name__ == "__main__":
-    print(cases(), springs(), comparison(), comparison(96), sep="\n\n")
+    run(__doc__, TABLES)

@@ -161,51 +161,6 @@ def _root(function: Callable[[float], float], start: float, limit: float) -> flo
     return float(brentq(function, low, high, xtol=1e-13, rtol=1e-14)) if low < high else low
 
 
-def punch_factor(ratio: float, poissons_ratio: float) -> float:
-    """Return κ = F (1 - ν) / (4 G a w₀) of a flat punch (Hayes et al. 1972).
-
-    Parameters
-    ----------
-    ratio : float
-        a/h [1], radius of the punch over thickness, > 0.
-    poissons_ratio : float
-        ν [1].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
-    """
-    check_number("ratio", ratio, above=0.0)
-    layer = Layer(1.0, poissons_ratio, 1.0)
-    stiffness = AxisymmetricContact(layer, 1.0, ratio).stiffness
-    return stiffness * (1.0 - poissons_ratio) / (4.0 * layer.shear_modulus * ratio)
-
-
-def ball_factors(ratio: float, poissons_ratio: float) -> tuple[float, float]:
-    """Return κ = F (1 - ν) / (4 G a w₀) and χ = w₀ R / a² of a paraboloid.
-
-    Both follow Hayes et al. (1972); in the half-space κ is 2/3 and χ is 1.
-
-    Parameters
-    ----------
-    ratio : float
-        a/h [1], radius of the patch over thickness, > 0.
-    poissons_ratio : float
-        ν [1].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
-    """
-    check_number("ratio", ratio, above=0.0)
-    layer = Layer(1.0, poissons_ratio, 1.0)
-    found = AxisymmetricContact(layer, 1.0, ratio)
-    force = found.load * (1.0 - poissons_ratio)
-    return force / (4.0 * layer.shear_modulus * ratio * found.approach), found.approach / ratio**2
-
-
 def _count(layer: Layer, contact_radius: float) -> int:
     """Return the number of nodes over the radius of the patch."""
     return 24 + ceil(12.0 * contact_radius / layer.thickness)

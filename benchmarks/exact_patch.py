@@ -120,7 +120,7 @@ def _grid(low: FloatArray, high: FloatArray, counts: np.ndarray) -> FloatArray:
 def patch_rule(
     side: CondyleOnDish, spokes: int, nodes: int, *, clip: bool = False
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return quadrature over the patch, or None where there is none.
+    """Return quadrature over the patch, or None out of contact.
 
     Parameters
     ----------

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timed_c import microseconds, shared_library
-from benchmarks.timing import seconds, table
+from benchmarks.frame import Rows, measured, run
+from benchmarks.timed_c import call_seconds, shared_library
+from benchmarks.timing import seconds
+from foundation.base.loads import COMPARTMENTS
 from surrogates.export.casadi_external import compiled_wrench, has_compiler
 from surrogates.expressions.jax_knee import BATCH, with_jacobian
 from surrogates.families.kriging import KrigingSettings
@@ -59,9 +61,13 @@ _EXPORTED = {
 
 
 def made_knee(family: str, settings: object, points: int = 200) -> ContactSurrogate:
-    """Return a knee of formulation "inverted" of a family; `points` are those of Kriging."""
-    parts = (_compartment(family, settings, seed, points) for seed in (0, 1))
-    return ContactSurrogate(*parts)
+    """Return a knee of formulation "inverted" of a family; Kriging has some `points`."""
+    return ContactSurrogate(
+        {
+            name: _compartment(family, settings, seed, points)
+            for seed, name in enumerate(COMPARTMENTS)
+        }
+    )
 
 
 def _compartment(family: str, settings: object, seed: int, points: int) -> CompartmentSurrogate:
@@ -82,16 +88,19 @@ def _compartment(family: str, settings: object, seed: int, points: int) -> Compa
     )  # fmt: skip
     coordinates = CondyleCoordinates(np.zeros(3), path, [0.5, 0, 0, 0, 0], [0.5, *space.offsets])
     return CompartmentSurrogate(
-        "inverted", space, coordinates, 1500.0, 2.0, 0.0, [0.0, 3e-4],
-        (no_outputs(5), *parts), smoothing=_WIDTH,
+        "inverted", space, coordinates, 1500.0, 2.0, [0.0, 1.0], tuple(parts), smoothing=_WIDTH,
     )  # fmt: skip
 
 
-def casadi() -> str:
-    """Return the sizes of the expressions and the times of the generated C."""
+@measured(
+    "Expressions of CasADi, formulation inverted, and their C (gcc -O3)",
+    {"knee": "", "build [s]": ".2f", "nodes": "d", "with Jacobian": "d", "Hessians": "d",
+     "value + Jacobian [µs]": ".1f", "12 Hessians [µs]": ".1f"},
+)  # fmt: skip
+def casadi() -> Rows:
+    """Sizes of the expressions and times of the generated C."""
     import casadi as ca
 
-    rows = []
     for name, (family, settings) in _FITS.items():
         knee = made_knee(family, settings)
         start = time.perf_counter()
@@ -103,16 +112,13 @@ def casadi() -> str:
         wrench = ca.jacobian(ca.vec(loads[:6, :]), pose)
         bends = ca.jacobian(wrench, pose)
         timed = [ca.Function("timed", [pose], ca.cse(own)) for own in ([loads, slopes], [bends])]
-        sizes = [str(function.n_instructions()), *(str(f.n_instructions()) for f in timed)]
-        times = [f"{_c_time(f):.1f}" if f.n_instructions() < _MOST_NODES else "" for f in timed]
-        rows.append([name, f"{built:.2f}", *sizes, *times])
-    header = ["knee", "build [s]", "nodes", "with Jacobian", "Hessians"]
-    header += ["value + Jacobian [us]", "12 Hessians [us]"]
-    return table("Expressions of CasADi, formulation inverted, and their C (gcc -O3)", header, rows)
+        sizes = [each.n_instructions() for each in (function, *timed)]
+        times = [_c_time(f) if f.n_instructions() < _MOST_NODES else None for f in timed]
+        yield name, built, *sizes, *times
 
 
 def _c_time(function: object) -> float:
-    """Return the time [us] of a call of a function's generated C; NaN without a compiler."""
+    """Return the time [s] of a call of a function's generated C; NaN without a compiler."""
     import casadi as ca
 
     if not has_compiler():
@@ -122,22 +128,22 @@ def _c_time(function: object) -> float:
         generator.add(function)
         generator.generate(folder + os.sep)
         library = shared_library(Path(folder, "timed.c"), ["-O3"])
-        return microseconds(library, "timed", _poses(_POSES))
+        return call_seconds(library, "timed", _poses(_POSES))
 
 
-def exported() -> str:
-    """Return the times of exported C through the interface of CasADi."""
-    rows = []
+@measured(
+    "Exported C, formulation inverted",
+    {"knee": "", "loads + Jacobian [µs]": ".1f", "12 Hessians [µs]": ".1f"},
+)
+def exported() -> Rows:
+    """Times of exported C through the interface of CasADi."""
     for name, (family, settings) in _EXPORTED.items():
         knee = made_knee(family, settings, points=850)
         with tempfile.TemporaryDirectory() as folder:
             compiled_wrench(knee, folder)
             (library,) = Path(folder).glob("*.so")
             names = ("jac_knee_wrench", "jac_jac_knee_wrench")
-            times = [microseconds(library, each, _poses(_POSES)) for each in names]
-        rows.append([name, *(f"{time:.1f}" for time in times)])
-    header = ["knee", "loads + Jacobian [us]", "12 Hessians [us]"]
-    return table("Exported C, formulation inverted", header, rows)
+            yield name, *(call_seconds(library, each, _poses(_POSES)) for each in names)
 
 
 def _poses(count: int) -> np.ndarray:
@@ -150,31 +156,31 @@ def _all(run: Callable[[np.ndarray], tuple], poses: np.ndarray) -> None:
         run(poses[first : first + BATCH])[1].block_until_ready()
 
 
-def jax() -> str:
-    """Return the times of values and Jacobians over batches, in JAX and compiled by Numba."""
+@measured(
+    "Values and Jacobians of the wrench over a batch of poses",
+    {"knee": "", "compilation [s]": ".1f", "JAX [1/s]": ",.0f", "Numba [1/s]": ",.0f",
+     "ratio": ".2f"},
+)  # fmt: skip
+def jax() -> Rows:
+    """Rates of values and Jacobians over batches, in JAX and compiled by Numba."""
     import jax
 
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
-    rows = []
     for name, (family, settings) in _FITS.items():
         knee, poses = made_knee(family, settings), _poses(_BATCH_POSES)
         function = knee.jax()
         both = jax.vmap(with_jacobian(lambda pose, of=function: of(pose)[0][:, :6]))
         start = time.perf_counter()
-        run = jax.jit(both).lower(poses[:BATCH]).compile()
+        batch = jax.jit(both).lower(poses[:BATCH]).compile()
         compiled = time.perf_counter() - start
-        of_jax = seconds(lambda r=run, p=poses: _all(r, p)) / _BATCH_POSES
+        of_jax = seconds(lambda r=batch, p=poses: _all(r, p)) / _BATCH_POSES
         of_numba = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
-        rates = (f"{1.0 / of_jax:,.0f}", f"{1.0 / of_numba:,.0f}", f"{of_numba / of_jax:.2f}")
-        rows.append([name, f"{compiled:.1f}", *rates])
+        yield name, compiled, 1.0 / of_jax, 1.0 / of_numba, of_numba / of_jax
     jax.config.update("jax_enable_x64", before)
-    header = ["knee", "compilation [s]", "JAX [1/s]", "Numba [1/s]", "ratio"]
-    return table("Values and Jacobians of the wrench over a batch of poses", header, rows)
 
 
 TABLES = (casadi, exported, jax)
 
 if __name__ == "__main__":
-    for make in TABLES:
-        print(make(), end="\n\n", flush=True)
+    run(__doc__, TABLES)

@@ -1,11 +1,10 @@
-"""The families of surrogates: time of one evaluation, and of the search for Kriging's lengths.
+"""Time of one evaluation of surrogates of each family: `python -m benchmarks.families`.
 
-Both on the same samples: 1000 static analyses of each compartment of the built-in implant.
+Of 1000 static analyses of each compartment of the built-in implant.
 """
 
 from __future__ import annotations
 
-import time
 from functools import cache
 
 import numpy as np
@@ -14,7 +13,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from smt.surrogate_models import KRG
 
-from benchmarks.timing import seconds, table
+from benchmarks.frame import Rows, measured, run
+from benchmarks.timing import seconds
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
@@ -24,11 +24,10 @@ from pipeline.originals.knee_surfaces import build_implant
 from surrogates import CompartmentSurrogate, ContactSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.cross_validation import Fitted
-from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.registry import FAMILIES, fit_family
 from surrogates.formulations.compartment_fit import Fitter, Samples, fit_compartment
 
-_SAMPLES, _JUDGED = 1000, 500
+_SAMPLES, _POSES = 1000, 500
 _SETTINGS = {
     "Kriging, 1000 points": ("kriging", {"correlation": "squared_exponential"}),
     "polynomial of total degree 5": ("polynomial", {"basis": "total_degree", "degree": (5,)}),
@@ -66,34 +65,33 @@ def _samples(compartment: str, count: int, seed: int) -> Samples:
 @cache
 def _compartment(
     name: str, family: str, settings: tuple[tuple[str, object], ...]
-) -> tuple[CompartmentSurrogate, float]:
+) -> CompartmentSurrogate:
     chosen = FAMILIES[family].settings(**dict(settings))
 
     def fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Fitted:
         return fit_family(family, x, y, chosen, np.random.default_rng(1), weights)
 
-    start = time.perf_counter()
     fitter = Fitter(fit, joint=family == "network")
     found = fit_compartment("inverted", _space(), _samples(name, _SAMPLES, 1), fitter)
-    return found.surrogate, time.perf_counter() - start
+    return found.surrogate
 
 
-def evaluation() -> str:
-    """Return the time of one evaluation of a knee, all loads of both compartments."""
-    poses = _samples("medial", _JUDGED, 2).poses
-    rows = []
+@measured("One evaluation of a knee's surrogate", {"model": "", "time [µs]": ".1f", "ratio": ".0f"})
+def evaluation() -> Rows:
+    """Time of one evaluation of a knee, all loads of both compartments; slowest over each."""
+    poses = _samples("medial", _POSES, 2).poses
+    times: dict[str, float] = {}
     for name, (family, settings) in _SETTINGS.items():
-        both = [_compartment(side, family, tuple(settings.items())) for side in COMPARTMENTS]
-        knee = ContactSurrogate(both[0][0], both[1][0])
+        chosen = family, tuple(settings.items())
+        knee = ContactSurrogate({side: _compartment(side, *chosen) for side in COMPARTMENTS})
         pose = Pose.from_array(poses[0])
         loop = seconds(lambda k=knee: _loop(k, poses)) / len(poses)
+        times[f"{name}: value and jacobian of all loads, compiled loop"] = loop
         one = seconds(lambda k=knee, p=pose: k.loads_and_jacobian(p))
-        rows.append([f"{name}: value and jacobian of all loads, compiled loop", loop])
-        rows.append([f"{name}: the same by one Python call", one])
-    rows += _libraries()
-    slowest = max(t for _, t in rows)
-    shown = [[name, f"{1e6 * t:.1f}", f"{slowest / t:.0f}"] for name, t in rows]
-    return table("One evaluation of a knee's surrogate", ["model", "us", "times faster"], shown)
+        times[f"{name}: the same by one Python call"] = one
+    times |= _libraries()
+    for name, spent in times.items():
+        yield name, spent, max(times.values()) / spent
 
 
 def _loop(knee: ContactSurrogate, poses: np.ndarray) -> None:
@@ -102,16 +100,16 @@ def _loop(knee: ContactSurrogate, poses: np.ndarray) -> None:
     compiled.knee_loads_of_all(poses, *knee.arguments, loads, jacobian, x, new_work(knee.workspace))
 
 
-def _height_data(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    surrogate = _compartment("medial", "polynomial", ())[0]
-    samples = _samples("medial", count, seed)
+def _height_data() -> tuple[np.ndarray, np.ndarray]:
+    surrogate = _compartment("medial", "polynomial", ())
+    samples = _samples("medial", _SAMPLES, 1)
     x = surrogate.inputs_at_load(samples.poses, samples.loads[:, 1])
     return x, surrogate.coordinates.variables(samples.poses)[1][:, None]
 
 
-def _libraries() -> list[list[object]]:
-    """Times of one prediction of one output by the libraries' own models of 1000 points."""
-    x, y = _height_data(1, _SAMPLES)
+def _libraries() -> dict[str, float]:
+    """Times of one prediction of one output by the libraries' own models of 1000 points [s]."""
+    x, y = _height_data()
     smt = KRG(
         theta0=[0.05] * 6, corr="squar_exp", poly="linear", hyper_opt="NoOp", print_global=False
     )
@@ -127,27 +125,15 @@ def _libraries() -> list[list[object]]:
         for k in range(6):
             smt.predict_derivatives(point, k)
 
-    return [
-        ["SMT's KRG, 1000 points, one output, value", seconds(lambda: smt.predict_values(point))],
-        ["SMT's KRG, the same with its six derivatives", seconds(with_derivatives)],
-        [
-            "scikit-learn's GaussianProcessRegressor, one output, value",
-            seconds(lambda: process.predict(point)),
-        ],
-    ]
+    calls = {
+        "SMT's KRG, 1000 points, one output, value": lambda: smt.predict_values(point),
+        "SMT's KRG, the same with its six derivatives": with_derivatives,
+        "scikit-learn's GaussianProcessRegressor, one output, value": lambda: process.predict(
+            point
+        ),
+    }
+    return {name: seconds(call) for name, call in calls.items()}
 
 
-def searches() -> str:
-    """Return seconds and held-out error of the searches for Kriging's lengths, height at a load."""
-    x, y = _height_data(1, _SAMPLES)
-    judged_x, judged_y = _height_data(2, _JUDGED)
-    rows = []
-    for search in ("likelihood", "scikit-learn", "smt"):
-        settings = KrigingSettings(correlation="squared_exponential", search=search)
-        start = time.perf_counter()
-        regressor = fit_kriging(x, y, settings, np.random.default_rng(1)).regressor
-        spent = time.perf_counter() - start
-        error = regressor.predict(judged_x) - judged_y
-        rows.append([search, f"{spent:.1f}", f"{1e6 * np.sqrt((error**2).mean()):.3g}"])
-    header = ["search", "fit [s]", "height at a load, RMS [um]"]
-    return table("Kriging's correlation lengths, 1000 points, by three searches", header, rows)
+if __name__ == "__main__":
+    run(__doc__, [evaluation])

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.fidelity_learners import Learnt, fit_alone, fit_on_surrogate
 from benchmarks.fidelity_samples import Compartment, compartments, gait_figures
-from benchmarks.timing import table
+from benchmarks.frame import Table, show
 from benchmarks.two_fidelities import COLUMNS, errors
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
@@ -58,14 +58,14 @@ def main() -> None:
         run = TrainedRun.open(chosen.run)
         samples = compartments(run)
         both = learnt_knee(run, samples, chosen.solves)
-        knee = ContactSurrogate(*(both[name].surrogate for name in COMPARTMENTS))
+        knee = ContactSurrogate({name: both[name].surrogate for name in COMPARTMENTS})
         save(knee, chosen.out)
         parts = [errors(both[name], samples[name]) for name in COMPARTMENTS]
         figures = {key: max(part[key] for part in parts) for key in parts[0]}
         figures |= gait_figures(run, knee)
-    cells = [[COLUMNS[key], f"{value:.2g}"] for key, value in figures.items()]
-    print(table(f"{run.config.run.name}, {chosen.solves} solves", ("error", ""), cells))
-    print(f"written: {chosen.out}")
+    rows = [(COLUMNS[key], value) for key, value in figures.items()]
+    title = f"{run.config.run.name}, {chosen.solves} solves"
+    show([Table(title, {"error": "", "value": ".2g"}, rows), f"written: {chosen.out}"])
 
 
 if __name__ == "__main__":

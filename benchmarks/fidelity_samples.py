@@ -32,7 +32,6 @@ from pipeline.store.samples import OK, candidate_table, loads_of, poses_of, read
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.designs import unit_design
 
-ROOT = Path(__file__).resolve().parents[1]
 #: Spring samples over the box of a compartment, besides those along gait.
 SPRINGS = 16384
 #: Most samples of a compartment that are taken from a run, over the box and along gait.

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import table
+from benchmarks.comak_reference import forces_of
+from benchmarks.frame import Table, show
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_file
@@ -54,8 +55,7 @@ def errors_of(whole: Path, folder: Path, end: float) -> tuple[FloatArray, FloatA
     accelerations = [setup.plant.motion.accelerations[:, primary] for setup in (one, other)]
     start = one.first_values()
     forces = [
-        np.array([np.linalg.norm(frame[0].force) for frame in setup.comak.run(start).loads])
-        for setup in (one, other)
+        np.linalg.norm(forces_of(setup.comak.run(start))[:, 0], axis=-1) for setup in (one, other)
     ]
     size = np.sqrt((accelerations[0] ** 2).mean(axis=0))
     away = np.abs(accelerations[1] - accelerations[0]) / size
@@ -70,18 +70,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = [errors_of(data_file(str(files.motion)), Path(folder), end) for end in _ENDS]
     step = float(settings.step or 0.01)
+    columns = {"from the end [s]": ".2f", "periods of the filter": ".2f",
+               "accelerations, RMS [1]": ".2f",
+               **{f"force, end {end:g} s [N]": ".0f" for end in _ENDS}}  # fmt: skip
     rows = [
-        [
-            f"{k * step:.2f}",
-            f"{k * step * settings.lowpass:.2f}",
-            f"{np.sqrt(np.mean([away[k] ** 2 for away, _ in found])):.2f}",
-            *(f"{force[k]:.0f}" for _, force in found),
-        ]
+        (
+            k * step,
+            k * step * settings.lowpass,
+            np.sqrt(np.mean([away[k] ** 2 for away, _ in found])),
+            *(force[k] for _, force in found),
+        )
         for k in range(round(_SHOWN / step) + 1)
     ]
-    forces = [f"force, end {end:g} s [N]" for end in _ENDS]
-    columns = ["from the end [s]", "[periods]", "accelerations, RMS [1]", *forces]
-    print(table("Motions that end", columns, rows))
+    show([Table("Motions that end", columns, rows)])
 
 
 if __name__ == "__main__":

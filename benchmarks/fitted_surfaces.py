@@ -6,16 +6,17 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.frame import Rows, alike, measured, show
 from benchmarks.knees import data_folder
-from benchmarks.timing import seconds, table
+from benchmarks.measures import rms
+from benchmarks.timing import clocked, seconds
 from dynamics import SimulationResult, simulate
 from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
@@ -25,11 +26,10 @@ from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 from foundation.fitted_surfaces.stiffness import calibrated_laws, calibrated_modulus, secant_laws
 from foundation.surface_contact import SurfaceContact
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import GaitSimulation
 
-ROOT = Path(__file__).resolve().parents[1]
 #: Configuration and nearness of the fits [m], about the deepest indentation.
 KNEES = {
     "built-in implant": ("implant", 0.2e-3),
@@ -71,24 +71,20 @@ def names() -> list[str]:
 def case(name: str) -> Case:
     """Return a knee of `KNEES`."""
     config_name, nearness = KNEES[name]
-    config = load_config(ROOT / "configs" / f"{config_name}.toml")
+    config = load_config(shipped_config(config_name))
     knee = build_knee(config)
     path = knee.reference_path(config)
     gait = GaitSimulation.of(config.simulation, path)
-    start = time.process_time()
-    cycle = _cycle(gait, knee.model)
-    spent = time.process_time() - start
-    start = time.process_time()
+    cycle, spent = clocked(lambda: _cycle(gait, knee.model))
     poses = [Pose.from_array(row) for row in path.poses(np.radians(_FIT_DEG))]
-    fitted = FittedSurfaceContact(
-        knee.model.femur,
-        knee.model.tibia,
-        _CARTILAGE if config_name == "lenhart" else _POLYETHYLENE,
-        poses,
-        compartments=knee.model.compartments,
-        nearness=nearness,
+    material = _CARTILAGE if config_name == "lenhart" else _POLYETHYLENE
+    bodies, labels = (knee.model.femur, knee.model.tibia), knee.model.compartments
+    fitted, fit_seconds = clocked(
+        lambda: FittedSurfaceContact(
+            *bodies, material, poses, compartments=labels, nearness=nearness
+        )
     )
-    return Case(knee.model, gait, cycle, spent, fitted, time.process_time() - start)
+    return Case(knee.model, gait, cycle, spent, fitted, fit_seconds)
 
 
 def _cycle(gait: GaitSimulation, model: SurfaceContact) -> SimulationResult:
@@ -110,44 +106,40 @@ def laws(
     }
 
 
-def fits() -> str:
-    """Return the table of the fits: residuals and semi-axes of both compartments."""
-    rows = []
+@measured(
+    "Fits: weighted RMS / largest distance of the vertices",
+    {"compartment": "", "semi-axes [mm]": "{:.0f} × {:.0f} × {:.0f}",
+     **alike(("condyle [mm]", "plateau [mm]"), "{:.3f} / {:.2f}"), "gap [mm]": ".3f",
+     "time of both fits [s]": ".1f"},
+)  # fmt: skip
+def fits() -> Rows:
+    """Residuals and semi-axes of the fits of both compartments."""
     for name in names():
         knee = case(name)
         for side, fit in zip(COMPARTMENTS, knee.fitted.surfaces, strict=True):
-            axes = " × ".join(f"{1e3 * a:.0f}" for a in fit.femur.semi_axes)
-            parts = [
-                f"{1e3 * r.rms:.3f} / {1e3 * r.largest:.2f}"
-                for r in (fit.femur_residual, fit.tibia_residual)
-                if r is not None
-            ]
-            gap = f"{1e3 * fit.gap_residual:.3f}" if fit.gap_residual is not None else ""
-            rows.append([f"{name}, {side}", axes, *parts, gap, f"{knee.fit_seconds:.1f}"])
-    header = ["compartment", "semi-axes [mm]", "condyle [mm]", "plateau [mm]", "gap [mm]",
-              "time of both fits [s]"]  # fmt: skip
-    return table("Fits: weighted RMS / largest distance of the vertices", header, rows)
+            residuals = [r and (r.rms, r.largest) for r in (fit.femur_residual, fit.tibia_residual)]
+            axes = fit.femur.semi_axes
+            yield f"{name}, {side}", axes, *residuals, fit.gap_residual, knee.fit_seconds
 
 
-def errors(reference: SurfaceContact, knee: Case, rows: FloatArray) -> list[list[str]]:
-    """Return rows of a table: errors at poses (N, 6) [rad, m] against a reference."""
+def errors(
+    reference: SurfaceContact, knee: Case, rows: FloatArray
+) -> Iterator[tuple[str | float, ...]]:
+    """Yield rows of a table: errors at poses (N, 6) [rad, m] against a reference."""
     wanted = reference.evaluate_batch(rows)
     largest = wanted[:, :, AXIAL_FORCE].max()
-    lines = []
     for law, model in laws(knee, reference, rows[~_evaluated(knee.fitted, rows)[1]]).items():
         found, missing = _evaluated(model, rows)
         away = (found - wanted)[:, :, AXIAL_FORCE][~missing]
-        ratios = [
-            f"{found[:, :, k][~missing].sum() / wanted[:, :, k][~missing].sum():.2f}"
+        ratios = (
+            found[:, :, k][~missing].sum() / wanted[:, :, k][~missing].sum()
             for k in (AXIAL_FORCE, PEAK_PRESSURE, AREA)
-        ]
-        rms = 100.0 * np.sqrt((away**2).mean()) / largest
-        lines.append([law, f"{rms:.0f}", *ratios, str(int(missing.sum()))])
-    return lines
+        )
+        yield law, rms(away) / largest, *ratios, int(missing.sum())
 
 
 def _evaluated(model: SurfaceContact, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return loads (N, 2, 12) [N, N m, m², Pa, m] and where there is no answer (N,)."""
+    """Return loads (N, 2, 12) [N, N m, m², Pa, m] and the poses without an answer (N,)."""
     loads, missing = np.zeros((len(rows), 2, 12)), np.zeros(len(rows), dtype=np.bool_)
     for k, row in enumerate(rows):
         try:
@@ -157,55 +149,56 @@ def _evaluated(model: SurfaceContact, rows: FloatArray) -> tuple[FloatArray, Flo
     return loads, missing
 
 
-_HEADER = ["knee", "law", "axial force, RMS error [% of the largest]", "mean force, ratio",
-           "mean peak pressure, ratio", "mean area, ratio", "poses without an answer"]  # fmt: skip
+_COLUMNS = {
+    "knee": "", "law": "", "axial force, RMS error [% of the largest]": ".0f",
+    **alike(("mean force, ratio", "mean peak pressure, ratio", "mean area, ratio"), ".2f"),
+    "poses without an answer": "d",
+}  # fmt: skip
 
 
-def at_gait_poses() -> str:
-    """Return the table of errors at gait poses against the elastic foundation."""
-    rows = []
+@measured("At 26 gait poses, against the elastic foundation", _COLUMNS)
+def at_gait_poses() -> Rows:
+    """Errors at gait poses against the elastic foundation."""
     for name in names():
         knee = case(name)
-        rows += [[name, *line] for line in errors(knee.model, knee, knee.rows)]
-    return table("At 26 gait poses, against the elastic foundation", _HEADER, rows)
+        for row in errors(knee.model, knee, knee.rows):
+            yield name, *row
 
 
-def against_elements() -> str:
-    """Return the same table against finite elements at a spacing of 1 mm, at some gait poses."""
-    rows = []
+@measured(f"At {_ELEMENT_POSES} gait poses, against finite elements at 1 mm", _COLUMNS)
+def against_elements() -> Rows:
+    """Errors at some gait poses against finite elements at a spacing of 1 mm."""
     for name in names():
-        config_name, _ = KNEES[name]
-        config = load_config(ROOT / "configs" / f"finite_element_{config_name}.toml")
+        config = load_config(shipped_config(f"finite_element_{KNEES[name][0]}"))
         elements = config.contact.finite_element.model_copy(update={"node_spacing_mm": 1.0})
         contact = config.contact.model_copy(update={"finite_element": elements})
         reference = build_knee(config.model_copy(update={"contact": contact})).model
         knee = case(name)
         chosen = knee.rows[:: len(knee.rows) // _ELEMENT_POSES][:_ELEMENT_POSES]
-        rows += [[name, *line] for line in errors(reference, knee, chosen)]
+        for row in errors(reference, knee, chosen):
+            yield name, *row
         springs, wanted = (
             m.evaluate_batch(chosen)[:, :, AXIAL_FORCE] for m in (knee.model, reference)
         )
-        rms = 100.0 * np.sqrt(((springs - wanted) ** 2).mean()) / wanted.max()
-        ratio = f"{springs.sum() / wanted.sum():.2f}"
-        rows.append([name, "elastic foundation", f"{rms:.0f}", ratio, "", "", "0"])
-    title = f"At {_ELEMENT_POSES} gait poses, against finite elements at 1 mm"
-    return table(title, _HEADER, rows)
+        away = rms(springs - wanted) / wanted.max()
+        ratio = springs.sum() / wanted.sum()
+        yield name, "elastic foundation", away, ratio, None, None, 0
 
 
-def gait() -> str:
-    """Return the table of gait cycles, the motion beside that of the elastic foundation."""
-    rows = []
+@measured(
+    "Second cycle of level walking, beside the elastic foundation",
+    {"knee": "", "law": "", "AP, RMS difference [mm]": ".2f", "rotation [deg]": ".2f",
+     "medial force [N]": ".0f", "mismatch of the ends [µm]": ".2g",
+     "loads and Jacobian [µs]": ".0f", "two cycles, processor time [s]": ".2f"},
+)  # fmt: skip
+def gait() -> Rows:
+    """Gait cycles, the motion beside that of the elastic foundation."""
     for name in names():
         knee = case(name)
         spent = seconds(lambda k=knee: k.model.loads_and_jacobian(Pose.from_array(k.rows[3])))
-        rows.append([name, "elastic foundation", "", "", "", "", f"{1e6 * spent:.0f}",
-                     f"{knee.cycle_seconds:.2f}"])  # fmt: skip
+        yield name, "elastic foundation", *[None] * 4, spent, knee.cycle_seconds
         for law, model in laws(knee, knee.model, _answered(knee)).items():
-            rows.append([name, law, *_driven(knee, model)])
-    header = ["knee", "law", "AP, RMS difference [mm]", "rotation [deg]", "medial force [N]",
-              "mismatch of the ends [µm]", "loads and Jacobian [µs]",
-              "two cycles, processor time [s]"]  # fmt: skip
-    return table("Second cycle of level walking, beside the elastic foundation", header, rows)
+            yield name, law, *_driven(knee, model)
 
 
 def _answered(knee: Case) -> FloatArray:
@@ -213,31 +206,24 @@ def _answered(knee: Case) -> FloatArray:
     return knee.rows[~_evaluated(knee.fitted, knee.rows)[1]]
 
 
-def _driven(knee: Case, model: FittedSurfaceContact) -> list[str]:
+def _driven(knee: Case, model: FittedSurfaceContact) -> list[float | str | None]:
     """Return the cells of one gait cycle."""
     pose = Pose.from_array(_answered(knee)[3])
     spent = seconds(lambda: model.loads_and_jacobian(pose))
-    start = time.process_time()
     try:
-        result = _cycle(knee.gait, model)
+        result, taken = clocked(lambda: _cycle(knee.gait, model))
     except PoseError:
-        return ["no answer on the way", "", "", "", f"{1e6 * spent:.0f}", ""]
-    taken = time.process_time() - start
+        return ["no answer on the way", None, None, None, spent, None]
     away = np.sqrt(((result.poses - knee.cycle.poses) ** 2).mean(axis=0))
     loads = (result.compartment_loads - knee.cycle.compartment_loads)[0, :, AXIAL_FORCE]
-    ends = 1e6 * np.abs(result.poses[-1, ANTERIOR:] - result.poses[0, ANTERIOR:]).max()
-    return [
-        f"{1e3 * away[ANTERIOR]:.2f}",
-        f"{np.degrees(away[ROTATION]):.2f}",
-        f"{np.sqrt((loads**2).mean()):.0f}",
-        f"{ends:.2g}",
-        f"{1e6 * spent:.0f}",
-        f"{taken:.2f}",
-    ]
+    ends = np.abs(result.poses[-1, ANTERIOR:] - result.poses[0, ANTERIOR:]).max()
+    return [away[ANTERIOR], away[ROTATION], rms(loads), ends, spent, taken]
 
 
 TABLES = (fits, at_gait_poses, gait)
 
 if __name__ == "__main__":
-    for make in (*TABLES, *([against_elements] if "--elements" in sys.argv[1:] else [])):
-        print(make(), end="\n\n", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--elements", action="store_true", help="also against finite elements")
+    wanted = [*TABLES, *([against_elements] if parser.parse_args().elements else [])]
+    show(make() for make in wanted)

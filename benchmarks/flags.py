@@ -1,6 +1,6 @@
 """Wrong and far-off answers without a flag, by formulation and family.
 
-    python -m benchmarks.flags RUN [samples of each compartment]
+    python -m benchmarks.flags RUN [--samples 700]
 
 The surrogates are fitted to the first samples of a finished run, their domains to its domain
 samples, and both are judged at 1,500 further poses of each compartment, spread evenly over the box.
@@ -8,13 +8,10 @@ samples, and both are judged at 1,500 further poses of each compartment, spread 
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import table
+from benchmarks.frame import Table, show
+from benchmarks.trained_runs import runs_given
 from pipeline import stages
 from pipeline.originals.candidates import sample_space
 from pipeline.reports.trained_domain import judged
@@ -30,9 +27,8 @@ _POSES, _SEED = 1500, 977
 _SHOWN = ("wrong_without_flag", "far_off_without_flag", "feasible", "feasible_flagged", "points")
 
 
-def flags(folder: Path, count: int) -> str:
-    """Return the table of a run directory and of `count` training samples of each compartment."""
-    run = TrainedRun.open(folder)
+def flags(run: TrainedRun, count: int) -> Table:
+    """Return the table of a run and of `count` training samples of each compartment."""
     config, names = run.config, run.config.knee.compartments
     space = sample_space(config, run.path)
     design = config.design.model_copy(update={"domain_samples": _POSES})
@@ -44,10 +40,9 @@ def flags(folder: Path, count: int) -> str:
     parts = [rows.head(count) for _, rows in training.groupby("compartment", sort=False)]
     rows = []
     for pair in _PAIRS:
-        with threadpool_limits(1):
-            (fitted,) = stages.fit_surrogates(
-                pd.concat(parts), space, config.surrogate, [pair], config.run.seed, names=names
-            )
+        (fitted,) = stages.fit_surrogates(
+            pd.concat(parts), space, config.surrogate, [pair], config.run.seed, names=names
+        )
         learnt = [
             learn_domain(fitted.knee.compartment(name), usable(domain, name), config.feasibility)
             for name in names
@@ -60,12 +55,13 @@ def flags(folder: Path, count: int) -> str:
         wrong, far, feasible, flagged, points = (
             sum(getattr(own, key) for own in found) for key in _SHOWN
         )
-        share = f"{100.0 * flagged / feasible:.1f}"
-        rows.append([", ".join(pair), str(points), str(wrong), str(far), share])
+        rows.append((", ".join(pair), points, wrong, far, flagged / feasible))
     title = f"Flags of surrogates of {count} samples of each compartment"
-    header = ["surrogate", "poses", "wrong, no flag", "far off, no flag", "feasible, flagged [%]"]
-    return table(title, header, rows)
+    columns = {"surrogate": "", "poses": "d", "wrong, no flag": "d", "far off, no flag": "d",
+               "feasible, flagged [%]": ".1f"}  # fmt: skip
+    return Table(title, columns, rows)
 
 
 if __name__ == "__main__":
-    print(flags(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 700))
+    with runs_given(__doc__, {"--samples": (700, "samples of each compartment")}) as (chosen, runs):
+        show(flags(run, chosen.samples) for run in runs)

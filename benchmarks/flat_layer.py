@@ -6,6 +6,7 @@ model.at_load(1000.0)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,8 +62,6 @@ class FlatLayer:
         Half extents along x and z of the rectangle that the body may touch [m].
     growth : float
         Growth of the elements below and beside this rectangle [1].
-    sphere : bool
-        Press a sphere of the first radius instead.
     **options
         Passed to `FiniteElementContact`.
     """
@@ -75,15 +74,13 @@ class FlatLayer:
         spacing: float,
         half: tuple[float, float],
         growth: float = 1.1,
-        sphere: bool = False,
         **options: object,
     ) -> None:
         self.thickness = layer.thickness
         tibia, candidates = plates(half, BEYOND * layer.thickness, layer.thickness, 8.0 * spacing)
         elastic = ElasticLayer(layer.youngs_modulus, layer.poissons_ratio, PlaneBase())
-        body = ball(radii[0], 1.2 * max(half)) if sphere else paraboloid(radii, 1.2 * max(half))
         self.contact = FiniteElementContact(
-            body,
+            paraboloid(radii, 1.2 * max(half)),
             tibia,
             elastic,
             spacing=spacing,
@@ -138,7 +135,7 @@ def plates(
     return tibia, inside | (tibia.centroids[:, 2] > 0.5 * _APART)
 
 
-def sheet(x: list[float], z: list[float]) -> tuple[FloatArray, FloatArray]:
+def sheet(x: Sequence[float], z: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """Return vertices (V, 3) [m] and faces (F, 3) of a plane grid that faces up."""
     grid = np.stack(np.meshgrid(x, [0.0], z, indexing="ij"), axis=-1).reshape(-1, 3)
     index = np.arange(len(grid)).reshape(len(x), len(z))
@@ -152,29 +149,12 @@ def paraboloid(radii: tuple[float, float], half: float) -> TriangleMesh:
 
     Its curved patches are the paraboloid itself.
     """
-    x, z = _square(half)
-    slopes = np.column_stack([x / radii[0], z / radii[1]])
-    return _facing_down(x, 0.5 * (x * slopes[:, 0] + z * slopes[:, 1]), z, slopes, "paraboloid")
-
-
-def ball(radius: float, half: float) -> TriangleMesh:
-    """Return the lower part of a sphere whose lowest point is the origin, with its normals."""
-    x, z = _square(half)
-    up = np.sqrt(radius**2 - x**2 - z**2)
-    return _facing_down(x, radius - up, z, np.column_stack([x, z]) / up[:, None], "ball")
-
-
-def _square(half: float) -> tuple[FloatArray, FloatArray]:
     line = half * np.linspace(-1.0, 1.0, CELLS + 1)
-    x, z = np.meshgrid(line, line, indexing="ij")
-    return x.ravel(), z.ravel()
-
-
-def _facing_down(
-    x: FloatArray, y: FloatArray, z: FloatArray, slopes: FloatArray, name: str
-) -> TriangleMesh:
-    line = [*range(CELLS + 1)]
-    faces = sheet(line, line)[1][:, ::-1]
+    x, z = (each.ravel() for each in np.meshgrid(line, line, indexing="ij"))
+    slopes = np.column_stack([x / radii[0], z / radii[1]])
+    y = 0.5 * (x * slopes[:, 0] + z * slopes[:, 1])
+    numbers = [*range(CELLS + 1)]
+    faces = sheet(numbers, numbers)[1][:, ::-1]
     normals = np.column_stack([slopes[:, 0], -np.ones(len(x)), slopes[:, 1]])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return TriangleMesh(np.column_stack([x, y, z]), faces, name, normals)
+    return TriangleMesh(np.column_stack([x, y, z]), faces, "paraboloid", normals)

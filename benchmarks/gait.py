@@ -7,33 +7,32 @@ replaces docs/integrators.png.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import surrogates
 from benchmarks import integrators
-from benchmarks.pictures import target
-from benchmarks.timing import table
+from benchmarks.frame import Rows, measured, run
+from benchmarks.timing import clocked
 from dynamics import GaitCycle, KneeSimulator, SimulationResult, settle, simulate
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.integrator import DEFAULT_ATOL, DEFAULT_RATE_ATOL, DEFAULT_RTOL
 from dynamics.simulator.knee_simulator import REDUCED
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
-ROOT = Path(__file__).resolve().parents[1]
 _REPEATS = 21
 _TOLERANCES = {
     "Rodas5P": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7),
@@ -59,7 +58,7 @@ class Gait:
 @cache
 def gait() -> Gait:
     """Train the surrogate of the built-in implant and return its gait simulation."""
-    config = load_config(ROOT / "configs" / "implant.toml")
+    config = load_config(shipped_config("implant"))
     original = build_knee(config)
     with tempfile.TemporaryDirectory() as folder:
         quick = config.simulation.model_copy(update={"combinations": False})
@@ -72,13 +71,16 @@ def gait() -> Gait:
     return Gait(knee, original, gait.simulator, gait.cycle, gait.start)
 
 
-def cycles() -> str:
-    """Time one cycle, surrogate and original, this integrator and scipy's."""
+@measured(
+    "One gait cycle with its start and 201 instants reported, relative tolerance 1e-3",
+    {"dynamics": "", "driven by": "", "integrator": "", "evaluations": "d", "median [ms]": ".3g",
+     "ratio": ".3g"},
+)  # fmt: skip
+def cycles() -> Rows:
+    """Times of one cycle, surrogate and original, this integrator and SciPy's."""
     g = gait()
-    rows = []
-    kinds = {"full": (), "reduced": REDUCED}
     base = None
-    for kind, quasi_static in kinds.items():
+    for kind, quasi_static in {"full": (), "reduced": REDUCED}.items():
         simulator = replace(g.simulator, quasi_static=quasi_static)
         for name, model, method, repeats in (
             ("surrogate", g.knee, "Rodas5P", _REPEATS),
@@ -86,30 +88,19 @@ def cycles() -> str:
             ("original", g.original.model, "Rodas5P", 3),
             ("original", g.original.model, "Radau", 3),
         ):
-            run = _runner(simulator, model, method, 1e-3)
-            result, spent = _timed(run, repeats)
+            result, spent = _timed(_runner(simulator, model, method, 1e-3), repeats)
             base = spent if base is None else base
-            rows.append(
-                (
-                    kind,
-                    name,
-                    method,
-                    f"{result.statistics.evaluations}",
-                    f"{1e3 * spent:.3g}",
-                    f"{spent / base:.3g}",
-                )
-            )
-    return table(
-        "One gait cycle with its start and 201 instants reported, relative tolerance 1e-3",
-        ("dynamics", "driven by", "integrator", "evaluations", "median [ms]", "ratio"),
-        rows,
-    )
+            yield kind, name, method, result.statistics.evaluations, spent, spent / base
 
 
-def reduced() -> str:
-    """Compare full with reduced dynamics, both converged, for inertias of several sizes."""
+@measured(
+    "Largest difference of reduced from full dynamics over the cycle",
+    {"inertia of height, adduction, ML": ".2g", "AP [mm]": ".2g", "rotation [deg]": ".2g",
+     "adduction [deg]": ".2g", "medial force [N]": ".2g"},
+)  # fmt: skip
+def reduced() -> Rows:
+    """Full and reduced dynamics, both converged, for inertias of several sizes."""
     g = gait()
-    rows = []
     for share in (1.0, 0.5, 0.25, 0.1):
         held = replace(
             g.simulator,
@@ -121,14 +112,7 @@ def reduced() -> str:
         quick = _runner(replace(held, quasi_static=REDUCED), g.knee, "Rodas5P", 1e-8)()
         away = np.abs(full.poses - quick.poses).max(axis=0)
         force = np.abs(full.compartment_loads - quick.compartment_loads)[0, :, 1].max()
-        found = share, 1e3 * away[3], np.degrees(away[2]), np.degrees(away[1]), force
-        rows.append([f"{value:.2g}" for value in found])
-    return table(
-        "Largest difference of reduced from full dynamics over the cycle",
-        ("inertia of height, adduction, ML", "AP [mm]", "rotation [deg]", "adduction [deg]",
-         "medial force [N]"),
-        rows,
-    )  # fmt: skip
+        yield share, away[3], away[2], away[1], force
 
 
 def _runner(
@@ -145,12 +129,7 @@ def _runner(
 def _timed(run: Callable[[], SimulationResult], repeats: int) -> tuple[SimulationResult, float]:
     """Return a result and the median time [s] of several runs, the first left out."""
     result = run()
-    spent = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        run()
-        spent.append(time.perf_counter() - begun)
-    return result, float(np.median(spent))
+    return result, float(np.median([clocked(run, perf_counter)[1] for _ in range(repeats)]))
 
 
 @dataclass(frozen=True)
@@ -179,12 +158,8 @@ def _work_precision() -> Iterator[Point]:
     )  # fmt: skip
 
     def run(method: str, rtol: float) -> tuple[SimulationResult, float]:
-        begun = time.perf_counter()
-        result = simulate(
-            g.knee, g.simulator, g.cycle, initial=rest, method=method, rtol=rtol, samples=2,
-            max_step=0.05,
-        )  # fmt: skip
-        return result, time.perf_counter() - begun
+        options = {"initial": rest, "method": method, "rtol": rtol, "samples": 2, "max_step": 0.05}
+        return clocked(lambda: simulate(g.knee, g.simulator, g.cycle, **options), perf_counter)
 
     truth = run("Rodas5P", 1e-11)[0].poses[-1, 1:]
 
@@ -202,34 +177,25 @@ def _work_precision() -> Iterator[Point]:
         integrate = integrators.sdirk if method == "SDIRK4" else integrators.generalised_alpha
         for steps in counts:
             equations = KneeEquations(g.knee, g.simulator, g.cycle, rest)
-            begun = time.perf_counter()
+            step = partial(integrate, equations, np.zeros(10), g.cycle.period, steps, atol)
             try:
-                state = integrate(equations, np.zeros(10), g.cycle.period, steps, atol)
+                state, spent = clocked(step, perf_counter)
             except RuntimeError:
                 continue
-            spent = time.perf_counter() - begun
             poses = rest.array[1:] + state[:5]
             yield Point(method, g.cycle.period / steps, equations.evaluations, spent, error(poses))
 
 
-def work_precision() -> str:
-    """Tabulate integrators: evaluations of the contact, time and error."""
-    rows = [
-        (
-            p.method,
-            f"{p.setting:.3g}",
-            f"{p.evaluations}",
-            f"{1e3 * p.seconds:.3g}",
-            f"{p.error:.2g}",
-        )
-        for p in _points()
-    ]
-    return table(
-        "Integrators over one cycle from rest (error of the last pose over the usual tolerance of "
-        "1 urad, 0.1 um, 0.01 um of height; RMS)",
-        ("method", "tolerance or step", "evaluations", "time [ms]", "error"),
-        rows,
-    )
+@measured(
+    "Integrators over one cycle from rest (error of the last pose over the usual tolerance of "
+    "1 urad, 0.1 um, 0.01 um of height; RMS)",
+    {"method": "", "tolerance or step": ".3g", "evaluations": "d", "time [ms]": ".3g",
+     "error": ".2g"},
+)  # fmt: skip
+def work_precision() -> Rows:
+    """Integrators: evaluations of the contact, time and error."""
+    for p in _points():
+        yield p.method, p.setting, p.evaluations, p.seconds, p.error
 
 
 def draw(file: Path) -> None:
@@ -251,9 +217,7 @@ def draw(file: Path) -> None:
     figure.savefig(file)
 
 
+TABLES = (cycles, reduced, work_precision)
+
 if __name__ == "__main__":
-    picture = target("integrators.png", __doc__)
-    for make in (cycles, reduced, work_precision):
-        print(make(), end="\n\n", flush=True)
-    draw(picture)
-    print(f"written: {picture}")
+    run(__doc__, TABLES, "integrators.png", draw)

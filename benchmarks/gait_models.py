@@ -7,31 +7,32 @@ docs/fitted_surfaces.md.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import numpy as np
 
 from benchmarks import gait
 from benchmarks.fitted_surfaces import case
-from benchmarks.timing import seconds, table
+from benchmarks.frame import Cell, Rows, measured, run
+from benchmarks.measures import rms
+from benchmarks.timing import clocked, seconds
 from dynamics import SimulationResult, simulate
 from dynamics.protocol import ContactModel
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import ANTERIOR, ROTATION, Pose
 from foundation.fitted_surfaces.stiffness import calibrated_modulus
 
-_HEADER = [
-    "contact model",
-    "AP range / RMS difference [mm]",
-    "rotation range / RMS difference [deg]",
-    "largest medial / lateral force [N]",
-    "medial force, RMS difference [N]",
-    "largest peak pressure [MPa]",
-    "mean area [mm²]",
-    "loads and Jacobian [µs]",
-    "two cycles, processor time [s]",
-]
+_COLUMNS = {
+    "contact model": "",
+    "AP range / RMS difference [mm]": "{:.2f} / {:.3f}",
+    "rotation range / RMS difference [deg]": "{:.2f} / {:.3f}",
+    "largest medial / lateral force [N]": "{:.0f} / {:.0f}",
+    "medial force, RMS difference [N]": ".1f",
+    "largest peak pressure [MPa]": ".1f",
+    "mean area [mm²]": ".0f",
+    "loads and Jacobian [µs]": ".0f",
+    "two cycles, processor time [s]": ".2f",
+}
 
 
 def models() -> dict[str, ContactModel]:
@@ -47,46 +48,39 @@ def models() -> dict[str, ContactModel]:
     }
 
 
-def three_models() -> str:
-    """Return the table of the second of two cycles of level walking."""
-    simulation = case("built-in implant").gait
-    rows, reference = [], None
+@measured(
+    "Built-in implant, second cycle of level walking; differences from the first row", _COLUMNS
+)
+def three_models() -> Rows:
+    """The second of two cycles of level walking by each model."""
+    simulation, reference = case("built-in implant").gait, None
+    pose = Pose.from_array(case("built-in implant").rows[3])
     for name, model in models().items():
-        pose = Pose.from_array(case("built-in implant").rows[3])
         evaluated = seconds(partial(model.loads_and_jacobian, pose))
-        begun = time.process_time()
-        result = simulate(
-            model, simulation.simulator, simulation.cycle, start=simulation.start, cycles=2,
-            samples=201,
+        result, spent = clocked(
+            partial(
+                simulate, model, simulation.simulator, simulation.cycle, start=simulation.start,
+                cycles=2, samples=201,
+            )
         )  # fmt: skip
-        spent = time.process_time() - begun
         reference = result if reference is None else reference
-        times = [f"{1e6 * evaluated:.0f}", f"{spent:.2f}"]
-        rows.append([name, *_motion(result, reference), *_loads(result, reference), *times])
-    title = "Built-in implant, second cycle of level walking; differences from the first row"
-    return table(title, _HEADER, rows)
+        yield name, *_motion(result, reference), *_loads(result, reference), evaluated, spent
 
 
-def _motion(result: SimulationResult, reference: SimulationResult) -> list[str]:
-    cells = []
-    for column, unit in ((ANTERIOR, 1e3), (ROTATION, np.degrees(1.0))):
-        values = unit * result.poses[:, column]
-        away = values - unit * reference.poses[:, column]
-        cells.append(f"{np.ptp(values):.2f} / {np.sqrt((away**2).mean()):.3f}")
-    return cells
+def _motion(result: SimulationResult, reference: SimulationResult) -> list[Cell]:
+    """Return range and RMS difference of AP position [m] and rotation [rad]."""
+    away = np.sqrt(((result.poses - reference.poses) ** 2).mean(axis=0))
+    return [(np.ptp(result.poses[:, k]), away[k]) for k in (ANTERIOR, ROTATION)]
 
 
-def _loads(result: SimulationResult, reference: SimulationResult) -> list[str]:
+def _loads(result: SimulationResult, reference: SimulationResult) -> list[Cell]:
+    """Return peaks and RMS difference of forces [N], peak pressure [Pa] and mean area [m²]."""
     loads = result.compartment_loads
     force = loads[:, :, AXIAL_FORCE]
     away = force[0] - reference.compartment_loads[0, :, AXIAL_FORCE]
-    return [
-        f"{force[0].max():.0f} / {force[1].max():.0f}",
-        f"{np.sqrt((away**2).mean()):.1f}",
-        f"{1e-6 * loads[:, :, PEAK_PRESSURE].max():.1f}",
-        f"{1e6 * loads[:, :, AREA].sum(axis=0).mean():.0f}",
-    ]
+    area = loads[:, :, AREA].sum(axis=0).mean()
+    return [force.max(axis=1), rms(away), loads[:, :, PEAK_PRESSURE].max(), area]
 
 
 if __name__ == "__main__":
-    print(three_models())
+    run(__doc__, [three_models])

@@ -7,13 +7,13 @@ bounds of both in the flag of the model.
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import numpy as np
 
-from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
-from benchmarks.exact_layer_compliance import Layer
+from benchmarks.coupled_springs import ball
 from benchmarks.flat_layer import FlatLayer
-from benchmarks.timing import table
+from benchmarks.frame import Rows, measured, run
 
 #: Thickness [m], half width of the patch in thicknesses, radius of the ball [m], spacings [m].
 BALLS = (
@@ -26,30 +26,27 @@ BALLS = (
 RATIOS = (0.3, 0.46, 0.48, 0.49, 0.499, 0.4999)
 
 
-def errors() -> str:
-    """Return the table of errors, and of the bounds in the flag."""
-    rows = []
-    for ratio in RATIOS:
-        for thickness, size, radius, spacings in BALLS:
-            for spacing in spacings:
-                force, area, flags = contact(ratio, thickness, size, radius, spacing)
-                said = re.search(
-                    r"about (\d+) % and the area too small by (\d+) %", " ".join(flags)
-                )
-                case = f"{ratio:g}", f"{1e3 * thickness:g}", f"{size:g}", f"{1e3 * spacing:g}"
-                found = f"{100.0 * force:+.1f}", f"{100.0 * area:+.1f}"
-                rows.append([*case, *found, f"{said[1]}, {said[2]}" if said else "no flag"])
-    header = ["ν", "h [mm]", "a/h", "spacing [mm]", "force [%]", "area [%]", "flag: up to [%]"]
-    return table("Finite elements under balls on flat layers, at the exact approach", header, rows)
+@measured(
+    "Finite elements under balls on flat layers, at the exact approach",
+    {"ν": "g", "h [mm]": "g", "a/h": "g", "spacing [mm]": "g",
+     "force [%]": "+.1f", "area [%]": "+.1f", "flag: up to, in %": ""},
+)  # fmt: skip
+def errors() -> Rows:
+    """Errors of force and area, and their bounds in the flag."""
+    for ratio, (thickness, size, radius, spacings) in product(RATIOS, BALLS):
+        for spacing in spacings:
+            force, area, flags = contact(ratio, thickness, size, radius, spacing)
+            said = re.search(r"about (\d+) % and the area too small by (\d+) %", " ".join(flags))
+            bounds = f"{said[1]}, {said[2]}" if said else "no flag"
+            yield ratio, thickness, size, spacing, force, area, bounds
 
 
 def contact(
     ratio: float, thickness: float, size: float, radius: float, spacing: float
 ) -> tuple[float, float, tuple[str, ...]]:
     """Return relative errors of force and area, and the flags, of a case of `BALLS`."""
-    half = size * thickness
-    exact = AxisymmetricContact(Layer(463e6, ratio, thickness), radius, half)
-    reach = 1.25 * half + 2.0 * spacing
+    _, exact = ball(ratio, thickness, size, radius)
+    reach = 1.25 * exact.contact_radius + 2.0 * spacing
     flat = FlatLayer(exact.layer, (radius, radius), spacing=spacing, half=(reach, reach))
     loads = flat.contact.loads(flat.pose(exact.approach, x=0.3 * spacing, z=0.2 * spacing))
     found = np.array([loads.medial.force[1] / exact.load, loads.medial.area / exact.area]) - 1.0
@@ -57,4 +54,4 @@ def contact(
 
 
 if __name__ == "__main__":
-    print(errors())
+    run(__doc__, [errors])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import brentq
 
+from benchmarks.measures import height_at
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation
@@ -78,13 +79,10 @@ def balanced(model: ElasticFoundation, start: Pose, force: float, medial: float 
     """Return the pose of a height and adduction that carry a force, a part of it medially [N]."""
 
     def at_force(pose: Pose) -> Pose:
-        def missing(height: float) -> float:
-            return float(model.evaluate(replace(pose, superior=height)).force[1]) - force
+        def carried(height: float) -> float:
+            return float(model.evaluate(replace(pose, superior=height)).force[1])
 
-        height = pose.superior
-        while missing(height) < 0.0:
-            height -= 0.2e-3
-        return replace(pose, superior=float(brentq(missing, height, height + 0.2e-3, xtol=1e-9)))
+        return replace(pose, superior=height_at(carried, force, pose.superior, 0.2e-3))
 
     def imbalance(adduction: float) -> float:
         loads = model.evaluate(at_force(replace(start, adduction=adduction)))

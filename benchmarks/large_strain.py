@@ -6,7 +6,9 @@ base. Ratios are between contacts at the same approach on the same mesh, unless 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import chain, product
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -22,9 +24,8 @@ from benchmarks.axisymmetric_layer import (
     press_linear,
 )
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
-from benchmarks.exact_layer_compliance import Layer
+from benchmarks.frame import Rows, alike, measured, run
 from benchmarks.layer_friction import press_slipping, press_with_friction
-from benchmarks.timing import table
 from foundation.base.checks import FloatArray
 
 #: The sphere of the implant has the geometric mean of its relative radii, 78 mm and 183 mm.
@@ -36,7 +37,7 @@ APPROACHES = {
     "cartilage": (0.25e-3, 0.5e-3, 0.75e-3, 1.0e-3, 1.3e-3, 1.8e-3),
     "polyethylene": (0.15e-3, 0.25e-3, 0.5e-3, 1.0e-3, 1.3e-3, 1.8e-3),
 }
-#: Size of the elements at the surface [m]; the tables also tell the answer of twice the size.
+#: Size of the elements at the surface [m]; the tables also have elements of twice the size.
 SPACINGS = {"cartilage": 0.1e-3, "polyethylene": 0.2e-3}
 ENERGIES = ("coupled", "split")
 FRICTION = 0.04  # of the order of polyethylene on metal in a simulator
@@ -95,74 +96,72 @@ def departures(name: str, energy: str, coarser: int = 1) -> FloatArray:
 
 def exact_contact(case: Case, approach: float, shape: str = "sphere") -> AxisymmetricContact:
     """Return the exact contact of the linear layer of a case at an approach [m]."""
-    layer = Layer(case.youngs_modulus, case.poissons_ratio, case.thickness)
-    return press_ball(layer, case.radius, approach=approach, shape=shape)
+    return press_ball(case.layer, case.radius, approach=approach, shape=shape)
 
 
-def exactness() -> str:
-    """Tabulate the linear layer beside the exact solution."""
-    rows = []
+@measured(
+    "Linear layer under a sphere: exact, more by a paraboloid, and error of the mesh",
+    {"layer": "", "approach [mm]": "g", "force [N]": ".4g", "peak [MPa]": ".4g",
+     "contact radius [mm]": ".2f",
+     **alike(("force, paraboloid [%]", "force, mesh [%]", "peak, mesh [%]", "radius, mesh [%]",
+              "force, coarser mesh [%]", "peak, coarser mesh [%]"), "+.2f")},
+)  # fmt: skip
+def exactness() -> Rows:
+    """Linear layer beside the exact solution."""
+    for name, approach in _cases():
+        ball = exact_contact(CASES[name], approach)
+        exact = np.array([ball.load, ball.peak_pressure, ball.contact_radius])
+        flatter = exact_contact(CASES[name], approach, "paraboloid").load / ball.load - 1.0
+        fine, coarse = (
+            np.array([found.force, peak(found), edge(found)]) / exact - 1.0
+            for found in (linear(name, approach, coarser=coarser) for coarser in (1, 2))
+        )
+        yield name, approach, *exact, flatter, *fine, *coarse[:2]
+
+
+@measured(
+    "Neo-Hookean over linear layer",
+    {"layer": "", "approach [mm]": "g", "of thickness [%]": ".1f",
+     **alike([f"{what}, {energy} [%]" for energy in ENERGIES
+              for what in ("force", "peak", "peak at F")], "+.2f"),
+     "change by the mesh [%]": ".2f"},
+)  # fmt: skip
+def large_strain() -> Rows:
+    """Neo-Hookean over linear."""
     for name, case in CASES.items():
-        for approach in APPROACHES[name]:
-            ball = exact_contact(case, approach)
-            exact = np.array([ball.load, ball.peak_pressure, ball.contact_radius])
-            flatter = exact_contact(case, approach, "paraboloid").load / ball.load - 1.0
-            errors = []
-            for coarser in (1, 2):
-                found = linear(name, approach, coarser=coarser)
-                errors += [np.array([found.force, peak(found), edge(found)]) / exact - 1.0]
-            rows.append(
-                [name, f"{1e3 * approach:g}", f"{exact[0]:.4g}", f"{exact[1] / 1e6:.4g}",
-                 f"{1e3 * exact[2]:.2f}", _percent(flatter), *map(_percent, errors[0]),
-                 *map(_percent, errors[1][:2])]
-            )  # fmt: skip
-    header = [
-        "layer", "approach [mm]", "force [N]", "peak [MPa]", "contact radius [mm]",
-        "force, paraboloid", "force, mesh", "peak, mesh", "radius, mesh", "force, coarser mesh",
-        "peak, coarser mesh",
-    ]  # fmt: skip
-    return table(
-        "Linear layer under a sphere: exact, more by a paraboloid, and error of the mesh",
-        header,
-        rows,
-    )
-
-
-def large_strain() -> str:
-    """Tabulate neo-Hookean over linear."""
-    rows = []
-    for name, case in CASES.items():
-        found = [departures(name, energy) for energy in ENERGIES]
-        twice = [departures(name, energy, 2) for energy in ENERGIES]
-        change = np.abs(np.array(found) - np.array(twice))[..., :2].max(axis=(0, 2))
+        found, twice = (
+            np.array([departures(name, energy, coarser) for energy in ENERGIES])
+            for coarser in (1, 2)
+        )
+        change = np.abs(found - twice)[..., :2].max(axis=(0, 2))
         for i, approach in enumerate(APPROACHES[name]):
-            ratios = [_percent(value) for each in found for value in each[i]]
-            share = f"{100.0 * approach / case.thickness:.1f}"
-            rows.append([name, f"{1e3 * approach:g}", share, *ratios, f"{100.0 * change[i]:.2f} %"])
-    kinds = [f"{what}, {energy}" for energy in ENERGIES for what in ("force", "peak", "peak at F")]
-    header = ["layer", "approach [mm]", "of thickness [%]", *kinds, "change by the mesh"]
-    return table("Neo-Hookean over linear layer", header, rows)
+            yield name, approach, approach / case.thickness, *found[:, i].ravel(), change[i]
 
 
-def limits() -> str:
-    """Tabulate the approach up to which the linear layer is near enough."""
-    rows = []
-    for name, case in CASES.items():
+@measured(
+    "Limit of the linear layer",
+    {"layer": "", "energy": "", "quantity": "", "within [%]": "g", "up to [mm]": ".2f",
+     "of thickness [%]": ".1f"},
+)  # fmt: skip
+def limits() -> Rows:
+    """Approach up to which the linear layer is near enough."""
+    quantities = (0, "force", FORCE_LIMIT), (1, "peak", PEAK_LIMIT)
+    for (name, case), energy, (column, what, most) in product(CASES.items(), ENERGIES, quantities):
         depths = np.append(0.0, APPROACHES[name])
-        for energy in ENERGIES:
-            for column, what, most in ((0, "force", FORCE_LIMIT), (1, "peak", PEAK_LIMIT)):
-                errors = np.append(0.0, departures(name, energy)[:, column])
-                curve = PchipInterpolator(depths, errors)
-                depth = brentq(lambda d, c=curve, m=most: c(d) - m, depths[1], depths[-1])
-                share = f"{100.0 * depth / case.thickness:.1f}"
-                rows.append([name, energy, what, f"{100 * most:g} %", f"{1e3 * depth:.2f}", share])
-    header = ["layer", "energy", "quantity", "within", "up to [mm]", "of thickness [%]"]
-    return table("Limit of the linear layer", header, rows)
+        curve = PchipInterpolator(depths, np.append(0.0, departures(name, energy)[:, column]))
+        depth = brentq(lambda d, c=curve, m=most: c(d) - m, depths[1], depths[-1])
+        yield name, energy, what, most, depth, depth / case.thickness
 
 
-def friction() -> str:
-    """Tabulate a linear layer with friction over the same without."""
-    rows = []
+@measured(
+    f"Friction of μ = {FRICTION:g} over none, linear layer",
+    {"layer": "", "approach [mm]": "g", "force, none [N]": ".4g",
+     **alike([f"{what}{where} [%]" for where in ("", ", slip everywhere")
+              for what in ("force", "peak", "area")], "+.2f"),
+     "load that slips [%]": ".0f", "μ F [N]": ".3g"},
+)  # fmt: skip
+def friction() -> Rows:
+    """Linear layer with friction over the same without."""
     for name in CASES:
         model, matrix, depths = mesh(name), compliance(name), APPROACHES[name]
         steps = np.arange(1, round(depths[-1] / STEP) + 1) * STEP
@@ -171,20 +170,16 @@ def friction() -> str:
         for approach in depths:
             small, rubbing = linear(name, approach), rubbed[round(approach, 9)]
             slipping = press_slipping(model, matrix, approach, FRICTION)
-            changes = [_changes(found.contact, small) for found in (rubbing, slipping)]
+            changes = (_changes(found.contact, small) for found in (rubbing, slipping))
             held = rubbing.contact.normal > 0.0
             free = np.abs(rubbing.friction) > 0.999 * FRICTION * rubbing.contact.normal
             loads = rubbing.contact.normal[held & free].sum() / rubbing.contact.force
-            rows.append(
-                [name, f"{1e3 * approach:g}", f"{small.force:.4g}",
-                 *map(_percent, np.concatenate(changes)), f"{100.0 * loads:.0f} %",
-                 f"{FRICTION * small.force:.3g}"]
-            )  # fmt: skip
-    header = [
-        "layer", "approach [mm]", "force [N]", "force", "peak", "area", "force, slip everywhere",
-        "peak, slip everywhere", "area, slip everywhere", "load that slips", "μ F [N]",
-    ]  # fmt: skip
-    return table(f"Friction of μ = {FRICTION:g} over none, linear layer", header, rows)
+            yield name, approach, small.force, *chain(*changes), loads, FRICTION * small.force
+
+
+def _cases() -> Iterator[tuple[str, float]]:
+    """Yield every layer with each of its approaches [m]."""
+    return ((name, approach) for name in CASES for approach in APPROACHES[name])
 
 
 def _deepest(name: str) -> float:
@@ -198,10 +193,7 @@ def _changes(found: Indentation, reference: Indentation) -> FloatArray:
     return np.divide(*quantities) - 1.0
 
 
-def _percent(ratio: float) -> str:
-    return f"{100.0 * ratio:+.2f} %"
-
+TABLES = (exactness, large_strain, limits, friction)
 
 if __name__ == "__main__":
-    for make in (exactness, large_strain, limits, friction):
-        print(make(), end="\n\n", flush=True)
+    run(__doc__, TABLES)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.pictures import target
+from benchmarks.frame import Rows, alike, measured, run
 from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
     PROXIMAL,
@@ -79,41 +78,52 @@ def strains(motion: PlanarMotion) -> np.ndarray:
     return motion.ligament_length / _REST - 1.0
 
 
-def row(name: str, motion: PlanarMotion) -> str:
-    forces = motion.ligament_force.max(axis=0, initial=0.0)
-    ligaments = " ".join(f"{force:6.1f}" for force in forces) or " " * 27
-    error = np.abs(motion.energy_error).max() / motion.kinetic.max()
-    passed = ", ".join(f"{each.ligament} {each.quantity}" for each in motion.limits_passed)
-    return (
-        f"{name:<34}{np.degrees(np.ptp(motion.flexion)):8.2f}"
-        f"{np.degrees(motion.flexion.min()):8.2f}{1e3 * motion.indentation.max():8.3f}"
-        f"{motion.contact_force.max():8.1f}  {ligaments:<28}{motion.contact_loss[-1]:8.4f}"
-        f"{error:10.1e}  {passed}"
-    )
+def cases() -> dict[str, PlanarMotion]:
+    """Return the motions of the table by name."""
+    motions = {
+        f"free, {law}, {pull:g} N": free(pull, law) for law in MACHADO_LAWS for pull in PULLS
+    }
+    motions |= {
+        f"free, anterior pull, {pull:g} N": free(pull, direction=ANTERIOR) for pull in PULLS
+    }
+    motions |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "cubic")}
+    motions["free, 50 N, linear ligaments"] = free(PULLS[0], ligaments="linear")
+    for clearance in CLEARANCES:
+        name = f"clearance {1e3 * clearance:g} mm, 50 N"
+        motions[name] = jointed(clearance)
+        motions[f"{name}, no ligaments"] = jointed(clearance, ligaments=False)
+    return motions
 
 
-def table(motions: dict[str, PlanarMotion]) -> str:
-    head = (
-        f"{'planar knee, 0.5 s':<34}{'moved':>8}{'flexion':>8}{'indent.':>8}{'contact':>8}  "
-        f"{' '.join(f'{name:>6}' for name in NAMES):<28}{'loss':>8}{'energy':>10}  limits\n"
-        f"{'':<34}{'deg':>8}{'least':>8}{'mm':>8}{'N':>8}  {'largest tension N':<28}"
-        f"{'J':>8}{'error':>10}  passed"
-    )
-    return "\n".join([head, *(row(name, motion) for name, motion in motions.items())])
+@measured(
+    "Planar knee, 0.5 s",
+    {"knee": "", **alike(("moved [deg]", "least flexion [deg]"), ".2f"),
+     "largest indentation [mm]": ".3f", "largest contact force [N]": ".1f",
+     **alike([f"largest tension, {name} [N]" for name in NAMES], ".1f"),
+     "loss [J]": ".4f", "error of the energy": ".1e", "limits passed": ""},
+)  # fmt: skip
+def planar_knee() -> Rows:
+    """Motion, contact and ligaments of every knee."""
+    for name, motion in cases().items():
+        forces = motion.ligament_force.max(axis=0, initial=0.0)
+        ligaments = forces if len(forces) else [None] * len(NAMES)
+        error = np.abs(motion.energy_error).max() / motion.kinetic.max()
+        passed = ", ".join(f"{each.ligament} {each.quantity}" for each in motion.limits_passed)
+        flexion = np.ptp(motion.flexion), motion.flexion.min()
+        contact = motion.indentation.max(), motion.contact_force.max()
+        yield name, *flexion, *contact, *ligaments, motion.contact_loss[-1], error, passed
 
 
-def pulls_apart() -> str:
-    """Return the table of what a pull of 150 N changes against 50 N within 0.3 s."""
-    lines = ["150 N against 50 N within 0.3 s"]
+@measured(
+    "150 N against 50 N within 0.3 s",
+    {"pull": "", "flexion, in deg": ".2f", "centre of mass, in mm": ".1f",
+     "indentation at 50 N [mm]": ".2f", "at 150 N [mm]": ".2f"},
+)  # fmt: skip
+def pulls_apart() -> Rows:
+    """What a pull of 150 N changes against 50 N within 0.3 s."""
     for name, direction in (("proximal", PROXIMAL), ("anterior", ANTERIOR)):
         weak, strong = (free(pull, direction=direction) for pull in PULLS)
-        turned, moved = apart(weak, strong)
-        deep = [1e3 * each.indentation[EARLY].max() for each in (weak, strong)]
-        lines.append(
-            f"{name:<10}flexion {turned:.2f} deg, centre of mass {moved:.1f} mm, indentation "
-            f"{deep[0]:.2f} -> {deep[1]:.2f} mm"
-        )
-    return "\n".join(lines)
+        yield name, *apart(weak, strong), *(m.indentation[EARLY].max() for m in (weak, strong))
 
 
 def _flexions(axes: Axes) -> None:
@@ -189,22 +199,7 @@ def figure() -> Figure:
     return made
 
 
-def planar_knee(picture: Path | None = None) -> str:
-    """Return the tables of the runs; draw them as well if a file is given."""
-    rows = {f"free, {law}, {pull:g} N": free(pull, law) for law in MACHADO_LAWS for pull in PULLS}
-    rows |= {f"free, anterior pull, {pull:g} N": free(pull, direction=ANTERIOR) for pull in PULLS}
-    rows |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "cubic")}
-    rows["free, 50 N, linear ligaments"] = free(PULLS[0], ligaments="linear")
-    for clearance in CLEARANCES:
-        name = f"clearance {1e3 * clearance:g} mm, 50 N"
-        rows[name] = jointed(clearance)
-        rows[f"{name}, no ligaments"] = jointed(clearance, ligaments=False)
-    if picture is not None:
-        figure().savefig(picture)
-    return f"{table(rows)}\n\n{pulls_apart()}"
-
+TABLES = (planar_knee, pulls_apart)
 
 if __name__ == "__main__":
-    chosen = target("planar_knee.png", __doc__)
-    print(planar_knee(chosen))
-    print(f"written: {chosen}")
+    run(__doc__, TABLES, "planar_knee.png", lambda file: figure().savefig(file))

@@ -9,13 +9,13 @@ on the height of its fall.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.pictures import target
-from benchmarks.timing import table
+from benchmarks.frame import Rows, alike, measured, run
 from dynamics.mechanics.impact import coefficient_of_restitution
 from foundation.base.checks import FloatArray
 from foundation.contact_laws import (
@@ -49,7 +49,8 @@ LAWS: dict[str, Callable[[float], ContactLaw]] = {
 }
 
 
-def measured() -> dict[str, FloatArray]:
+@cache
+def returned() -> dict[str, FloatArray]:
     """Return the restitution of every law at the given ones."""
     speed = float(np.sqrt(2.0 * GRAVITY * HEIGHT))
     return {
@@ -58,27 +59,26 @@ def measured() -> dict[str, FloatArray]:
     }
 
 
-def restitution(returned: dict[str, FloatArray] | None = None) -> str:
-    """Return the table of the restitutions, with the largest deviation of each law."""
-    returned = measured() if returned is None else returned
-    rows = [
-        [f"{c:.2f}", *(f"{values[i]:.4f}" for values in returned.values())]
-        for i, c in enumerate(GIVEN)
-    ]
-    last = ["largest deviation"]
-    for name, values in returned.items():
-        wanted = np.ones_like(GIVEN) if name in ("Hooke", "Hertz") else GIVEN
-        last.append(f"{abs(values - wanted).max():.2g}")
-    title = "Restitution returned over the one given (Hooke and Hertz: 1)"
-    return table(title, ["given", *returned], [*rows, last])
+@measured(
+    "Restitution returned over the one given (Hooke and Hertz: 1)",
+    {"given": ".2f", **alike(LAWS, ".4f")},
+)
+def restitution() -> Rows:
+    """Restitutions, with the largest deviation of each law."""
+    for i, c in enumerate(GIVEN):
+        yield c, *(values[i] for values in returned().values())
+    elastic = ("Hooke", "Hertz")
+    wanted = {name: np.ones_like(GIVEN) if name in elastic else GIVEN for name in LAWS}
+    away = (abs(values - wanted[name]).max() for name, values in returned().items())
+    yield "largest deviation", *(f"{each:.2g}" for each in away)
 
 
-def draw(returned: dict[str, FloatArray], file: Path) -> None:
+def draw(file: Path) -> None:
     """Draw returned over given restitution."""
     figure = Figure(figsize=(6.4, 5.4), layout="constrained", dpi=110)
     axes = figure.subplots()
     axes.plot([0.0, 1.0], [0.0, 1.0], color="0.6", lw=0.8, label="as given")
-    for (name, values), marker in zip(returned.items(), "sox+^vD", strict=True):
+    for (name, values), marker in zip(returned().items(), "sox+^vD", strict=True):
         axes.plot(GIVEN, values, marker=marker, ms=4.0, lw=1.0, label=name)
     axes.set(xlabel="restitution given [-]", ylabel="restitution returned [-]")
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
@@ -87,8 +87,4 @@ def draw(returned: dict[str, FloatArray], file: Path) -> None:
 
 
 if __name__ == "__main__":
-    picture = target("restitution.png", __doc__)
-    found = measured()
-    print(restitution(found))
-    draw(found, picture)
-    print(f"written: {picture}")
+    run(__doc__, [restitution], "restitution.png", draw)

@@ -1,13 +1,13 @@
 """Unit costs of a run, and what many patients take: `python -m benchmarks.scale [RUN_FOLDER]`.
 
-All are processor times, so that other programs disturb them little. Those of tasks are of this
-process alone, in which command and scheduler are: they limit how many workers it keeps busy. A run
-folder that is named tells what one leaves.
+All times are processor times, which other programs disturb little. Times of tasks count only this
+process, in which command and scheduler run: they limit the number of busy workers. Run folders on
+the command line show what a run leaves on the disk.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.timing import table
+from benchmarks.frame import Rows, Table, measured, show
+from benchmarks.timing import clocked, shortest
 from pipeline import stages
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
@@ -36,7 +37,6 @@ CHUNKS = (50, 500)
 #: Families and numbers of samples of both compartments that are fitted to.
 FITS = (("kriging", 1000), ("kriging", 2000), ("polynomial", 1000), ("polynomial", 10_000),
         ("network", 1000), ("network", 10_000))  # fmt: skip
-_CONFIG = Path(__file__).resolve().parents[1] / "configs" / "implant.toml"
 _TASKS = 400
 
 
@@ -55,7 +55,7 @@ class Costs:
     task : dict of str to float
         Of command and scheduler, for a task with 50 rows and the model, by backend.
     bare : float
-        Likewise, for a task of Dask that is told nothing.
+        The same for a task of Dask without rows.
     fit : dict
         Time of a knee's fit by family and samples.
     cycle : float
@@ -70,16 +70,6 @@ class Costs:
     bare: float
     fit: dict[tuple[str, int], float]
     cycle: float
-
-
-def shortest(function: Callable[[], object], times: int, clock: Callable[[], float]) -> float:
-    """Return the shortest time of a call."""
-    found = []
-    for _ in range(times):
-        start = clock()
-        function()
-        found.append(clock() - start)
-    return min(found)
 
 
 def nothing(model: object, rows: pd.DataFrame) -> pd.DataFrame:
@@ -101,9 +91,8 @@ def evaluated(config: Config, knee: Knee, space: SampleSpace) -> tuple[pd.DataFr
     drawn = stages.choose_samples(space, design, config.run.seed).drop(columns="first")
     some = drawn.groupby("compartment").head(5)
     evaluate_rows(knee.model, some, "load")
-    start = time.process_time()
-    table_of_all = evaluate_rows(knee.model, drawn, "load")
-    return table_of_all, (time.process_time() - start) / len(drawn)
+    found, spent = clocked(lambda: evaluate_rows(knee.model, drawn, "load"))
+    return found, spent / len(drawn)
 
 
 def _of_each(begin: Callable[[], Iterator[object]], count: int) -> float:
@@ -127,7 +116,7 @@ def task_times(knee: Knee, rows: pd.DataFrame) -> tuple[dict[str, float], float]
 
 def measure() -> Costs:
     """Measure the unit costs on the built-in implant."""
-    config = load_config(_CONFIG)
+    config = load_config(shipped_config("implant"))
     knee = build_knee(config)
     space = sample_space(config, knee.reference_path(config))
     samples, evaluation = evaluated(config, knee, space)
@@ -144,11 +133,10 @@ def measure() -> Costs:
     fits, fitted = {}, None
     for family, count in FITS:
         some = training.groupby("compartment").head(count // 2).reset_index(drop=True)
-        start = time.process_time()
-        (fitted,) = stages.fit_surrogates(
-            some, space, config.surrogate, [("inverted", family)], config.run.seed
+        kind = [("inverted", family)]
+        (fitted,), fits[family, count] = clocked(
+            partial(stages.fit_surrogates, some, space, config.surrogate, kind, config.run.seed)
         )
-        fits[family, count] = time.process_time() - start
         if (family, count) == ("kriging", 1000):
             small = fitted.knee
     gait = GaitSimulation.of(config.simulation, space.path)
@@ -157,8 +145,8 @@ def measure() -> Costs:
     return Costs(evaluation, stored, sizes, files, tasks, bare, fits, simulated)
 
 
-def units(costs: Costs) -> str:
-    """Return the unit costs as a table."""
+def units(costs: Costs) -> Table:
+    """Return the unit costs."""
     fits = {f"fit of both compartments, {family}, {count} samples": f"{seconds:.1f} s"
             for (family, count), seconds in costs.fit.items()}  # fmt: skip
     chunks = {
@@ -177,44 +165,42 @@ def units(costs: Costs) -> str:
         **fits,
         "gait cycle by the surrogate (Kriging, 1000 samples)": f"{1e3 * costs.cycle:.0f} ms",
     }
-    rows = [list(pair) for pair in shown.items()]
-    return table("Unit costs, built-in implant, one core", ["what", "cost"], rows)
+    columns = {"what": "", "cost": ""}
+    return Table("Unit costs, built-in implant, one core", columns, [*shown.items()])
 
 
-def estimate(costs: Costs) -> str:
-    """Return what many patients take, as a table."""
+@measured(f"{PATIENTS:,} patients of {POSES:,} samples", {"what": "", "how much": ""})
+def estimate(costs: Costs) -> Rows:
+    """What many patients take."""
     samples = PATIENTS * POSES
     fit = costs.fit["network", 10_000]
     parts = {"evaluations": samples * costs.evaluation, "fits": PATIENTS * fit}
     hours = {name: seconds / 3600 for name, seconds in parts.items()}
     whole = sum(hours.values())
-    rows = [
-        *([name, f"{value:,.0f} core hours"] for name, value in hours.items()),
-        *([f"wall time on {n} cores", duration(whole / n)] for n in CORES),
-        ["samples stored", f"{1e-9 * samples * costs.stored:.0f} GB"],
-    ]
+    for name, value in hours.items():
+        yield name, f"{value:,.0f} core hours"
+    for n in CORES:
+        yield f"wall time on {n} cores", duration(whole / n)
+    yield "samples stored", f"{1e-9 * samples * costs.stored:.0f} GB"
     for chunk in CHUNKS:
         work = chunk * costs.evaluation
         busy = [work / (cost + costs.chunk_file[chunk]) for cost in costs.task.values()]
-        rows += [
-            [f"chunk = {chunk}: tasks, and files for a while", f"{samples / chunk:,.0f}"],
-            [f"chunk = {chunk}: work of a task", f"{work:.2g} s"],
-            [f"chunk = {chunk}: cores that a command keeps busy, loky", f"{busy[0]:,.0f}"],
-            [f"chunk = {chunk}: cores that a command keeps busy, Dask", f"{busy[1]:,.0f}"],
-            [f"chunk = {chunk}: at most, were tasks without rows", f"{work / costs.bare:,.0f}"],
-        ]
-    return table(f"{PATIENTS:,} patients of {POSES:,} samples", ["what", "how much"], rows)
+        yield f"chunk = {chunk}: tasks, and files for a while", f"{samples / chunk:,.0f}"
+        yield f"chunk = {chunk}: work of a task", f"{work:.2g} s"
+        yield f"chunk = {chunk}: cores that a command keeps busy, loky", f"{busy[0]:,.0f}"
+        yield f"chunk = {chunk}: cores that a command keeps busy, Dask", f"{busy[1]:,.0f}"
+        yield f"chunk = {chunk}: at most, were tasks without rows", f"{work / costs.bare:,.0f}"
 
 
 def duration(hours: float) -> str:
-    """Return a time for people."""
+    """Return a time in minutes, hours or days."""
     if hours < 2.0:
         return f"{60 * hours:.0f} min"
     return f"{hours / 24:.1f} days" if hours > 48.0 else f"{hours:.1f} h"
 
 
-def left_behind(folder: Path) -> str:
-    """Return what a run leaves on the disk, and as many as there are patients, as a table."""
+def left_behind(folder: Path) -> Table:
+    """Return what a run leaves on the disk, and as many as there are patients."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     parts = {
         "report.html": [path for path in files if path.name == "report.html"],
@@ -225,14 +211,15 @@ def left_behind(folder: Path) -> str:
     rows = []
     for name, found in parts.items():
         size = sum(path.stat().st_size for path in found)
-        rows.append([name, str(len(found)), f"{1e-6 * size:.2f} MB",
-                     f"{1e-9 * PATIENTS * size:.0f} GB"])  # fmt: skip
-    head = ["of a finished run", "files", "size", f"of {PATIENTS:,}"]
-    return table(f"What a run leaves: {folder.name}", head, rows)
+        sizes = f"{1e-6 * size:.2f} MB", f"{1e-9 * PATIENTS * size:.0f} GB"
+        rows.append((name, len(found), *sizes))
+    columns = {"of a finished run": "", "files": "d", "size": "", f"of {PATIENTS:,}": ""}
+    return Table(f"What a run leaves: {folder.name}", columns, rows)
 
 
 if __name__ == "__main__":
-    measured = measure()
-    print(units(measured), estimate(measured), sep="\n\n", flush=True)
-    for argument in sys.argv[1:]:
-        print("", left_behind(Path(argument)), sep="\n")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="finished run")
+    folders = parser.parse_args().runs
+    costs = measure()
+    show([units(costs), estimate(costs), *map(left_behind, folders)])

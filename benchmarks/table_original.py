@@ -8,8 +8,6 @@ is judged on poses without errors, and in a gait cycle against the original mode
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import pandas as pd
 import tomli_w
 
 import surrogates
+from benchmarks.frame import Table, alike, show
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
@@ -40,7 +39,7 @@ from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
-#: What is told of the cycle, of `pipeline.simulation.COMPARED`.
+#: Columns of the cycle that the table shows, of `pipeline.simulation.COMPARED`.
 SHOWN = ("anterior_m", "rotation_rad", "medial_force_y_N", "lateral_force_y_N", "total_force_x_N")
 
 
@@ -58,7 +57,7 @@ def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.Data
 
 
 def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
-    """Return a table with errors, `part` times those of a table of this study."""
+    """Return a table with `part` times the errors of this benchmark."""
     rng = np.random.default_rng(seed)
     sizes = np.array([ANGLE_ERROR] * 3 + [POSITION_ERROR] * 3)
     changed = table.copy()
@@ -86,7 +85,7 @@ def errors_in(table: pd.DataFrame, knee: Knee, count: int = 100) -> dict[str, fl
 
 
 def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
-    """Write a table as CSV in units for people, and the study of it; return the study's file."""
+    """Write a table as CSV in mm and degrees, and its study; return the study's file."""
     columns = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
     if not quantities:
         columns = [name for name in columns if name not in QUANTITY_COLUMNS]
@@ -97,59 +96,73 @@ def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sectio
     return folder / "study.toml"
 
 
-def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> dict[str, Any]:
-    """Return what a table's surrogate is worth against the original model without errors."""
+def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> dict[str, float]:
+    """Return what a table's surrogate is worth against the original model without errors.
+
+    Errors at a load and a pose of the worse compartment, and of the cycle the RMS over the range
+    [%] and the RMS of each column of `SHOWN` in its own unit.
+    """
     surrogate = surrogates.load(folder / "knee.npz")
     judged = assess(surrogate, truth, config.feasibility).compartments
-    path = read_path(folder)
-    gait = GaitSimulation.of(config.simulation, path)
+    gait = GaitSimulation.of(config.simulation, read_path(folder))
     results = {
         name: gait(model) for name, model in (("original", knee.model), ("surrogate", surrogate))
     }
     cycle = {row.column: row for row in compare_cycles(simulation_table(results))}
     worse = max(COMPARTMENTS, key=lambda name: judged[name].at_load["superior_m"].rmse)
+    at_load = judged[worse].at_load
+    axial = max(judged[name].at_pose["force_y_N"].nrmse for name in COMPARTMENTS)
     return {
-        "height_um": 1e6 * judged[worse].at_load["superior_m"].rmse,
-        "ap_ratio_percent": 100 * judged[worse].at_load["force_x_over_axial"].rmse,
-        "ml_ratio_percent": 100 * judged[worse].at_load["force_z_over_axial"].rmse,
-        "axial_nrmse_percent": 100
-        * max(judged[name].at_pose["force_y_N"].nrmse for name in COMPARTMENTS),
-        "cycle": {
-            name: (100 * cycle[name].rms_over_range, cycle[name].rms_difference) for name in SHOWN
-        },
-        "units": {name: cycle[name].unit for name in SHOWN},
+        "height_um": 1e6 * at_load["superior_m"].rmse,
+        "ap_ratio_percent": 100 * at_load["force_x_over_axial"].rmse,
+        "ml_ratio_percent": 100 * at_load["force_z_over_axial"].rmse,
+        "axial_nrmse_percent": 100 * axial,
+        **{f"cycle, {name}, percent": 100 * cycle[name].rms_over_range for name in SHOWN},
+        **{f"cycle, {name}, {cycle[name].unit}": cycle[name].rms_difference for name in SHOWN},
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> None:
     """Make the tables, their runs and the comparison; print it."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.table_original")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1500, help="poses of each compartment (1500)")
     parser.add_argument("--out", type=Path, help="where the runs are kept")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
+    original = Config()
+    knee = build_knee(original)
+    space = sample_space(original, knee.reference_path(original))
+    table = true_table(knee, space, options.rows, seed=1)
+    truth = true_table(knee, space, 300, seed=2)
+    found = {}
     with tempfile.TemporaryDirectory() as scratch:
-        out = options.out or Path(scratch)
-        original = Config()
-        knee = build_knee(original)
-        space = sample_space(original, knee.reference_path(original))
-        table = true_table(knee, space, options.rows, seed=1)
-        truth = true_table(knee, space, 300, seed=2)
         for name, part, quantities in (
             ("no errors", 0.0, True),
             ("errors", 1.0, True),
             ("errors, forces and moments alone", 1.0, False),
         ):
-            folder = out / name.replace(" ", "_").replace(",", "")
-            study = write_study(folder, with_errors(table, part, 3), quantities=quantities)
-            config = load_config(study)
-            run_study(config, folder / "run", quiet=True)
+            folder = (options.out or Path(scratch)) / name.replace(" ", "_").replace(",", "")
+            rows = with_errors(table, part, 3)
+            study = write_study(folder, rows, quantities=quantities)
+            run_study(load_config(study), folder / "run", quiet=True)
             config = load_config(folder / "run" / "config.toml")
-            found = errors_of(config, folder / "run", knee, truth)
-            found["found_in_rows"] = errors_found(surrogates.load(folder / "run" / "knee.npz"))
-            found["true_of_rows"] = errors_in(with_errors(table, part, 3), knee)
-            sys.stdout.write(f"{name}: {json.dumps(found, indent=1)}\n")
-    return 0
+            found[name] = {
+                **{f"true error of the rows, {key}": e for key, e in errors_in(rows, knee).items()},
+                **_found_in_rows(folder / "run"),
+                **errors_of(config, folder / "run", knee, truth),
+            }
+    figures = [(key, *(each[key] for each in found.values())) for key in found["no errors"]]
+    show([Table("Surrogates of tables", {"figure": "", **alike(found, ".3g")}, figures)])
+
+
+def _found_in_rows(folder: Path) -> dict[str, float]:
+    """Return the errors that a run has found in the rows of its table."""
+    errors = errors_found(surrogates.load(folder / "knee.npz")) or {}
+    return {
+        f"found in the rows, {side}, {key}": value
+        for side, each in errors.items()
+        for key, value in each.items()
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -43,8 +43,8 @@ def shared_library(source: Path, options: Sequence[str]) -> Path:
     return library
 
 
-def microseconds(library: Path, name: str, poses: np.ndarray) -> float:
-    """Return the least time [us] of a call of a library's function at poses (N, 6) [rad, m]."""
+def call_seconds(library: Path, name: str, poses: np.ndarray) -> float:
+    """Return the least time [s] of a call of a library's function at poses (N, 6) [rad, m]."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "loop.c")
         source.write_text(_LOOP)
@@ -53,4 +53,4 @@ def microseconds(library: Path, name: str, poses: np.ndarray) -> float:
     run = ctypes.cast(getattr(ctypes.CDLL(str(library)), name), ctypes.c_void_p)
     points, out = np.ascontiguousarray(poses, dtype=np.float64), np.empty(10_000)
     pointers = (ctypes.c_void_p(x.ctypes.data) for x in (points, out))
-    return 1e6 * loop(run, next(pointers), len(points), next(pointers)) / len(points)
+    return loop(run, next(pointers), len(points), next(pointers)) / len(points)

@@ -1,11 +1,14 @@
-"""Timing of small functions, and tables of what was measured."""
+"""Clocks of the benchmarks."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
+
+Result = TypeVar("Result")
 
 
 def seconds(function: Callable[[], object], budget: float = 0.5) -> float:
@@ -19,7 +22,15 @@ def seconds(function: Callable[[], object], budget: float = 0.5) -> float:
     return float(np.median(times))
 
 
-def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table under a title."""
-    lines = [f"### {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+def clocked(
+    function: Callable[[], Result], clock: Callable[[], float] = time.process_time
+) -> tuple[Result, float]:
+    """Return the result of one call and its time [s], by default that of the processor."""
+    start = clock()
+    result = function()
+    return result, clock() - start
+
+
+def shortest(function: Callable[[], object], times: int, clock: Callable[[], float]) -> float:
+    """Return the shortest time of a call [s]: other programs only add to the time."""
+    return min(clocked(function, clock)[1] for _ in range(times))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,20 +29,19 @@ from benchmarks.fidelity_learners import (
     outputs_of,
 )
 from benchmarks.fidelity_samples import (
-    ROOT,
     Compartment,
     compartments,
     finished_run,
     gait_figures,
 )
-from benchmarks.pictures import DEFAULT, add_target
-from benchmarks.timing import table
+from benchmarks.frame import DEFAULT, Table, add_target, alike, show, write
+from benchmarks.measures import rms
+from benchmarks.timing import clocked
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun
@@ -53,14 +52,14 @@ FOLDER = DEFAULT / "two_fidelities"
 #: Configuration of a knee and the keys that give enough samples, one solve each.
 KNEES = {
     "implant": (
-        "finite_element_implant.toml",
+        "finite_element_implant",
         (
             "design.candidates=8192", "design.budget=4000", "design.rounds=1",
             'design.infill="sequence"', 'design.follow="pose"', "design.gait_samples=2200",
             'surrogate.family="polynomial"', "surrogate.compare=[]", "validation.points=500",
         ),
     ),
-    "grand_challenge": ("finite_element_grand_challenge.toml", ()),
+    "grand_challenge": ("finite_element_grand_challenge", ()),
 }  # fmt: skip
 #: Numbers of samples of finite elements of a compartment.
 COUNTS = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -104,7 +103,7 @@ class Study:
 
     def __init__(self, name: str) -> None:
         configuration, changes = KNEES[name]
-        config = load_config(ROOT / "configs" / configuration, changes)
+        config = load_config(shipped_config(configuration), changes)
         self.run: TrainedRun = finished_run(config, FOLDER / name)
         self.space = sample_space(self.run.config, self.run.path)
         self.settings, self.seed = config.surrogate, config.run.seed
@@ -131,13 +130,14 @@ class Study:
 
     def row(self, method: str, family: str, count: int) -> Row:
         """Return the errors of a method with `count` samples of each compartment."""
-        begun = time.perf_counter()
-        both = {side: self.learnt(method, family, side, count) for side in COMPARTMENTS}
-        spent = time.perf_counter() - begun
+        both, spent = clocked(
+            lambda: {side: self.learnt(method, family, side, count) for side in COMPARTMENTS},
+            perf_counter,
+        )
         parts = [errors(both[side], self.samples[side]) for side in COMPARTMENTS]
         figures = {key: max(part[key] for part in parts) for key in parts[0]}
         if method != ON_SPRINGS:  # springs are not a surrogate: no cycle is driven
-            knee = ContactSurrogate(*(both[side].surrogate for side in COMPARTMENTS))
+            knee = ContactSurrogate({side: both[side].surrogate for side in COMPARTMENTS})
             try:
                 figures |= gait_figures(self.run, knee)
             except (SimulationError, EquilibriumError, InputError) as error:
@@ -148,7 +148,7 @@ class Study:
         """Return the error of the height by SMT's MFK, medial compartment."""
         from smt.applications.mfk import MFK  # an import of seconds
 
-        begun = time.perf_counter()
+        begun = perf_counter()
         samples, base = self.samples["medial"], self.network("medial")
         fine = samples.training(count).fine
         coarse = samples.springs.rows(slice(_SPRINGS_OF_MFK))
@@ -164,8 +164,8 @@ class Study:
         for key, held in (("height", samples.held_out), ("gait height", samples.held_out_gait)):
             x = base.inputs_at_load(held.fine.poses, held.fine.loads[:, 1])
             wrong = model.predict_values(x)[:, 0] - outputs_of(base, held.fine)[:, 0]
-            figures[key] = 1e6 * _rms(wrong)
-        return Row(CO_KRIGING, "kriging", count, figures, time.perf_counter() - begun)
+            figures[key] = 1e6 * rms(wrong)
+        return Row(CO_KRIGING, "kriging", count, figures, perf_counter() - begun)
 
 
 def errors(learnt: Learnt, samples: Compartment) -> dict[str, float]:
@@ -177,21 +177,17 @@ def errors(learnt: Learnt, samples: Compartment) -> dict[str, float]:
     centre = wrong[:, 9:] + wrong[:, :1] * [0.0, 1.0, 0.0]
     along = samples.held_out_gait
     figures = {
-        "height": 1e6 * _rms(wrong[:, 0]),
-        "AP": 100.0 * _rms(wrong[:, 1]),
-        "ML": 100.0 * _rms(wrong[:, 2]),
-        "centre": 1e3 * _rms(np.linalg.norm(centre, axis=1)),
-        "peak": 100.0 * _rms(wrong[:, 7] * root / loads[:, 7]),
-        "gait height": 1e6 * _rms(learnt.outputs(along)[:, 0] - outputs_of(base, along.fine)[:, 0]),
+        "height": 1e6 * rms(wrong[:, 0]),
+        "AP": 100.0 * rms(wrong[:, 1]),
+        "ML": 100.0 * rms(wrong[:, 2]),
+        "centre": 1e3 * rms(np.linalg.norm(centre, axis=1)),
+        "peak": 100.0 * rms(wrong[:, 7] * root / loads[:, 7]),
+        "gait height": 1e6 * rms(learnt.outputs(along)[:, 0] - outputs_of(base, along.fine)[:, 0]),
     }
     if learnt.factors is None:
         at_pose = errors_at_pose(base, held.fine.poses, loads)
         figures["pose"] = 100.0 * max(f.nrmse for f in list(at_pose.values())[:6])
     return figures
-
-
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 def tasks(study: Study) -> Iterator[Callable[[], Row]]:
@@ -231,16 +227,17 @@ def _key(task: Any) -> tuple[str, str, int]:
     return arguments if len(arguments) == 3 else (CO_KRIGING, "kriging", *arguments)
 
 
-def told(name: str, rows: list[Row]) -> str:
+def table_of(name: str, rows: list[Row]) -> Table:
     """Return the table of a knee."""
+    columns = {"samples": "d", "method": "", **alike(COLUMNS.values(), "")}
     cells = [
-        [
-            str(row.count), row.method if row.method != ALONE else f"{ALONE}, {row.family}",
-            *(f"{row.figures[key]:.2g}" if key in row.figures else "" for key in COLUMNS),
-        ]
+        (
+            row.count, row.method if row.method != ALONE else f"{ALONE}, {row.family}",
+            *(f"{row.figures[key]:.2g}" if key in row.figures else None for key in COLUMNS),
+        )
         for row in sorted(rows, key=lambda row: row.count)
     ]  # fmt: skip
-    return table(name, ("samples", "method", *COLUMNS.values()), cells)
+    return Table(name, columns, cells)
 
 
 def draw(found: dict[str, list[Row]], file: Path) -> None:
@@ -287,10 +284,8 @@ def main() -> None:
     with threadpool_limits(1):
         for name in KNEES if chosen.knee is None else (chosen.knee,):
             found[name] = rows_of(name)
-    for name, rows in found.items():
-        print(told(name, rows), end="\n\n")
-    draw(found, chosen.out)
-    print(f"written: {chosen.out}")
+    show(table_of(name, rows) for name, rows in found.items())
+    write(chosen.out, partial(draw, found))
 
 
 if __name__ == "__main__":

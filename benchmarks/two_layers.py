@@ -5,7 +5,7 @@ contact is that of one layer of half the modulus. The femur is a paraboloid with
 radii of the cartilage case under a fortieth of its load, which has the same patch, so that the
 curvature of the femoral layer does not matter, which the exact solution leaves out.
 
-`python -m benchmarks.two_layers` prints the tables.
+`python -m benchmarks.two_layers` prints the table.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from scipy.optimize import brentq
 
 from benchmarks.exact_layer import ExactContact, exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
-from benchmarks.timing import table
+from benchmarks.flat_layer import sheet
+from benchmarks.frame import Rows, alike, measured, run
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
-from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.layer_theory.flat_layer import strength
 from foundation.surfaces import TriangleMesh
 
 E, NU, THICKNESS = 10e6, 0.45, 3e-3
@@ -39,13 +38,7 @@ _ALONG = 0.3  # rad
 def _sheet(half: float, cells: int, across: float, sign: float) -> tuple[FloatArray, FloatArray]:
     """Return points (N, 3) and triangles (F, 3) of a square sheet facing up (1) or down (-1)."""
     line = np.linspace(-half, half, cells + 1)
-    x, z = (g.ravel() for g in np.meshgrid(line, line, indexing="ij"))
-    corner = np.arange((cells + 1) * cells).reshape(cells, cells + 1)[:, :-1].ravel()
-    ahead, aside, both = corner + cells + 1, corner + 1, corner + cells + 2
-    faces = np.concatenate(
-        [np.column_stack([corner, both, ahead]), np.column_stack([corner, aside, both])]
-    )
-    points = np.column_stack([x, np.zeros(len(x)), z + across])
+    points, faces = sheet(line, line + across)
     return points, faces if sign > 0.0 else faces[:, ::-1]
 
 
@@ -100,39 +93,25 @@ def ripple(contact: FiniteElementContact, approach: float, turn: float) -> Float
     return np.array([np.ptp(forces), forces.std()]) / forces.mean()
 
 
-def accuracy() -> str:
-    """Return the table of errors, ripple and times."""
+@measured(
+    "Two equal layers: errors at the same load",
+    {**alike(("tibial nodes [mm]", "femoral nodes [mm]"), "g"),
+     **alike(("approach [%]", "peak [%]", "area [%]", "stiffness [%]"), "+.2f"),
+     **alike(("range over a slide, femur turned by 0, 30, 77° [%]", "RMS [%]"),
+             "{:.3f}, {:.3f}, {:.3f}"),
+     "time of a pose [ms]": ".1f"},
+)  # fmt: skip
+def accuracy() -> Rows:
+    """Errors, ripple and times."""
     exact = exact_contact(Layer(0.5 * E, NU, THICKNESS), paraboloid(*RADII), load=LOAD)
-    rows = []
     for spacing, femoral in ((1e-3, 1e-3), (1e-3, 1.5e-3), (0.7e-3, 1e-3), (0.5e-3, 1e-3)):
         contact = two_layers(spacing, femoral)
-        approach, errors = _errors(contact, exact)
-        pose = Pose(superior=-approach)
-        found = [ripple(contact, approach, np.deg2rad(turn)) for turn in (0.0, 30.0, 77.0)]
+        approach, ratios = _errors(contact, exact)
+        ripples = [ripple(contact, approach, np.deg2rad(turn)) for turn in (0.0, 30.0, 77.0)]
         start = process_time()
-        contact.evaluate(pose)
-        rows.append(
-            [
-                f"{1e3 * spacing:g}",
-                f"{1e3 * femoral:g}",
-                *(f"{100.0 * (error - 1.0):+.2f}" for error in errors),
-                ", ".join(f"{100.0 * each[0]:.3f}" for each in found),
-                ", ".join(f"{100.0 * each[1]:.3f}" for each in found),
-                f"{1e3 * (process_time() - start):.1f}",
-            ]
-        )
-    header = [
-        "tibial nodes [mm]",
-        "femoral nodes [mm]",
-        "approach [%]",
-        "peak [%]",
-        "area [%]",
-        "stiffness [%]",
-        "range over a slide, femur turned by 0, 30, 77° [%]",
-        "RMS [%]",
-        "time of a pose [ms]",
-    ]
-    return table("Two equal layers: errors at the same load", header, rows)
+        contact.evaluate(Pose(superior=-approach))
+        spent = process_time() - start
+        yield spacing, femoral, *(r - 1.0 for r in ratios), *zip(*ripples, strict=True), spent
 
 
 def _errors(contact: FiniteElementContact, exact: ExactContact) -> tuple[float, list[float]]:
@@ -151,21 +130,5 @@ def _errors(contact: FiniteElementContact, exact: ExactContact) -> tuple[float, 
     ]
 
 
-def nodal_compliance() -> str:
-    """Return the table of the compliance of elements between nodes of a flat layer."""
-    layer = two_layers(1e-3, 1e-3).layers[0]
-    matrix = compliance(layer.body)
-    scale = 1e-3 / strength(E, NU)
-    middle = int(np.linalg.norm(layer.points - layer.points.mean(axis=0), axis=1).argmin())
-    away = np.linalg.norm(layer.points - layer.points[middle], axis=1)
-    rows = []
-    for step in range(6):
-        near = np.isclose(away, 1e-3 * step, atol=1e-5)
-        rows.append([str(step), f"{scale * matrix[middle, near].mean():.3f}"])
-    return table(
-        "Compliance of nodes 1 mm apart, in B per spacing", ["distance [nodes]", "elements"], rows
-    )
-
-
 if __name__ == "__main__":
-    print(accuracy(), nodal_compliance(), sep="\n\n")
+    run(__doc__, [accuracy])

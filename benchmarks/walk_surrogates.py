@@ -9,16 +9,17 @@ differences of forces and secondary coordinates, and the processor times.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from time import process_time
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import table
+from benchmarks.comak_reference import forces_of
+from benchmarks.frame import Rows, alike, measured, show
+from benchmarks.measures import rms
+from benchmarks.timing import clocked
 from dynamics.musculoskeletal import (
     Comak,
     ComakResult,
@@ -29,11 +30,10 @@ from dynamics.musculoskeletal import (
     record_plant,
 )
 from foundation.base.checks import FloatArray
+from pipeline.config.reading import shipped_config
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
-
-_CONFIG = Path(__file__).resolve().parents[1] / "configs" / "comak_walking.toml"
 
 
 class Solved(NamedTuple):
@@ -51,50 +51,42 @@ def solve(
 ) -> Solved:
     """Return the solution of a walk with other contacts, and by another plant."""
     comak = Comak(plant or setup.plant, contacts, setup.settings)
-    begin = process_time()
-    return Solved(comak.run(start), process_time() - begin)
+    return Solved(*clocked(lambda: comak.run(start)))
 
 
-def force_rows(found: ComakResult, wanted: ComakResult, weight: float) -> list[list[str]]:
-    """Return differences of the sizes of the contact forces, a row for each contact.
-
-    Also in percent of a weight [N].
-    """
-    sizes = [
-        np.array([[np.linalg.norm(loads.force) for loads in frame] for frame in result.loads])
-        for result in (found, wanted)
-    ]
+@measured(
+    "Contact forces",
+    {"contact": "", "peak [N]": ".0f", "RMS [N]": ".2f",
+     **alike(("RMS [% BW]", "largest [% BW]"), ".3f")},
+)  # fmt: skip
+def forces(found: ComakResult, wanted: ComakResult, weight: float) -> Rows:
+    """Differences of the sizes of the contact forces, also in percent of a weight [N]."""
+    sizes = [np.linalg.norm(forces_of(result), axis=-1) for result in (found, wanted)]
     apart, peak = sizes[0] - sizes[1], sizes[1].max(axis=0)
     rms, largest = np.sqrt((apart**2).mean(axis=0)), np.abs(apart).max(axis=0)
-    return [
-        [name, f"{p:.0f}", f"{r:.2f}", f"{100 * r / weight:.3f}", f"{100 * m / weight:.3f}"]
-        for name, p, r, m in zip(found.contacts, peak, rms, largest, strict=True)
-    ]
+    return zip(found.contacts, peak, rms, rms / weight, largest / weight, strict=True)
 
 
-def coordinate_rows(
-    motion: CoordinateMotion, found: ComakResult, wanted: ComakResult
-) -> list[list[str]]:
-    """Return differences of the secondary coordinates, a row for each coordinate."""
-    rows = []
+@measured(
+    "Secondary coordinates", {"coordinate": "", "unit": "", **alike(("RMS", "largest"), ".4f")}
+)
+def coordinates(motion: CoordinateMotion, found: ComakResult, wanted: ComakResult) -> Rows:
+    """Differences of the secondary coordinates."""
     for k, name in enumerate(found.secondary):
         angle = motion.rotational[motion.names.index(name)]
         factor, unit = (180.0 / np.pi, "deg") if angle else (1e3, "mm")
         apart = factor * (found.values[:, k] - wanted.values[:, k])
-        rms, largest = np.sqrt((apart**2).mean()), np.abs(apart).max()
-        rows.append([name, unit, f"{rms:.4f}", f"{largest:.4f}"])
-    return rows
+        yield name, unit, rms(apart), np.abs(apart).max()
 
 
-def time_row(name: str, solved: Solved) -> list[str]:
-    """Return processor time, mean iterations and flags of a solution."""
-    result = solved.result
-    return [
-        name,
-        f"{solved.seconds:.2f}",
-        f"{result.iterations.mean():.2f}",
-        f"{len(result.flags)}",
-    ]
+@measured(
+    "Times",
+    {"contacts": "", "processor time [s]": ".2f", "iterations": ".2f", "flags": "d"},
+)
+def times(solved: Mapping[str, Solved]) -> Rows:
+    """Processor time, mean iterations and flags of solutions."""
+    for name, each in solved.items():
+        yield name, each.seconds, each.result.iterations.mean(), len(each.result.flags)
 
 
 def motion_keys(
@@ -116,17 +108,15 @@ def motion_keys(
 
 def main() -> None:
     """Print the motion of the contacts; with runs, differences and times of the surrogates too."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", metavar="CONTACT=RUN")
     parser.add_argument("--every", type=int, default=4, help="frames between printed poses")
     chosen = parser.parse_args()
     runs = dict(text.split("=", 1) for text in chosen.runs)
-    file = load_muscle_walk(_CONFIG)
+    file = load_muscle_walk(shipped_config("comak_walking"))
     file = file.model_copy(update={"walk": file.walk.model_copy(update={"surrogates": runs})})
     with threadpool_limits(1):
-        begin = process_time()
-        setup = prepare_walk(file)
-        prepared = process_time() - begin
+        setup, prepared = clocked(lambda: prepare_walk(file))
         start = replace(setup, contacts=setup.springs).first_values()
         springs = solve(setup, setup.springs, start)
         for contact in setup.contacts:
@@ -149,14 +139,13 @@ def _compare(setup: WalkSetup, springs: Solved, start: FloatArray) -> None:
         "surrogates, replayed": solve(setup, setup.contacts, start, record),
     }
     found, wanted = solved["surrogates"].result, springs.result
-    header = ["contact", "peak [N]", "RMS [N]", "RMS [% BW]", "largest [% BW]"]
-    rows = force_rows(found, wanted, body_weight(setup))
-    print(table("Contact forces", header, rows), end="\n\n")
-    header, motion = ["coordinate", "unit", "RMS", "largest"], setup.plant.motion
-    print(table("Secondary coordinates", header, coordinate_rows(motion, found, wanted)))
-    header = ["contacts", "processor time [s]", "iterations", "flags"]
-    print(end="\n")
-    print(table("Times", header, [time_row(name, one) for name, one in solved.items()]))
+    show(
+        [
+            forces(found, wanted, body_weight(setup)),
+            coordinates(setup.plant.motion, found, wanted),
+            times(solved),
+        ]
+    )
 
 
 if __name__ == "__main__":

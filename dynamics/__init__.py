@@ -10,11 +10,12 @@ from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import Flag, SimulationResult, Statistics
 from dynamics.simulator.variation import VariedContact
-from dynamics.simulator.waveform_tables import load_gait_cycle
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
 
 __all__ = [
+    "LEVEL_WALKING",
     "AppliedLoads",
     "ContactModel",
     "EquilibriumError",

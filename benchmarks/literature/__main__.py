@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 
+from benchmarks.frame import DOCS
 from benchmarks.literature.papers import PAPERS
 from benchmarks.literature.statements import Paper, section, tally
-from benchmarks.pictures import DOCS
 
 PAGE = DOCS / "literature.md"
-PICTURES = DOCS / "literature"
 HEAD, TAIL = "<!-- tables -->\n", "<!-- end of tables -->\n"
 
 
@@ -21,10 +20,9 @@ def write_page(papers: tuple[Paper, ...]) -> None:
     before, rest = PAGE.read_text(encoding="utf-8").split(HEAD)
     text = "\n".join(section(paper) for paper in papers)
     PAGE.write_text(f"{before}{HEAD}\n{text}\n{TAIL}{rest.split(TAIL)[1]}", encoding="utf-8")
-    PICTURES.mkdir(exist_ok=True)
     for paper in papers:
         if paper.picture is not None:
-            paper.picture().savefig(PICTURES / f"{paper.name}.png", dpi=110)
+            paper.picture().savefig(DOCS / paper.image, dpi=110)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
@@ -23,8 +24,8 @@ class Statement(NamedTuple):
     ours : str
         What this project computes, with units; of an error in print, how the error shows.
     agrees : bool or None
-        Whether both agree by the measure that is printed; computed from `ours`, never written by
-        hand. None if the document does not say enough to decide.
+        Whether both agree by the measure that is printed, also as a NumPy bool; computed from
+        `ours`, never written by hand. None if the document does not say enough to decide.
     remark : str
         Why they do not agree, why nothing can be decided, or what the document leaves open.
     right : str
@@ -76,26 +77,44 @@ class Paper(NamedTuple):
     Parameters
     ----------
     name : str
-        Name of its picture and its key on the command line.
+        Its key on the command line.
     title : str
         Heading: authors, year, subject.
-    statements : callable
-        Returns the statements in the order of the document.
+    rows : tuple of callables
+        Compute the statements, in the order of the document.
     picture : callable, optional
         Draws the figure of the documentation.
+    file : str
+        File of the figure, in the folder of the documentation; by default in `literature`, with the
+        name of the document.
     """
 
     name: str
     title: str
-    statements: Callable[[], list[Statement]]
+    rows: tuple[Callable[[], Statement], ...]
     picture: Callable[[], Figure] | None = None
+    file: str = ""
+
+    @property
+    def image(self) -> str:
+        """File of the figure, in the folder of the documentation."""
+        return self.file or f"literature/{self.name}.png"
+
+    def statements(self) -> tuple[Statement, ...]:
+        """Return the statements in the order of the document; they are computed once."""
+        return _computed(self.rows)
+
+
+@cache
+def _computed(rows: tuple[Callable[[], Statement], ...]) -> tuple[Statement, ...]:
+    return tuple(row() for row in rows)
 
 
 def section(paper: Paper) -> str:
     """Return heading, picture, number of verdicts and table of a document as Markdown."""
     parts = [f"## {paper.title}"]
     if paper.picture is not None:
-        parts.append(f"![{paper.title}](literature/{paper.name}.png)")
+        parts.append(f"![{paper.title}]({paper.image})")
     statements = paper.statements()
     parts.append(f"{tally(statements)}.")
     rows = [(str(i), *row(each)) for i, each in enumerate(statements, start=1)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 
+from benchmarks.frame import add_target, write
 from benchmarks.peers import layers_study, report, study
-from benchmarks.pictures import add_target
+from benchmarks.peers.entries import ENTRIES
 
 
 def main() -> None:
@@ -18,16 +19,17 @@ def main() -> None:
         "--coarse", action="store_true", help="only the three coarsest meshes, for a quick look"
     )
     arguments = parser.parse_args()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     print("built-in implant")
-    implant, apart = study.implant_study(study.EDGES[:3] if arguments.coarse else study.EDGES)
+    implant, apart = study.implant_study(
+        ENTRIES, study.EDGES[:3] if arguments.coarse else study.EDGES
+    )
     print("sphere on a plane")
-    sphere = study.sphere_on_plane()
+    sphere = study.sphere_on_plane(ENTRIES)
     print("Grand Challenge implant")
-    real = study.real_study()
+    real = study.real_study(ENTRIES)
     layers = layers_study.section(print)
-    report.write_page(arguments.out, implant, apart, sphere, real, layers)
-    print(f"written: {arguments.out}")
+    page = (implant, apart, sphere, real, layers)
+    write(arguments.out, lambda path: report.write_page(path, *page))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
-from benchmarks.peers.calculix_deck import SOLVERS, Contact, write_deck
+from benchmarks.peers.calculix_deck import SOLVERS, Contact, HexahedralMesh, write_deck
 from benchmarks.peers.nodal_pressures import contact_area, nodal_areas, peak_pressure
 from foundation.base.checks import FloatArray, IntArray, check_in, check_number
 from foundation.base.errors import InputError
@@ -36,29 +36,6 @@ _PENALTY = 2e6
 #: Femoral triangles farther than this from the bearing surface are left out [m].
 _REACH = 3e-3
 _JOB = "layer"
-
-
-@dataclass(frozen=True, eq=False)
-class HexahedralMesh:
-    """A layer of hexahedra in the tibial frame.
-
-    Parameters
-    ----------
-    nodes : (N, 3) float64
-        Positions [m].
-    hexahedra : (E, 8) int64
-        Nodes of each element: a face counter-clockwise seen from inside the element, then the
-        opposite face in the same order, as in VTK and Abaqus.
-    fixed : (K,) int64
-        Nodes on the rigid base.
-    bearing : (Q, 4) int64
-        Faces of elements that may touch the femur, nodes in order around each.
-    """
-
-    nodes: FloatArray
-    hexahedra: IntArray
-    fixed: IntArray
-    bearing: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +80,7 @@ def unavailable() -> str | None:
 
 
 def program_version() -> str:
-    """Return the version that the program tells, such as "2.20"."""
+    """Return the version that the program prints, such as "2.20"."""
     shown = subprocess.run([PROGRAM, "-v"], capture_output=True, text=True, check=False).stdout
     return shown.split()[-1]
 
@@ -151,7 +128,7 @@ def solve(
     Raises
     ------
     InputError
-        If a bearing face is no face of an element, or no femoral triangle is near the layer.
+        If a bearing face is not a face of an element, or no femoral triangle is near the layer.
     RuntimeError
         If the program is absent, fails, does not converge or takes too long.
     """
@@ -188,7 +165,7 @@ def _near(
 
 
 def _run(folder: Path, timeout: float) -> tuple[str, float]:
-    """Run the program in a folder; return what it said, and its wall time [s]."""
+    """Run the program in a folder; return its output and its wall time [s]."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", CCX_NPROC_STIFFNESS="1")
     start = time.perf_counter()
     try:
@@ -206,8 +183,8 @@ def _run(folder: Path, timeout: float) -> tuple[str, float]:
     seconds = time.perf_counter() - start
     errors = [line.strip() for line in done.stdout.splitlines() if "*ERROR" in line]
     if done.returncode != 0 or errors:
-        told = errors[0] if errors else f"ended with status {done.returncode}"
-        raise RuntimeError(f"CalculiX: {told}")
+        reason = errors[0] if errors else f"ended with status {done.returncode}"
+        raise RuntimeError(f"CalculiX: {reason}")
     return done.stdout, seconds
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import numpy as np
 
 from benchmarks.peers.solids import facet_normals
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-
-if TYPE_CHECKING:
-    from benchmarks.peers.calculix import HexahedralMesh
 
 SOLVERS = ("SPOOLES", "ITERATIVE CHOLESKY", "ITERATIVE SCALING")
 
@@ -68,6 +65,29 @@ CSTR
 
 
 @dataclass(frozen=True, eq=False)
+class HexahedralMesh:
+    """A layer of hexahedra in the tibial frame.
+
+    Parameters
+    ----------
+    nodes : (N, 3) float64
+        Positions [m].
+    hexahedra : (E, 8) int64
+        Nodes of each element: a face counter-clockwise seen from inside the element, then the
+        opposite face in the same order, as in VTK and Abaqus.
+    fixed : (K,) int64
+        Nodes on the rigid base.
+    bearing : (Q, 4) int64
+        Faces of elements that may touch the femur, nodes in order around each.
+    """
+
+    nodes: FloatArray
+    hexahedra: IntArray
+    fixed: IntArray
+    bearing: IntArray
+
+
+@dataclass(frozen=True, eq=False)
 class Contact:
     """The rigid femur and how contact with it is solved.
 
@@ -108,7 +128,7 @@ def write_deck(
     Raises
     ------
     InputError
-        If a bearing face is no face of an element.
+        If a bearing face is not a face of an element.
     """
     count, elements = len(mesh.nodes), len(mesh.hexahedra)
     sheets, wedges = _wedges(contact)
@@ -150,7 +170,7 @@ def bearing_faces(mesh: HexahedralMesh) -> IntArray:
     Raises
     ------
     InputError
-        If a bearing face is no face of an element.
+        If a bearing face is not a face of an element.
     """
     sides = np.concatenate([np.sort(mesh.hexahedra[:, list(face)], axis=1) for face in _FACES])
     at = {tuple(side): k for k, side in enumerate(sides.tolist())}
@@ -158,7 +178,7 @@ def bearing_faces(mesh: HexahedralMesh) -> IntArray:
     if min(found) < 0:
         missing = mesh.bearing[found.index(-1)].tolist()
         raise InputError(
-            f"bearing: {missing} is no face of a hexahedron; "
+            f"bearing: {missing} is not a face of a hexahedron; "
             "give the four nodes of one face of one element"
         )
     number, element = np.divmod(np.array(found), len(mesh.hexahedra))
@@ -181,7 +201,7 @@ def _wedges(contact: Contact) -> tuple[FloatArray, IntArray]:
 
 
 def _at_middles(normals: FloatArray, triangles: IntArray) -> FloatArray:
-    """Return the normals with those of the middles of edges, the means of the edge's ends."""
+    """Return the normals of all nodes; at the middle of an edge, the mean of the edge's ends."""
     whole = normals.copy()
     for k in range(3):
         ends = normals[triangles[:, k]] + normals[triangles[:, (k + 1) % 3]]

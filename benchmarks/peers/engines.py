@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 from benchmarks.exact import stiffness_of
@@ -73,7 +72,7 @@ class Ours:
 
 
 def without_normals(contact: Contact) -> Contact:
-    """Return the same triangles with no more known about the surface, as a scan has them."""
+    """Return the same triangles without normals, as of a scan."""
     bare = (replace(mesh, vertex_normals=None) for mesh in (contact.femur, contact.insert))
     return Contact(*bare, contact.labels, contact.law)
 
@@ -95,35 +94,3 @@ class Entry:
     name: str
     rule: str
     builds: tuple[Callable[[Contact], Engine], ...]
-
-
-def _opensim(contact: Contact, thickness: float) -> Engine:
-    from benchmarks.peers.simbody import Simbody
-
-    return Simbody(contact, thickness)
-
-
-def _drake(contact: Contact) -> Engine:
-    from benchmarks.peers.hydroelastic import Hydroelastic
-
-    return Hydroelastic(contact)
-
-
-#: Shells that OpenSim's meshes are closed to [m].
-SHELLS = (1e-3, 2e-3, 3e-3)
-
-ENTRIES = (
-    Entry("ours, curved", "customary", (lambda c: Ours(c, "curved"),)),
-    Entry(
-        "ours, curved, normals estimated",
-        "customary",
-        (lambda c: Ours(without_normals(c), "curved"),),
-    ),
-    Entry("ours, flat", "customary", (lambda c: Ours(c, "flat"),)),
-    Entry(
-        "OpenSim ElasticFoundationForce",
-        "nearest",
-        tuple(partial(_opensim, thickness=t) for t in SHELLS),
-    ),
-    Entry("Drake hydroelastic", "hydroelastic", (_drake,)),
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.peers.calculix import HexahedralMesh
+from benchmarks.peers.calculix_deck import HexahedralMesh
 from foundation.base.checks import FloatArray, IntArray
 
 _LATERAL, _DEPTH = 1.25, 1.12  # growth of the spacing

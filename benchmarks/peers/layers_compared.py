@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
-from benchmarks.peers.calculix import CalculixResult, HexahedralMesh, solve
+from benchmarks.peers.calculix import CalculixResult, solve
+from benchmarks.peers.calculix_deck import HexahedralMesh
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
 from benchmarks.peers.solids import curved_facets
 from foundation.base.checks import FloatArray

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from benchmarks import exact_layer
 from benchmarks.exact import MODULUS, RATIO, THICKNESS
 from benchmarks.exact_layer_compliance import Layer
+from benchmarks.frame import Table, alike
 from benchmarks.knees import data_folder, gait_poses, load_knee
 from benchmarks.peers.calculix import program_version, solve, unavailable
 from benchmarks.peers.flat_layer import layer, paraboloid
 from benchmarks.peers.layers_compared import Compared, compare
-from benchmarks.timing import table
 from foundation.finite_element.base import SolidBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
@@ -79,7 +79,7 @@ def flat_study() -> list[FlatRow]:
 
 
 def real_study(spacing: float = 1e-3) -> list[Compared] | str:
-    """Compare both models on the Grand Challenge implant at two poses of gait, or tell why not."""
+    """Compare both models on the Grand Challenge implant at two poses of gait, or say why not."""
     knee = load_knee("grand challenge")
     solid = data_folder() / _SOLID
     if knee is None or not solid.is_file():
@@ -104,39 +104,32 @@ def section(announce: Callable[[str], None] = lambda text: None) -> str:
     )
 
 
-def _flat_table(rows: list[FlatRow]) -> str:
+def _flat_table(rows: list[FlatRow]) -> Table:
     shown = [
-        [
-            "shallow" if row.shallow else "as it is",
-            f"{1e3 * row.spacing:g}",
-            *(f"{100.0 * e:+.2f}" for e in (row.load, row.peak_pressure, row.area)),
-            f"{row.seconds:.0f}",
-        ]
+        ("shallow" if row.shallow else "as it is", row.spacing,
+         row.load, row.peak_pressure, row.area, row.seconds)
         for row in rows
-    ]
-    header = ["paraboloid", "spacing [mm]", "load [%]", "peak [%]", "area [%]", "time [s]"]
+    ]  # fmt: skip
+    columns = {"paraboloid": "", "spacing [mm]": "g",
+               **alike(("load [%]", "peak [%]", "area [%]"), "+.2f"),
+               "time [s]": ".0f"}  # fmt: skip
     title = "Error on a flat layer of 8 mm, paraboloid 78 x 183 mm, at the exact approach of 1000 N"
-    return table(title, header, shown)
+    return Table(title, columns, shown)
 
 
-def _real_table(rows: list[Compared] | str) -> str:
+def _real_table(rows: list[Compared] | str) -> Table | str:
     title = "The finite-element model from CalculiX, Grand Challenge implant, 1 mm, same meshes"
     if isinstance(rows, str):
         return f"### {title}\n\nNot measured: {rows}."
     shown = [
-        [
-            row.compartment,
-            f"{row.calculix.force[1]:.1f}",
-            f"{1e-6 * row.calculix.peak_pressure:.2f}",
-            f"{100.0 * row.load_difference:.2f}",
-            f"{100.0 * row.peak_difference:+.2f}",
-            f"{100.0 * row.area_difference:+.2f}",
-            f"{row.calculix.seconds:.0f}",
-        ]
+        (row.compartment, row.calculix.force[1], row.calculix.peak_pressure, row.load_difference,
+         row.peak_difference, row.area_difference, row.calculix.seconds)
         for row in rows
-    ]
-    header = ["compartment", "axial force [N]", "peak [MPa]", "force [%]", "peak [%]", "area [%]"]
-    return table(title, [*header, "time of CalculiX [s]"], shown)
+    ]  # fmt: skip
+    columns = {"compartment": "", "axial force [N]": ".1f", "peak [MPa]": ".2f",
+               "force [%]": ".2f", **alike(("peak [%]", "area [%]"), "+.2f"),
+               "time of CalculiX [s]": ".0f"}  # fmt: skip
+    return Table(title, columns, shown)
 
 
 if __name__ == "__main__":

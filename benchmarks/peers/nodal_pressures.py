@@ -33,7 +33,7 @@ def peak_pressure(points: FloatArray, faces: IntArray, pressures: FloatArray) ->
     faces : (Q, 4) int64
         Nodes of each face, in order around the face.
     pressures : (C,) float64
-        At the nodes, 0 where there is no contact [Pa].
+        At the nodes, 0 out of contact [Pa].
 
     Returns
     -------
@@ -76,7 +76,7 @@ def contact_area(points: FloatArray, faces: IntArray, pressures: FloatArray) -> 
     faces : (Q, 4) int64
         Nodes of each face, in order around the face.
     pressures : (C,) float64
-        At the nodes, 0 where there is no contact [Pa].
+        At the nodes, 0 out of contact [Pa].
 
     Returns
     -------
@@ -107,7 +107,7 @@ def _continued(points: FloatArray, pressures: FloatArray, beyond: IntArray) -> F
     near = cKDTree(points[loaded]).query(points[beyond], k=[*range(1, count + 1)])[1]
     for node, rows in zip(beyond, near, strict=True):
         aside = points[loaded[rows]] - points[node]
-        # The shortest gradient: the nodes of a surface tell nothing across the surface.
+        # The shortest gradient: the nodes do not determine the slope across the surface.
         terms = np.column_stack([np.ones(count), aside / np.abs(aside).max()])
         fit = np.linalg.lstsq(terms, squares[loaded[rows]], rcond=1e-2)[0]
         squares[node] = min(fit[0], 0.0)

@@ -11,9 +11,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.peers.engines import SHELLS
+from benchmarks.frame import Cell, Table, alike
+from benchmarks.peers.solids import SHELLS
 from benchmarks.peers.study import POSES, SPHERE_DEPTHS, SPHERE_RADIUS, Measured
-from benchmarks.timing import table
 
 _PACKAGES = ("opensim", "drake", "numpy", "numba")
 _FIRST = "ours, curved"
@@ -147,61 +147,59 @@ def _by_engine(found: Sequence[Measured]) -> dict[str, list[Measured]]:
     return grouped
 
 
-def _cells(row: Measured, unit: float) -> list[str]:
+#: Time and ratio to a unit of time.
+_COLUMNS = {"time [ms]": ".3g", f"over {_FIRST}": ".3g"}
+
+
+def _cells(row: Measured, unit: float) -> list[Cell]:
     """Return time, ratio to a unit of time, and error of one row."""
     if not np.isfinite(row.seconds):
         return ["-", "-", f"no answer: {row.remark}"]
-    return [f"{1e3 * row.seconds:.3g}", f"{row.seconds / unit:.3g}", f"{100.0 * row.error:.2g}"]
+    return [row.seconds, row.seconds / unit, row.error]
 
 
-def _sizes(found: Sequence[Measured]) -> str:
-    rows = []
+def _sizes(found: Sequence[Measured]) -> Table:
+    rows: list[list[Cell]] = []
     for facets, group in groupby(found, key=lambda r: r.facets):
         members = list(group)
         unit = next(r.seconds for r in members if r.name == _FIRST)
-        rows += [[f"{facets[0]} / {facets[1]}", r.name, *_cells(r, unit)] for r in members]
-    header = ["triangles femur / insert", "engine", "time [ms]", f"over {_FIRST}", "error [%]"]
-    return table("Built-in implant over mesh size", header, rows)
+        rows += [[facets, r.name, *_cells(r, unit)] for r in members]
+    columns = {"triangles femur / insert": "{} / {}", "engine": "", **_COLUMNS, "error [%]": ".2g"}
+    return Table("Built-in implant over mesh size", columns, rows)
 
 
-def _goal(found: Sequence[Measured]) -> str:
+def _goal(found: Sequence[Measured]) -> Table:
     engines = _by_engine(found)
-    rows = []
+    rows: list[list[Cell]] = []
     for error in (0.05, 0.01, 0.001):
         times = {name: time_to_error(rows_, error) for name, rows_ in engines.items()}
         unit = times[_FIRST]
         for name, seconds in times.items():
-            ratio = f"{seconds / unit:.3g}" if seconds and unit else "-"
-            shown = f"{1e3 * seconds:.3g}" if seconds else "not with these meshes"
-            rows.append([f"{100.0 * error:g}", name, shown, ratio])
-    header = ["error [%]", "engine", "time [ms]", f"over {_FIRST}"]
-    return table("Time to reach an error (interpolated between the meshes)", header, rows)
+            ratio = seconds / unit if seconds and unit else "-"
+            rows.append([error, name, seconds or "not with these meshes", ratio])
+    columns = {"error [%]": "g", "engine": "", **_COLUMNS}
+    return Table("Time to reach an error (interpolated between the meshes)", columns, rows)
 
 
 def _sphere(rows: Sequence[tuple[str, Sequence[float]]]) -> str:
     depths = [f"error at {1e3 * d:g} mm [%]" for d in SPHERE_DEPTHS]
-    shown = [[name, *(f"{100.0 * (r - 1.0):+.2f}" for r in ratios)] for name, ratios in rows]
     title = f"Check: sphere of {1e3 * SPHERE_RADIUS:g} mm pressed on a plane layer, 0.5 mm edges"
     note = "Against K pi d² (R - d/3); for the nearest rule K pi d² (R - d)."
-    return table(title, ["engine", *depths], shown) + "\n\n" + note
+    shown = [(name, *(ratio - 1.0 for ratio in ratios)) for name, ratios in rows]
+    return f"{Table(title, {'engine': '', **alike(depths, '+.2f')}, shown)}\n\n{note}"
 
 
 def _real(found: Sequence[Measured] | str) -> str:
     if isinstance(found, str):
         return f"### Grand Challenge implant\n\nNot measured: {found}."
     unit = next(r.seconds for r in found if r.name == _FIRST)
-    rows = [[r.name, f"{r.facets[0]} / {r.facets[1]}", *_cells(r, unit)] for r in found]
-    header = [
-        "engine",
-        "triangles femur / insert",
-        "time [ms]",
-        f"over {_FIRST}",
-        f"difference from {_FIRST}, RMS [%]",
-    ]
+    rows = [(r.name, r.facets, *_cells(r, unit)) for r in found]
+    columns = {"engine": "", "triangles femur / insert": "{} / {}", **_COLUMNS,
+               f"difference from {_FIRST}, RMS [%]": ".2g"}  # fmt: skip
     note = (
         "Ten poses of gait around the dwell path, 300 to 2500 N, polyethylene 10 mm thick.\n"
         "An exact result does not exist; the difference shows how far the engines are apart.\n"
         "The closed bodies come from the source, in the median 9 µm (femur) and 7 µm (insert)\n"
         "off the contact surfaces."
     )
-    return table("Grand Challenge implant", header, rows) + "\n\n" + note
+    return f"{Table('Grand Challenge implant', columns, rows)}\n\n{note}"

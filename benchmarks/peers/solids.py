@@ -10,6 +10,9 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 
+#: Depths of the shells that OpenSim's meshes are closed to [m].
+SHELLS = (1e-3, 2e-3, 3e-3)
+
 
 def unit_normals(mesh: TriangleMesh) -> FloatArray:
     """Return the unit normal at each vertex, (V, 3): its own, or the mean of the triangles'."""

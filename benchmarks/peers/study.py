@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
-from scipy.optimize import brentq
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from benchmarks.knees import data_folder
-from benchmarks.peers.engines import ENTRIES, Contact, Engine, Ours
+from benchmarks.measures import height_at, rms
+from benchmarks.peers.engines import Contact, Engine, Entry, Ours
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.implant import CondylarImplant
@@ -59,7 +59,9 @@ class Measured:
     remark: str = ""
 
 
-def implant_study(edges: Sequence[float] = EDGES) -> tuple[list[Measured], dict[str, float]]:
+def implant_study(
+    entries: Sequence[Entry], edges: Sequence[float] = EDGES
+) -> tuple[list[Measured], dict[str, float]]:
     """Measure every engine on the built-in implant over mesh size.
 
     Returns
@@ -73,20 +75,20 @@ def implant_study(edges: Sequence[float] = EDGES) -> tuple[list[Measured], dict[
     poses = contact_poses(implant, POSES, SEED)
     exact = {
         rule: np.array([exact_loads(implant, pose, rule=rule).force[1] for pose in poses])
-        for rule in {entry.rule for entry in ENTRIES}
+        for rule in {entry.rule for entry in entries}
     }
     found = []
     for edge in edges:
         femur, insert, labels = implant.tessellate(edge)
         contact = Contact(femur, insert, labels, polyethylene())
-        for entry in ENTRIES:
+        for entry in entries:
             found.append(_measured(entry.name, entry.builds, contact, poses, exact[entry.rule]))
             print(f"  {found[-1]}", flush=True)
-    apart = {r: _rms(e / exact["customary"] - 1.0) for r, e in exact.items()}
+    apart = {r: rms(e / exact["customary"] - 1.0) for r, e in exact.items()}
     return found, apart
 
 
-def sphere_on_plane() -> list[tuple[str, list[float]]]:
+def sphere_on_plane(entries: Sequence[Entry]) -> list[tuple[str, list[float]]]:
     """Return each engine's force on a sphere pressed on a layer over the closed form of its rule.
 
     K pi d² (R - d/3) along the layer's normal, K pi d² (R - d) to the nearest point of the sphere.
@@ -105,7 +107,7 @@ def sphere_on_plane() -> list[tuple[str, list[float]]]:
     sides = (contact.insert.centroids[:, 2] > 0.0).astype(np.int8)
     contact = replace(contact, labels=sides)
     rows = []
-    for entry in ENTRIES:
+    for entry in entries:
         if "estimated" in entry.name:  # these meshes come without normals
             continue
         engine = entry.builds[0](contact)
@@ -117,7 +119,7 @@ def sphere_on_plane() -> list[tuple[str, list[float]]]:
     return rows
 
 
-def real_study() -> list[Measured] | str:
+def real_study(entries: Sequence[Entry]) -> list[Measured] | str:
     """Measure every engine on the Grand Challenge implant, or return why not.
 
     There is no exact answer there; the error is the RMS difference from ours with the curved
@@ -131,10 +133,10 @@ def real_study() -> list[Measured] | str:
     poses = _gait_poses(ours)
     reference = np.array([ours.force(pose)[1] for pose in poses])
     bodies = Contact(*_surfaces(folder, "decimated"), None, contact.law)
-    # There are no normals but estimated ones here; Simbody needs closed bodies, which come with
+    # All normals are estimated here; Simbody needs closed bodies, which come with
     # the implant.
-    cases = [(e.name, e, contact) for e in ENTRIES if "estimated" not in e.name]
-    cases += [(f"{e.name}, closed bodies", e, bodies) for e in ENTRIES if e.rule == "nearest"]
+    cases = [(e.name, e, contact) for e in entries if "estimated" not in e.name]
+    cases += [(f"{e.name}, closed bodies", e, bodies) for e in entries if e.rule == "nearest"]
     found = []
     for name, entry, given in cases:
         found.append(_measured(name, entry.builds, given, poses, reference))
@@ -166,14 +168,10 @@ def _gait_poses(model: Engine) -> list[Pose]:
         )
         force = generator.uniform(300.0, 2500.0)
 
-        def excess(height: float, start: Pose = start, force: float = force) -> float:
-            return float(model.force(replace(start, superior=height))[1]) - force
+        def carried(height: float, start: Pose = start) -> float:
+            return float(model.force(replace(start, superior=height))[1])
 
-        high = 46e-3
-        while excess(high) < 0.0:
-            high -= 0.1e-3
-        height = brentq(excess, high, high + 0.1e-3, xtol=1e-9)
-        poses.append(replace(start, superior=float(height)))
+        poses.append(replace(start, superior=height_at(carried, force, 46e-3, 0.1e-3)))
     return poses
 
 
@@ -204,7 +202,7 @@ def _one_way(
     try:
         engine = build(contact)
         forces = np.array([engine.force(pose)[1] for pose in poses])
-        return Measured(name, facets, _median(engine, poses), _rms(forces / exact - 1.0))
+        return Measured(name, facets, _median(engine, poses), rms(forces / exact - 1.0))
     except (RuntimeError, MemoryError) as failure:
         return Measured(name, facets, np.nan, np.nan, str(failure).strip().splitlines()[0])
 
@@ -220,7 +218,3 @@ def _median(engine: Engine, poses: Sequence[Pose]) -> float:
         if round_ + 1 >= _ROUNDS[0] and sum(times) > _BUDGET:
             break
     return float(np.median(times))
-
-
-def _rms(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(np.square(values))))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.exact import contact_poses
-from benchmarks.peers.calculix import HexahedralMesh, solve, unavailable
-from benchmarks.peers.calculix_deck import Contact, bearing_faces, write_deck
+from benchmarks.peers.calculix import solve, unavailable
+from benchmarks.peers.calculix_deck import Contact, HexahedralMesh, bearing_faces, write_deck
 from benchmarks.peers.flat_layer import layer, paraboloid
 from benchmarks.peers.layers_compared import compare
 from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
@@ -92,7 +92,7 @@ def test_deck_has_the_layer_the_femur_and_the_bearing_faces(tmp_path):
     faces = next(card for card in cards if card.startswith("SURFACE,NAME=BEARING"))
     assert len(faces.splitlines()) == 1 + len(mesh.bearing)
     assert set(bearing_faces(mesh)[:, 1]) == {1}  # S2, the second face
-    with pytest.raises(InputError, match=r"\[0, 1, 2, 3\] is no face of a hexahedron"):
+    with pytest.raises(InputError, match=r"\[0, 1, 2, 3\] is not a face of a hexahedron"):
         bearing_faces(
             HexahedralMesh(mesh.nodes, mesh.hexahedra, mesh.fixed, np.array([[0, 1, 2, 3]]))
         )

@@ -198,12 +198,15 @@ def test_patch_cut_by_a_rim_is_refused(change):
         exact_loads(implant, pose)
 
 
-def test_bad_arguments_are_named():
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda implant, home: exact_loads(implant, home, rule="usual"), "rule"),
+        (lambda implant, home: exact_loads(implant, home, -1.0), "stiffness"),
+        (lambda implant, home: contact_poses(implant, 1, seed=1, low=5000.0), "low"),
+    ],
+)
+def test_bad_arguments_are_named(call, named):
     implant = CondylarImplant()
-    home = implant.home_pose(0.0)
-    with pytest.raises(ValueError, match="rule"):
-        exact_loads(implant, home, rule="usual")
-    with pytest.raises(ValueError, match="stiffness"):
-        exact_loads(implant, home, -1.0)
-    with pytest.raises(ValueError, match="low"):
-        contact_poses(implant, 1, seed=1, low=5000.0)
+    with pytest.raises(ValueError, match=named):
+        call(implant, implant.home_pose(0.0))

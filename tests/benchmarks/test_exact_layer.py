@@ -15,13 +15,10 @@ from benchmarks.exact_layer import (
     _on_springs,
     exact_contact,
     paraboloid,
-    sphere,
 )
 from benchmarks.exact_layer_axisymmetric import (
     AxisymmetricContact,
-    ball_factors,
     press_ball,
-    punch_factor,
 )
 from benchmarks.exact_layer_compliance import Layer, square_compliance
 from benchmarks.exact_layer_grid import Demand, Window, patch_window, solve_on_grid
@@ -30,6 +27,13 @@ from foundation.contact_laws.ellipse import exact_factors
 
 RADII = (78e-3, 183e-3)
 FIGURES = ("load", "approach", "peak_pressure", "area", "stiffness")
+
+
+def punch_factor(ratio: float, poissons_ratio: float) -> float:
+    """Return κ = F (1 - ν) / (4 G a w₀) of a flat punch of a/h (Hayes et al. 1972)."""
+    layer = Layer(1.0, poissons_ratio, 1.0)
+    stiffness = AxisymmetricContact(layer, 1.0, ratio).stiffness
+    return stiffness * (1.0 - poissons_ratio) / (4.0 * layer.shear_modulus * ratio)
 
 
 def compliance_from_equilibrium(layer: Layer, wave_number: float) -> float:
@@ -113,7 +117,6 @@ def test_balls_and_punches_on_a_half_space():
     expected = 2.0 * modulus / (np.pi * radius) * np.sqrt(a**2 - r**2)
     np.testing.assert_allclose(found.pressure(r), expected, rtol=1e-11, atol=1e-9)
     np.testing.assert_allclose(punch_factor(1e-6, 0.4), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(ball_factors(1e-6, 0.4), (2.0 / 3.0, 1.0), rtol=1e-5)
 
 
 def test_sphere_on_a_half_space():
@@ -206,7 +209,12 @@ def test_grid_and_integral_equation_agree(ratio, size, accuracy):
 def test_grid_and_integral_equation_agree_on_a_sphere():
     layer, radius = Layer(10e6, 0.45, 6e-3), 8e-3
     ball = AxisymmetricContact(layer, radius, 4e-3, "sphere")
-    found = exact_contact(layer, sphere(radius), approach=ball.approach, cells=96)
+    found = exact_contact(
+        layer,
+        lambda x, y: radius - np.sqrt(np.maximum(radius**2 - x**2 - y**2, 0.0)),
+        approach=ball.approach,
+        cells=96,
+    )
     values = [getattr(found, name) / getattr(ball, name) for name in FIGURES]
     np.testing.assert_allclose(values[:3], 1.0, rtol=0, atol=1e-4)
     np.testing.assert_allclose(values[3:], 1.0, rtol=0, atol=2e-3)
@@ -277,6 +285,7 @@ def test_spring_bed_over_layer(case, ratios):
     approach = np.sqrt(case.load / (np.pi * spring * radius))
     bed = (spring * approach, 2.0 * np.pi * radius * approach, 2.0 * case.load / approach, approach)
     layer = (found.peak_pressure, found.area, found.stiffness, found.approach)
+    np.testing.assert_allclose([*_on_springs(case).values()], bed, rtol=1e-9)
     np.testing.assert_allclose(np.divide(bed, layer), ratios, rtol=0, atol=0.011)
 
 
@@ -317,26 +326,32 @@ def test_pressures_push_only_where_the_gap_is_closed():
     assert (field.pressure >= 0.0).all()
 
 
-def test_bad_arguments_are_named():
-    gap = paraboloid(*RADII)
-    with pytest.raises(InputError, match="one of load and approach"):
-        exact_contact(POLYETHYLENE, gap)
-    with pytest.raises(InputError, match="one of load and approach"):
-        press_ball(POLYETHYLENE, 0.1, load=1.0, approach=1e-4)
-    with pytest.raises(InputError, match="load"):
-        exact_contact(POLYETHYLENE, gap, load=-1.0)
-    with pytest.raises(InputError, match="cells"):
-        exact_contact(POLYETHYLENE, gap, load=1.0, cells=8)
-    with pytest.raises(InputError, match="smallest gap"):
-        exact_contact(POLYETHYLENE, lambda x, y: gap(x, y) + 1e-3, approach=1e-4)
-    with pytest.raises(InputError, match="poissons_ratio"):
-        Layer(1.0, 0.6, 1.0)
-    with pytest.raises(InputError, match="thickness"):
-        Layer(1.0, 0.3, 0.0)
-    with pytest.raises(InputError, match="shape"):
-        AxisymmetricContact(POLYETHYLENE, 0.1, 1e-3, "cone")
-    with pytest.raises(InputError, match="smaller than the ball"):
-        press_ball(POLYETHYLENE, 1e-3, load=1e6)
+GAP = paraboloid(*RADII)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: exact_contact(POLYETHYLENE, GAP), "one of load and approach"),
+        (
+            lambda: press_ball(POLYETHYLENE, 0.1, load=1.0, approach=1e-4),
+            "one of load and approach",
+        ),
+        (lambda: exact_contact(POLYETHYLENE, GAP, load=-1.0), "load"),
+        (lambda: exact_contact(POLYETHYLENE, GAP, load=1.0, cells=8), "cells"),
+        (
+            lambda: exact_contact(POLYETHYLENE, lambda x, y: GAP(x, y) + 1e-3, approach=1e-4),
+            "smallest gap",
+        ),
+        (lambda: Layer(1.0, 0.6, 1.0), "poissons_ratio"),
+        (lambda: Layer(1.0, 0.3, 0.0), "thickness"),
+        (lambda: AxisymmetricContact(POLYETHYLENE, 0.1, 1e-3, "cone"), "shape"),
+        (lambda: press_ball(POLYETHYLENE, 1e-3, load=1e6), "smaller than the ball"),
+    ],
+)
+def test_bad_arguments_are_named(call, named):
+    with pytest.raises(InputError, match=named):
+        call()
 
 
 def test_area_of_two_patches_is_refused():
@@ -350,15 +365,3 @@ def test_area_of_two_patches_is_refused():
     field = solve_on_grid(POLYETHYLENE, two, window, extent / 24, demand)
     with pytest.raises(InputError, match="one patch"):
         _ = field.area
-
-
-@pytest.mark.slow
-def test_springs_are_far_from_the_layer():
-    """Peak pressure, area and approach of springs over those of the layer, implant at 1000 N."""
-    case = CASES[0]
-    found = _on_springs(case)
-    exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
-    # The mean pressure of a paraboloid of pressure is half of the peak.
-    np.testing.assert_allclose(found["peak_pressure"] * found["area"], 2.0 * case.load, rtol=1e-12)
-    ratios = [found[name] / getattr(exact, name) for name in ("peak_pressure", "area", "approach")]
-    np.testing.assert_allclose(ratios, (1.43, 0.92, 0.68), atol=0.006)

@@ -20,7 +20,7 @@ from benchmarks.fidelity_learners import (
     outputs_of,
 )
 from benchmarks.fidelity_samples import Compartment
-from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
+from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, table_of
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
@@ -156,7 +156,7 @@ def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
         for method in (ALONE, ON_NETWORK)
         for count in (100, 50)
     ]
-    lines = told("implant", rows).splitlines()
+    lines = str(table_of("implant", rows)).splitlines()
     assert [line.split("|")[1].strip() for line in lines[-4:]] == ["50", "50", "100", "100"]
     assert "0.064" in lines[-4]
     draw({"implant": rows}, tmp_path / "figure.png")

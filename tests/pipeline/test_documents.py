@@ -30,7 +30,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
 #: Packages whose public names the API pages list, all of them.
 PACKAGES = (
-    *("foundation", "foundation.contact_laws", "surrogates", "dynamics", "dynamics.walking"),
+    *("foundation.surfaces", "foundation.implant", "foundation.elastic_foundation"),
+    *("foundation.finite_element", "foundation.fitted_surfaces", "foundation.contact_laws"),
+    *("surrogates", "dynamics", "dynamics.walking"),
     *(
         "dynamics.mechanics.planar_knee",
         "dynamics.mechanics.ground",

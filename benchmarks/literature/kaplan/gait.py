@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.heel_strike import FRICTION, reversing_impact
 from benchmarks.literature.kaplan.simulations import largest_rise, one_leg, two_legs
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from dynamics.mechanics.ground import StrikeResult, newton_impact
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
@@ -21,11 +22,6 @@ MEASURED = "$KNEE_DATA/opensim_core_gait/subject01_walk_grf.mot"
 COLUMNS = ("ground_force_vy", "1_ground_force_vy")
 #: Force above which a foot counts as on the ground [N].
 LOADED = 20.0
-
-
-def statements() -> list[Statement]:
-    """Return the rows of the examples and of the discussion."""
-    return [newton(), penalty(), profile(), peaks()]
 
 
 def gain_of(restitution: float) -> float:
@@ -62,7 +58,7 @@ def penalty() -> Statement:
     ours.append(two_legs("ours"))
     literal = one_leg("literal", "locked")
     rise = max(map(largest_rise, [*cases, literal]))
-    balance = max(float(np.abs(r.energy + r.loss - r.energy[0]).max()) for r in (*cases, literal))
+    balance = max(max_abs(r.energy + r.loss - r.energy[0]) for r in (*cases, literal))
     lost, own = ([float(r.energy[0] - r.energy[-1]) for r in each] for each in (cases, ours))
     return Statement(
         "fig. 2, penalty contact",
@@ -191,3 +187,11 @@ def peaks() -> Statement:
         min(*found.values(), least) > 1.0,
         "postures, speeds and ground are ours",
     )
+
+
+STATEMENTS = (
+    newton,
+    penalty,
+    profile,
+    peaks,
+)

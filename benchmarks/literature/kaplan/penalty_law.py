@@ -18,11 +18,6 @@ from foundation.base.checks import FloatArray
 GAP, DISTANCE, SINKING, SLIP = -1e-3, 5e-3, -0.2, 1.0
 
 
-def statements() -> list[Statement]:
-    """Return the rows of the penalty formulation."""
-    return [contacts(), rebound(), rates_matter(), normal_law(), friction_law()]
-
-
 @cache
 def freedoms_in_contact() -> tuple[int, int, int]:
     """Return points in contact, dimension of the rates meanwhile, and that with points at rest.
@@ -103,7 +98,7 @@ def rates_matter() -> Statement:
         f"one configuration, d_n = -1 mm, sliding, ḋ_n = -0.2, 0 and 0.2 m/s: F_n = "
         f"{normal[0]:.0f}, {normal[1]:.0f} and {normal[2]:.0f} N by eq. 3; without β "
         f"{kept[0]:.0f} N each",
-        bool(np.ptp(normal) > 1.0 and np.ptp(kept) == 0.0),
+        np.ptp(normal) > 1.0 and np.ptp(kept) == 0.0,
         "eq. 3 and 4 of the same page have -β ḋ",
     )
 
@@ -160,3 +155,12 @@ def friction_law() -> Statement:
         "our law differs besides: T = -clip(k s + c v, ±μ F_n), so that the damping cannot pass "
         "Coulomb's limit and a stuck point stores energy",
     )
+
+
+STATEMENTS = (
+    contacts,
+    rebound,
+    rates_matter,
+    normal_law,
+    friction_law,
+)

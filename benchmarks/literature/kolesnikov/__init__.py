@@ -1,12 +1,10 @@
 """Kolesnikov 2004: unilateral systems, two-joint muscles, impact.
 
 The document is the abstract of a dissertation, followed by the contents and the introduction of the
-dissertation. The formulas of the text that survive are those of the abstract; its figures do not.
+dissertation. Only the formulas of the abstract survive in the text; the figures are lost.
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 from benchmarks.literature.kolesnikov import (
     complete_system,
@@ -18,31 +16,24 @@ from benchmarks.literature.kolesnikov import (
 )
 from benchmarks.literature.kolesnikov.picture import picture
 from benchmarks.literature.kolesnikov.problems import TWICE, WITHOUT_END
-from benchmarks.literature.statements import Paper, Statement
+from benchmarks.literature.statements import Paper
 
-__all__ = ["PAPER", "TWICE", "WITHOUT_END", "statements"]
-
-
-@cache
-def statements() -> list[Statement]:
-    """Return what the document states beside what is found here, in the order of the document."""
-    return [
-        conditions.variants(),
-        structures.first_algorithm(),
-        *conditions.two_links(),
-        structures.five_links(),
-        switching.equal_reactions(),
-        *switching.algorithms(),
-        *complete_system.statements(),
-        *motion.statements(),
-        *muscles.statements(),
-        switching.states_passed(),
-    ]
-
+__all__ = ["PAPER", "TWICE", "WITHOUT_END"]
 
 PAPER = Paper(
     "kolesnikov",
     "Kolesnikov 2004: unilateral systems",
-    statements,
+    (
+        conditions.variants,
+        structures.first_algorithm,
+        *conditions.TWO_LINKS,
+        structures.five_links,
+        switching.equal_reactions,
+        *switching.ALGORITHMS,
+        *complete_system.STATEMENTS,
+        *motion.STATEMENTS,
+        *muscles.STATEMENTS,
+        switching.states_passed,
+    ),
     picture,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.literature.kolesnikov.examples import muscle_forces, two_joint_muscles
 from benchmarks.literature.kolesnikov.structures import wrench
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from dynamics.mechanics.unilateral import PlanarStructure, solve_structure
 from foundation.base.checks import FloatArray
 
@@ -100,11 +101,6 @@ def second_step() -> Solution:
     return Solution(np.append(forces, 0.0), reactions, nodes, bodies)
 
 
-def statements() -> list[Statement]:
-    """Return the rows on eq. 30 to 37."""
-    return [_mixed_method(), _two_subsystems(), _number_of_unknowns()]
-
-
 def _mixed_method() -> Statement:
     rng = np.random.default_rng(12)
     worst = 0.0
@@ -118,9 +114,9 @@ def _mixed_method() -> Statement:
         ours = solve_structure(c, s, -load, pretension=initial, two_sided=np.arange(6))
         worst = max(
             worst,
-            np.abs(forces - ours.forces).max(),
-            np.abs(shift - ours.displacement).max(),
-            np.abs(shift - by_displacements).max(),
+            max_abs(forces - ours.forces),
+            max_abs(shift - ours.displacement),
+            max_abs(shift - by_displacements),
         )
     return Statement(
         "eq. 30–33",
@@ -128,7 +124,7 @@ def _mixed_method() -> Statement:
         "[D₀; P], with the stiffness matrix R = C S Cᵀ",
         "20 structures of 6 members and 3 degrees of freedom: N and U of the mixed method, of R "
         f"and of our solver with D₀ as pretension agree to {worst:.0e}",
-        bool(worst < 1e-8),
+        worst < 1e-8,
     )
 
 
@@ -138,13 +134,13 @@ def _two_subsystems() -> Statement:
     matrix = assembled(parts, structure.stiffness)
     rank, statics = (int(np.linalg.matrix_rank(each)) for each in (matrix, structure.balance))
     solution, ours = second_step(), muscle_forces()
-    error = float(np.abs(solution.forces - ours.forces).max())
+    error = max_abs(solution.forces - ours.forces)
     # Two more contact reactions, along muscles 1 and 2, make C(bp) square.
     square = np.hstack([parts.body_joints, parts.body_members[:, :2]])
     held = coefficients_held(parts, square)
     right = np.zeros(len(held))
     right[-1] = -10.0
-    motion = float(np.abs(np.linalg.solve(held, right)[-6:]).max())
+    motion = max_abs(np.linalg.solve(held, right)[-6:])
     return Statement(
         "eq. 34–37",
         "with bodies, joints and nodes the complete system determines forces, reactions and "
@@ -152,13 +148,11 @@ def _two_subsystems() -> Statement:
         f"fig. 13: {len(matrix)} equations of rank {rank}, while {statics} equations of statics "
         f"stand against {len(structure.members)} forces; with muscle 5 off the forces are those of "
         f"our solver to {error:.0e}; with two more contacts, C(bp) is 6 × 6 and U(b) {motion:.0e}",
-        bool(
-            rank == len(matrix)
-            and statics < len(structure.members)
-            and error < _ROUNDING
-            and np.linalg.matrix_rank(square) == len(square) == square.shape[1]
-            and motion < _ROUNDING
-        ),
+        rank == len(matrix)
+        and statics < len(structure.members)
+        and error < _ROUNDING
+        and np.linalg.matrix_rank(square) == len(square) == square.shape[1]
+        and motion < _ROUNDING,
     )
 
 
@@ -185,3 +179,10 @@ def _number_of_unknowns() -> Statement:
         f"give {len(matrix)} equations, not {printed}",
         len(matrix) == right != printed and int(np.linalg.matrix_rank(matrix)) == right,
     )
+
+
+STATEMENTS = (
+    _mixed_method,
+    _two_subsystems,
+    _number_of_unknowns,
+)

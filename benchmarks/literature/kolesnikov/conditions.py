@@ -19,6 +19,7 @@ from benchmarks.literature.kolesnikov.problems import (
 )
 from benchmarks.literature.kolesnikov.problems import variants as all_variants
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from foundation.base.checks import FloatArray
 
 #: Random problems of two links, and of six.
@@ -84,20 +85,6 @@ def variants() -> Statement:
     )
 
 
-def two_links() -> list[Statement]:
-    """Return the rows on eq. 1 to 20."""
-    return [
-        _problem(),
-        _coordinates(),
-        _second_displacement(),
-        _sign_of_the_second(),
-        _coupling(),
-        _order(),
-        _least_reaction(),
-        _least_displacement(),
-    ]
-
-
 def _problem() -> Statement:
     rng = np.random.default_rng(3)
     worst, h = 0.0, 1e-4
@@ -109,15 +96,15 @@ def _problem() -> Statement:
             for unit in np.eye(5)
         ]
         solution = by_rows(a, b)
-        products = np.abs(solution.x * (a @ solution.x + b)).max()
-        worst = max(worst, np.abs(slope - (a @ x + b)).max(), products)
+        products = max_abs(solution.x * (a @ solution.x + b))
+        worst = max(worst, max_abs(slope - (a @ x + b)), products)
     return Statement(
         "eq. 1–4",
         "Y = A X + B with Y, X >= 0 and Yᵢ Xᵢ = 0; the energy Xᵀ A X / 2 + Xᵀ B is stationary at "
         "Y = 0, which is its minimum",
         f"20 problems with n = 5: the slope of the energy is Y and the products Yᵢ Xᵢ vanish to "
         f"{worst:.0e}",
-        bool(worst < 1e-8),
+        worst < 1e-8,
     )
 
 
@@ -126,8 +113,8 @@ def _coordinates() -> Statement:
     for a, b, free, x, _ in (pair for pair in pairs() if pair.first_is_on):
         det = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
         formula = np.array([a[0, 1] * b[1] - a[1, 1] * b[0], a[1, 0] * b[0] - a[0, 0] * b[1]]) / det
-        size = 1.0 + np.abs(free).max()
-        worst = max(worst, np.abs(formula - free).max() / size, abs(x[0] + b[0] / a[0, 0]))
+        size = 1.0 + max_abs(free)
+        worst = max(worst, max_abs(formula - free) / size, abs(x[0] + b[0] / a[0, 0]))
         count += b[0] < 0.0
     total = sum(pair.first_is_on for pair in pairs())
     return Statement(
@@ -136,7 +123,7 @@ def _coordinates() -> Statement:
         "(A₁₂B₂ - A₂₂B₁, A₂₁B₁ - A₁₁B₂)/D with D = det A",
         f"{total} of {_TWO} problems have this state: B₁ < 0 in {count}; X₁ and the free minimum "
         f"agree to {worst:.0e}",
-        bool(count == total > 0 and worst < _ROUNDING),
+        count == total > 0 and worst < _ROUNDING,
     )
 
 
@@ -155,7 +142,7 @@ def _second_displacement() -> Statement:
         f"X₂ = {second:.0f} instead of 0; of {len(eligible)} problems with B₁ < 0, {not_enough} "
         f"have B₂ > 0 without eq. 11 and {not_needed} have eq. 11 with B₂ < 0; eq. 11 tells the "
         f"state in {'all' if kept else 'not all'}",
-        bool(second > 0.5 and not_enough > 0 and not_needed > 0 and kept),
+        second > 0.5 and not_enough > 0 and not_needed > 0 and kept,
     )
 
 
@@ -204,13 +191,11 @@ def _order() -> Statement:
         f"A = [[1, -5], [-5, 29]], B = [-1, 8]: free minimum ({values(free, 2)}), D (X₂ - X₁) = "
         f"{difference:.0f}, solution X = ({values(solution.x, 0)}), Y = ({values(solution.y, 0)}); "
         f"X₂ > X₁ in {against} of {len(both)} random problems",
-        bool(
-            is_positive_definite(a)
-            and free.max() < 0.0 < free[1] - free[0]
-            and is_17
-            and np.allclose(solution.x, [1.0, 0.0], atol=_ROUNDING)
-            and 0 < against < len(both)
-        ),
+        is_positive_definite(a)
+        and free.max() < 0.0 < free[1] - free[0]
+        and is_17
+        and np.allclose(solution.x, [1.0, 0.0], atol=_ROUNDING)
+        and 0 < against < len(both),
         "the erring sign of eq. 15 is the reason",
     )
 
@@ -228,13 +213,11 @@ def _least_reaction() -> Statement:
         f"A = [[1, -1, -1], [-1, 3, 0], [-1, 0, 2]], B = [-1, 2, 2]: free minimum "
         f"({values(free, 0)}), solution ({values(solution.x, 0)}); false in {failed} of {count} "
         f"random problems with n = 10, while {off} have a negative link that is off",
-        bool(
-            is_positive_definite(a)
-            and free.argmin() == 0
-            and np.allclose(solution.x, [1.0, 0.0, 0.0], atol=_ROUNDING)
-            and failed > 0
-            and off == count
-        ),
+        is_positive_definite(a)
+        and free.argmin() == 0
+        and np.allclose(solution.x, [1.0, 0.0, 0.0], atol=_ROUNDING)
+        and failed > 0
+        and off == count,
     )
 
 
@@ -273,7 +256,17 @@ def _least_displacement() -> Statement:
         f"H = [[1, -5], [-5, 29]], F = [-1, 8]: least displacement {free.min():.2f} of link "
         f"{free.argmin() + 1}, which in the solution has Y = ({values(solution.y, 0)}), "
         f"X = ({values(solution.x, 0)}); the two energies are Xᵀ Y and a constant, to {spread:.0e}",
-        bool(
-            free.argmin() == 0 and np.allclose(solution.y, [1.0, 0.0], atol=1e-6) and spread < 1e-6
-        ),
+        free.argmin() == 0 and np.allclose(solution.y, [1.0, 0.0], atol=1e-6) and spread < 1e-6,
     )
+
+
+TWO_LINKS = (
+    _problem,
+    _coordinates,
+    _second_displacement,
+    _sign_of_the_second,
+    _coupling,
+    _order,
+    _least_reaction,
+    _least_displacement,
+)

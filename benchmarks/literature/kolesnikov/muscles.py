@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from benchmarks.literature.examples import mechanics_example
@@ -14,7 +16,8 @@ from benchmarks.literature.kolesnikov.examples import (
 from benchmarks.literature.kolesnikov.problems import numbers, values
 from benchmarks.literature.kolesnikov.structures import PRINTED, square
 from benchmarks.literature.statements import Statement, misprint, undecidable
-from dynamics.mechanics.unilateral import solve_structure
+from benchmarks.measures import max_abs
+from dynamics.mechanics.unilateral import PlanarStructure, Structure, solve_structure
 from foundation.base.checks import FloatArray
 
 _ROUNDING = 1e-9
@@ -26,20 +29,6 @@ _LAST_DIGIT = 5.001e-4
 #: Table 2 in body weights: the model, the least and the largest measurement.
 WALKING, STUMBLING = (3.06, 2.80, 3.24), (6.50, 7.20, 8.70)
 RAISING = (1.67, 1.50)
-
-
-def statements() -> list[Statement]:
-    """Return the rows on chapter 4."""
-    return [
-        _first_force(),
-        _other_forces(),
-        _reactions_and_displacement(),
-        _activation(),
-        _walking(),
-        _stumbling_and_raising(),
-        _hip(),
-        _active_muscles(),
-    ]
 
 
 def _first_force() -> Statement:
@@ -67,7 +56,7 @@ def _other_forces() -> Statement:
         f"forces of muscles 2 to 5: {values(FORCES[1:])}, found at step 2",
         f"{values(found.forces[1:])}; muscle {numbers(found.exclusions)} becomes slack, and step "
         f"{len(found.exclusions) + 1} is the solution",
-        bool(np.abs(found.forces[1:] - FORCES[1:]).max() < _LAST_DIGIT)
+        max_abs(found.forces[1:] - FORCES[1:]) < _LAST_DIGIT
         and len(found.exclusions) == 1
         and found.order == "force",
         "the figure is missing; the moment of 10 turns the shank clockwise, as the forces require; "
@@ -82,7 +71,7 @@ def _reactions_and_displacement() -> Statement:
     # Both on the thigh.
     reactions = np.concatenate([hip, -knee])
     agrees = all(
-        np.abs(ours - printed).max() < _LAST_DIGIT
+        max_abs(ours - printed) < _LAST_DIGIT
         for ours, printed in (
             (reactions, REACTIONS),
             (step.bodies, DISPLACEMENT),
@@ -140,8 +129,8 @@ def _activation() -> Statement:
         scaled = solve_structure(
             c, s, load, contraction=initial, activation=activation, two_sided=bars
         )
-        exact = max(exact, float(np.abs(stays.forces - by_formula).max()))
-        other = max(other, float(np.abs(scaled.forces - by_formula).max()))
+        exact = max(exact, max_abs(stays.forces - by_formula))
+        other = max(other, max_abs(scaled.forces - by_formula))
     matrix, load = square()
     # Link 5 of figs. 3 and 4 off.
     first = solve_structure(matrix, np.ones(5), -load, two_sided=np.arange(5)).forces
@@ -154,7 +143,7 @@ def _activation() -> Statement:
         f"ΔN = (I - Z) α (I + Z α)⁻¹ N against solutions with the stiffness S (1 + α) and D₀ "
         f"unchanged: {exact:.0e} N, with D₀ scaled as well off by up to {other:.2f} N; α₅ = -1 "
         f"leads from step 1 of figs. 3 and 4 to step 2: {values(off)}",
-        bool(exact < _ROUNDING and other > 0.01 and np.abs(off - PRINTED[1]).max() < 6e-4),
+        exact < _ROUNDING and other > 0.01 and max_abs(off - PRINTED[1]) < 6e-4,
         "the right side of eq. 44 is lost; ours follows from eq. 30 to 32 with Z of eq. 45",
     )
 
@@ -194,12 +183,19 @@ def _stumbling_and_raising() -> Statement:
     )
 
 
-def _hip() -> Statement:
+@cache
+def _leg_on_its_forefoot() -> tuple[PlanarStructure, Structure]:
+    """Return our planar leg with eight muscles, and its forces under the ground reaction."""
     module = mechanics_example("leg_muscles")
-    structure, ground = module["leg"](), module["GROUND_REACTION"]
-    external = structure.generalised_force("foot", module["FOREFOOT"], ground)
-    forces = solve_structure(structure.balance, structure.stiffness, -external).forces
-    hip = structure.joint_reactions(forces, [("foot", ground)])[0]
+    structure: PlanarStructure = module["leg"]()
+    external = structure.generalised_force("foot", module["FOREFOOT"], module["GROUND_REACTION"])
+    return structure, solve_structure(structure.balance, structure.stiffness, -external)
+
+
+def _hip() -> Statement:
+    structure, found = _leg_on_its_forefoot()
+    ground = mechanics_example("leg_muscles")["GROUND_REACTION"]
+    hip = structure.joint_reactions(found.forces, [("foot", ground)])[0]
     return undecidable(
         "table 2",
         "hip reactions of the model: slow walking 3.06, stumbling 6.50 as a lower estimate, raised "
@@ -212,11 +208,9 @@ def _hip() -> Statement:
 
 
 def _active_muscles() -> Statement:
-    module = mechanics_example("leg_muscles")
-    structure = module["leg"]()
-    external = structure.generalised_force("foot", module["FOREFOOT"], module["GROUND_REACTION"])
-    found = solve_structure(structure.balance, structure.stiffness, -external)
-    taut = [name for name, is_taut in zip(module["MUSCLES"], found.taut, strict=True) if is_taut]
+    _, found = _leg_on_its_forefoot()
+    names = mechanics_example("leg_muscles")["MUSCLES"]
+    taut = [name for name, is_taut in zip(names, found.taut, strict=True) if is_taut]
     return undecidable(
         "table 3",
         "27 muscles of the hip, and which of them the model activates in each movement of the leg",
@@ -225,3 +219,15 @@ def _active_muscles() -> Statement:
         f"our planar leg on its forefoot: {', '.join(taut)} are taut, of {len(found.forces)} "
         "muscles",
     )
+
+
+STATEMENTS = (
+    _first_force,
+    _other_forces,
+    _reactions_and_displacement,
+    _activation,
+    _walking,
+    _stumbling_and_raising,
+    _hip,
+    _active_muscles,
+)

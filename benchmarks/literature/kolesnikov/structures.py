@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.literature.kolesnikov.problems import IN_CIRCLES, all_at_once, numbers, values
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from dynamics.mechanics.unilateral import solve_structure
 from foundation.base.checks import FloatArray
 
@@ -68,7 +69,7 @@ def steps_of(
         forces[left] = found.forces
         steps.append(forces)
         # Forces of rounding errors are zero.
-        if forces.min() >= -1e-9 * np.abs(forces).max():
+        if forces.min() >= -1e-9 * max_abs(forces):
             return np.array(steps), dropped
         dropped.append(int(forces.argmin()))
         left.remove(dropped[-1])
@@ -81,7 +82,7 @@ def first_algorithm() -> Statement:
     kept = np.flatnonzero(forces > 0.0)
     rank = int(np.linalg.matrix_rank(matrix[:, kept]))
     rest = np.linalg.lstsq(matrix[:, kept], -load, rcond=None)[0]
-    missing = float(np.abs(matrix[:, kept] @ rest + load).max())
+    missing = max_abs(matrix[:, kept] @ rest + load)
     passed = all_at_once(*IN_CIRCLES, 12)
     # The first state that was left before, and where.
     back = next((i for i, state in enumerate(passed) if state in passed[:i]), 0)
@@ -93,7 +94,7 @@ def first_algorithm() -> Statement:
         f"the other {kept.size} cannot balance the load, {missing:.1f} of 10 N remain; "
         "A = [[8, 8, -2], [8, 9, -4], [-2, -4, 5]], B = [-1, -3, 4], links also put back: the "
         f"state of iteration {passed.index(passed[back])} comes back at iteration {back}",
-        bool(rank < 3 and missing > 0.1 and back > 0),
+        rank < 3 and missing > 0.1 and back > 0,
     )
 
 
@@ -102,7 +103,7 @@ def five_links() -> Statement:
     matrix, load = square()
     steps, dropped = steps_of(matrix, np.ones(5), load)
     sequence = solve_structure(matrix, np.ones(5), -load, order="force")
-    agrees = steps.shape == PRINTED.shape and bool(np.abs(steps - PRINTED).max() < 6e-4)
+    agrees = steps.shape == PRINTED.shape and bool(max_abs(steps - PRINTED) < 6e-4)
     return Statement(
         "figs. 3, 4",
         "; ".join(f"step {i}: {values(row)}" for i, row in enumerate(PRINTED, 1))

@@ -18,6 +18,7 @@ from benchmarks.literature.kolesnikov.problems import (
     values,
 )
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from dynamics.mechanics.unilateral import solve_complementarity
 from dynamics.mechanics.unilateral.exclusion import Jordan
 from foundation.base.checks import FloatArray
@@ -37,21 +38,14 @@ def equal_reactions() -> Statement:
         f"A = [[1, -2], [-2, 5]], B = [-1, 3]: reactions ({values(free, 0)}) with both on, "
         f"solution X = ({values(reactions.x, 0)}); A = [[1, 2], [2, 5]] with equal free terms "
         f"({values(d, 0)}): X = ({values(terms.x, 0)})",
-        bool(
-            is_positive_definite(a)
-            and is_positive_definite(c)
-            and abs(free[0] - free[1]) < _ROUNDING
-            and free[0] < 0.0
-            and reactions.active.tolist() == [True, False]
-            and terms.active.tolist() == [True, False]
-        ),
+        is_positive_definite(a)
+        and is_positive_definite(c)
+        and abs(free[0] - free[1]) < _ROUNDING
+        and free[0] < 0.0
+        and reactions.active.tolist() == [True, False]
+        and terms.active.tolist() == [True, False],
         "true for links that are symmetric to each other",
     )
-
-
-def algorithms() -> list[Statement]:
-    """Return the rows on eq. 21 to 29 and the algorithms."""
-    return [_exclusions(), _growth(), _no_row_twice(), _second_algorithm(), _equalities()]
 
 
 def _exclusions() -> Statement:
@@ -77,7 +71,7 @@ def _exclusions() -> Statement:
         )
         terms = b + a[:, i] * (-b[i] / a[i, i])
         terms[i] = -b[i] / a[i, i]
-        worst = max(worst, np.abs(printed - left).max(), np.abs(state.free - terms).max())
+        worst = max(worst, max_abs(printed - left), max_abs(state.free - terms))
     return Statement(
         "eq. 21–28",
         "an exclusion with the pivot Aᵢᵢ interchanges Xᵢ and Yᵢ: Xᵢ has the factors 1/Aᵢᵢ, "
@@ -85,7 +79,7 @@ def _exclusions() -> Statement:
         "Bᵢ' = -Bᵢ/Aᵢᵢ and Bⱼ' = Bⱼ + AⱼᵢBᵢ'",
         f"20 problems with n = 5: transformed and original equations, and the free terms of the "
         f"solver, agree to {worst:.0e}",
-        bool(worst < _ROUNDING),
+        worst < _ROUNDING,
         "several elements of the printed matrices are garbled",
     )
 
@@ -113,7 +107,7 @@ def _growth() -> Statement:
         "A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]], B = [-3, -3, -4]: the free term of row "
         f"{row + 1} after each exclusion is {values(terms, 2)}; of 50 K-matrices with n = 8, "
         f"{fell} have a term that falls",
-        bool(is_positive_definite(TWICE[0]) and terms[-1] < 0.0 < terms[0] and fell == 0),
+        is_positive_definite(TWICE[0]) and terms[-1] < 0.0 < terms[0] and fell == 0,
     )
 
 
@@ -143,15 +137,13 @@ def _no_row_twice() -> Statement:
         "A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]], B = [-3, -3, -4]: rows "
         f"{numbers(twice.exclusions)}; with a matrix of four rows {numbers(cycle)} and so on, "
         f"until the least index takes over; 100 K-matrices with n = 20: at most {most}",
-        bool(
-            twice.repeated
-            and len(twice.exclusions) > TWICE[1].size
-            and cycle[:3] == cycle[3:]
-            and endless.safeguarded
-            and is_positive_definite(TWICE[0])
-            and is_positive_definite(WITHOUT_END[0])
-            and most <= 20
-        ),
+        twice.repeated
+        and len(twice.exclusions) > TWICE[1].size
+        and cycle[:3] == cycle[3:]
+        and endless.safeguarded
+        and is_positive_definite(TWICE[0])
+        and is_positive_definite(WITHOUT_END[0])
+        and most <= 20,
     )
 
 
@@ -172,11 +164,9 @@ def _second_algorithm() -> Statement:
         f"{numbers(led)} lead, X = ({values(x, 0)}), right is ({values(right.x, 0)}); X has "
         f"negative elements in {failed['Wishart']} of 100 Wishart and {failed['K']} of 100 "
         "K-matrices with n = 10",
-        bool(
-            x.min() < -1.0
-            and np.allclose(right.x, [9.0, 6.0, 0.0], atol=_ROUNDING)
-            and failed["Wishart"] > 0 == failed["K"]
-        ),
+        x.min() < -1.0
+        and np.allclose(right.x, [9.0, 6.0, 0.0], atol=_ROUNDING)
+        and failed["Wishart"] > 0 == failed["K"],
     )
 
 
@@ -190,13 +180,13 @@ def _equalities() -> Statement:
         factor = np.linalg.solve(a[:3, :3], a[:3]).T
         rest = by_rows(a[3:, 3:] - factor[3:] @ a[:3, 3:], b[3:] - factor[3:] @ b[:3]).x
         first = -np.linalg.solve(a[:3, :3], b[:3] + a[:3, 3:] @ rest)
-        worst = max(worst, np.abs(np.concatenate([first, rest]) - ours).max())
+        worst = max(worst, max_abs(np.concatenate([first, rest]) - ours))
     return Statement(
         "chapter 2, after algorithm 2",
         "Xᵢ of equalities Yᵢ = 0 are eliminated first and in any order; the inequalities that "
         "remain are a problem of the same kind",
         f"50 problems with n = 9 and 3 equalities: X of both ways agree to {worst:.0e}",
-        bool(worst < _ROUNDING),
+        worst < _ROUNDING,
     )
 
 
@@ -222,3 +212,12 @@ def states_passed() -> Statement:
         "the loads of a state are a convex cone; single links can switch back, unlike the rows of "
         "statement 2",
     )
+
+
+ALGORITHMS = (
+    _exclusions,
+    _growth,
+    _no_row_twice,
+    _second_algorithm,
+    _equalities,
+)

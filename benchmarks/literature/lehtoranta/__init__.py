@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from itertools import chain
 
 from benchmarks.literature.lehtoranta import (
     articular,
@@ -17,19 +17,19 @@ from benchmarks.literature.lehtoranta import (
     song,
     table_2,
 )
-from benchmarks.literature.statements import Paper, Statement
+from benchmarks.literature.statements import Paper
 
+_PARTS = (introduction, linear, hertz, dissipation, foundation_springs, elements, lin, song, knee)
 
-@cache
-def statements() -> list[Statement]:
-    """Return the statements, in the order of the thesis."""
-    theory = introduction, linear, hertz, dissipation, foundation_springs, elements, lin, song
-    return [
-        *(each for part in (*theory, knee, articular) for each in part.statements()),
-        *lin.gait_statements(),
-        *table_2.statements(),
-        articular.order(),
-    ]
-
-
-PAPER = Paper("lehtoranta", "Lehtoranta 2011, contact laws for the knee", statements, knee.picture)
+PAPER = Paper(
+    "lehtoranta",
+    "Lehtoranta 2011, contact laws for the knee",
+    (
+        *chain.from_iterable(part.STATEMENTS for part in _PARTS),
+        *articular.STATEMENTS,
+        *lin.GAIT_STATEMENTS,
+        *table_2.STATEMENTS,
+        articular.order,
+    ),
+    knee.picture,
+)

@@ -1,6 +1,6 @@
 """Section 4: the comparisons of Li et al. and Pérez-González et al., eqs. 46 to 49; section 7.
 
-The document gives no radii, thicknesses or moduli of either; those of the module `layers` are ours.
+The document gives no radii, thicknesses or moduli of either; the module `layers` chooses them.
 Two equal layers add their compliances, so that the joint of Li et al., both sides of which have
 cartilage, is one layer of half the modulus under a ball of the relative radius.
 """
@@ -37,11 +37,6 @@ _RATIOS = (0.3, 0.4, 0.45)
 _LOAD = 100.0
 _DEPTHS = (0.5e-4, 1e-4, 2e-4, 3e-4)
 _ORDERED = {"polyethylene, 8 mm": POLYETHYLENE, "cartilage, 2 mm": CARTILAGE}
-
-
-def statements() -> list[Statement]:
-    """Return the statements on Li et al. and Pérez-González et al."""
-    return [_alike(), _ratio(), _reference(), _figure_10(), _estimates(), _modified()]
 
 
 def simplified(case: Case, load: float) -> Pressed:
@@ -115,7 +110,8 @@ def _ratio() -> Statement:
         f"peak at 100 N for ν = 0.1, 0.3, 0.45, 0.49, 0.5: elastic layer "
         f"{', '.join(f'{1e-6 * p:.2f}' for p in exact)} MPa, foundation "
         f"{', '.join(f'{1e-6 * p:.2f}' for p in springs)} MPa and infinite",
-        bool(np.ptp(exact[:-1]) < 0.05 * exact[0] and np.ptp(springs) < 0.05 * springs[0])
+        np.ptp(exact[:-1]) < 0.05 * exact[0]
+        and np.ptp(springs) < 0.05 * springs[0]
         and abs(last) > 5.0,
         f"from 0.49 to 0.5 the layer changes by {last:.0f} %; a foundation by eq. 27 has the peak "
         "of the root of K, whatever the geometry",
@@ -211,7 +207,7 @@ def _estimates() -> Statement:
         f"Hertz {', '.join(f'{e:+.0f}' for e in hertz[:, 0])} %, of the foundation "
         f"{', '.join(f'{e:+.0f}' for e in springs[:, 0])} %, its area "
         f"{', '.join(f'{e:+.0f}' for e in springs[:, 2])} %",
-        bool((hertz[:, 0] < 0.0).all() and (springs[:, [0, 2]] > 0.0).all()),
+        (hertz[:, 0] < 0.0).all() and (springs[:, [0, 2]] > 0.0).all(),
         "at prescribed displacement; the document gives no geometry, ours is stated",
     )
 
@@ -229,7 +225,7 @@ def _modified() -> Statement:
         f"0.07, 0.15 and 0.25 mm, not fitted: force within {worst[0]:.1f} %, peak pressure "
         f"{worst[1]:.1f} %, area {worst[2]:.1f} %; the foundation {before[0]:.0f}, "
         f"{before[1]:.0f} and {before[2]:.0f} %",
-        bool((worst < 0.2 * before).all()),
+        (worst < 0.2 * before).all(),
         "f, m and h_c are ours, fitted to finite elements; a fifth of the error counts as close",
     )
 
@@ -261,3 +257,13 @@ def _springs_and_hertz(case: Case) -> tuple[float, float, float, float]:
     peaks = [each.peak / truth.peak - 1.0 for each in at_load]
     a, b, c, d = (100.0 * abs(error) for error in (*by_depth, *peaks))
     return a, b, c, d
+
+
+STATEMENTS = (
+    _alike,
+    _ratio,
+    _reference,
+    _figure_10,
+    _estimates,
+    _modified,
+)

@@ -29,18 +29,6 @@ _GIVEN = np.linspace(0.05, 0.95, 19)
 _STIFFNESS, _MASS, _SPEED = 1e6, 0.3, 0.5
 
 
-def statements() -> list[Statement]:
-    """Return the last statement of section 3.2 and those of sections 3.3 to 3.5."""
-    return [
-        _ends(),
-        _hunt_crossley(),
-        _energies(),
-        _lankarani_nikravesh(),
-        _eq_23(),
-        _flores(),
-    ]
-
-
 def _ends() -> Statement:
     law, hertz = KelvinVoigtLaw(1e5, 0.5, _MASS), HertzLaw(_STIFFNESS)
     hunt = HuntCrossleyLaw(_STIFFNESS, 0.5)
@@ -74,7 +62,7 @@ def _hunt_crossley() -> Statement:
         "eq. 16",
         "Hunt and Crossley: μ = 3K(1 - c)/(2δ̇ₐ), with the coefficient of restitution c",
         f"an impact returns up to {off.max():.3f} more than c (c = 0.05), {off[-1]:.3f} at 0.95",
-        bool(off.max() < _CLOSE),
+        off.max() < _CLOSE,
         "of first order in 1 - c; the document states no limit",
     )
 
@@ -165,7 +153,8 @@ def _lankarani_nikravesh() -> Statement:
         f"an impact returns {off[-1]:.3f} more than c at c = 0.95, {off[9]:.3f} at 0.5, "
         f"{off[0]:.3f} at 0.05; μδ̇ₐ/K is {factors[1.0][0]:g} and {factors[1.0][1]:g} at c = 1, "
         f"{factors[0.0][0]:g} and {factors[0.0][1]:g} at c = 0, where eq. 22 returns {plastic:.2f}",
-        bool((np.diff(off) < 0.0).all() and off[-1] < 0.005)
+        (np.diff(off) < 0.0).all()
+        and off[-1] < 0.005
         and factors[1.0] == [0.0, 0.0]
         and all(0.0 < f < math.inf for f in factors[0.0]),
     )
@@ -190,7 +179,7 @@ def _eq_23() -> Statement:
         "said to follow from eqs. 18 and 23, follows with plus alone, with minus the approach "
         "loses more than the kinetic energy",
         all(abs(share - 1.0 - c) < 0.1 for c, share in shares.items())
-        and bool(np.allclose(derived, factors)),
+        and np.allclose(derived, factors),
     )
 
 
@@ -214,6 +203,16 @@ def _flores() -> Statement:
         "Flores: μ = 8K(1 - c)/(5cδ̇ₐ), for hard and soft materials",
         f"an impact returns c within {off.max():.3f}, c = 0.05 to 0.95; Hunt-Crossley "
         f"{others[0].max():.3f}, Lankarani-Nikravesh {others[1].max():.3f}",
-        bool(same and off.max() < _CLOSE),
+        same and off.max() < _CLOSE,
         f"the document states no accuracy; {_CLOSE:g} counts here as for eq. 16",
     )
+
+
+STATEMENTS = (
+    _ends,
+    _hunt_crossley,
+    _energies,
+    _lankarani_nikravesh,
+    _eq_23,
+    _flores,
+)

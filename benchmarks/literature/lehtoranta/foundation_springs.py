@@ -8,7 +8,13 @@ import numpy as np
 
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact
 from benchmarks.exact_layer_compliance import Layer
-from benchmarks.literature.lehtoranta.layers import CARTILAGE, POLYETHYLENE, loaded
+from benchmarks.literature.lehtoranta.layers import (
+    CARTILAGE,
+    POLYETHYLENE,
+    by_springs,
+    by_springs_at_load,
+    loaded,
+)
 from benchmarks.literature.statements import Statement
 from foundation.base.checks import FloatArray
 from foundation.base.pose import SUPERIOR, Pose
@@ -17,11 +23,6 @@ from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw, SpringLaw
 from foundation.implant import CondylarImplant
 
 _TIBIA, _FEMUR = LinearLaw(10e6, 0.45, 2e-3), LinearLaw(5e6, 0.4, 3e-3)
-
-
-def statements() -> list[Statement]:
-    """Return the statements of section 3.6."""
-    return [_confined(), _sums(), _division()]
 
 
 def _confined() -> Statement:
@@ -85,15 +86,12 @@ def implant_areas() -> tuple[float, float]:
 
 def _division() -> Statement:
     law = LinearLaw(CARTILAGE.youngs_modulus, CARTILAGE.poissons_ratio, CARTILAGE.thickness)
-    fine = math.pi * 30e-3 * law.confined_modulus / CARTILAGE.thickness * 2e-4**2
+    fine = by_springs(CARTILAGE, 2e-4).load
     division = {h: abs(paraboloid_sums(law, h)[0] / fine - 1.0) for h in (1e-3, 5e-4, 2.5e-4)}
-    model = []
-    for case, load in ((CARTILAGE, 100.0), (POLYETHYLENE, 1000.0)):
-        exact = loaded(case, load)
-        modulus = LinearLaw(case.youngs_modulus, case.poissons_ratio, case.thickness)
-        stiffness = modulus.confined_modulus / case.thickness
-        depth = math.sqrt(load / (math.pi * case.radius * stiffness))
-        model.append(100.0 * (stiffness * depth / exact.peak - 1.0))
+    model = [
+        100.0 * (by_springs_at_load(case, load).peak / loaded(case, load).peak - 1.0)
+        for case, load in ((CARTILAGE, 100.0), (POLYETHYLENE, 1000.0))
+    ]
     listed = ", ".join(f"{100.0 * e:.2g} % at {1e3 * h:g} mm" for h, e in division.items())
     return Statement(
         "section 3.6",
@@ -104,3 +102,10 @@ def _division() -> Statement:
         max(division.values()) > max(abs(e) for e in model) / 100.0,
         "the coupling of the springs, which the model leaves out, weighs more",
     )
+
+
+STATEMENTS = (
+    _confined,
+    _sums,
+    _division,
+)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from scipy.integrate import quad
 
 from benchmarks.literature.statements import Statement, undecidable
+from benchmarks.measures import max_abs
 from foundation.contact_laws import effective_modulus
 from pipeline.config.data_folder import DataError
+from pipeline.config.reading import shipped_config
 from pipeline.studies.walks.loads import Walk, measure
 from pipeline.studies.walks.walk import load_walk
 
-_WALK = Path(__file__).parents[3] / "configs" / "walking.toml"
 #: Work of adhesion [J/m²], about that of water.
 _ADHESION = 0.05
-
-
-def statements() -> list[Statement]:
-    """Return the statements of sections 2.3 and 3 before the contact models."""
-    return [_telemetry(), _adhesion()]
 
 
 def _telemetry() -> Statement:
@@ -31,7 +26,10 @@ def _telemetry() -> Statement:
         "0.4 to 0.5, axial moment 7 N m at most; stairs 2.8 body weights",
     )
     try:
-        walks = [measure(load_walk(_WALK, (f"subject.side={s!r}",))) for s in ("left", "right")]
+        walks = [
+            measure(load_walk(shipped_config("walking"), (f"subject.side={s!r}",)))
+            for s in ("left", "right")
+        ]
     except DataError:
         return undecidable(place, printed, "the recorded walk is not in $KNEE_DATA")
     axial, shear, torque = np.array([walk_peaks(walk) for walk in walks]).T
@@ -42,7 +40,7 @@ def _telemetry() -> Statement:
         f"walk of OpenSim's subject01, left and right leg: axial {axial[0]:.2f} and {axial[1]:.2f} "
         f"body weights, shear {shear[0]:.2f} and {shear[1]:.2f}, axial moment {torque[0]:.1f} and "
         f"{torque[1]:.1f} N m",
-        bool(inside.all()),
+        inside.all(),
         "another person without a prosthesis: fourteen muscles balance the sagittal moments of a "
         "pin; shear and moment are those that contact and ligaments bear; no recorded stairs",
     )
@@ -51,8 +49,8 @@ def _telemetry() -> Statement:
 def walk_peaks(walk: Walk) -> tuple[float, float, float]:
     """Return peaks of axial force and shear [body weights] and of the axial moment [N m]."""
     knee, weight = walk.knee, walk.body_weight
-    shear = np.abs(knee.ap_force).max() / weight
-    return max(knee.peaks(weight)), float(shear), float(np.abs(knee.internal_torque).max())
+    shear = max_abs(knee.ap_force) / weight
+    return max(knee.peaks(weight)), float(shear), max_abs(knee.internal_torque)
 
 
 def jkr_pull_off(radius: float, adhesion: float) -> float:
@@ -97,7 +95,13 @@ def _adhesion() -> Statement:
         f"pull-off over Hertz's force at δ = R/100: {small:.2g} for R = 3 µm, E = 0.1 MPa, "
         f"{large:.2g} for 3 mm, 10 MPa; cartilage of 5 MPa on R = 40 mm: {1e3 * pull:.1f} mN and "
         f"{1e9 * work:.0f} nJ",
-        bool(falls and work > 0.0),
+        falls and work > 0.0,
         f"the document gives no work of adhesion, ours is {_ADHESION:g} J/m²; against the loads of "
         "a knee adhesion does not count",
     )
+
+
+STATEMENTS = (
+    _telemetry,
+    _adhesion,
+)

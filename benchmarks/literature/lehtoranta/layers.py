@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 
 from benchmarks.axisymmetric_layer import AxisymmetricLayer, Case, edge, peak, press_linear
 from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
-from benchmarks.exact_layer_compliance import Layer
 from foundation.base.checks import FloatArray
 from foundation.elastic_foundation.laws import LinearLaw
 
@@ -33,11 +32,6 @@ class Pressed(NamedTuple):
     area: float
 
 
-def layer_of(case: Case) -> Layer:
-    """Return the layer of the exact solutions."""
-    return Layer(case.youngs_modulus, case.poissons_ratio, case.thickness)
-
-
 def confined_modulus(case: Case) -> float:
     """Return K h of eq. 27 [Pa]."""
     return LinearLaw(case.youngs_modulus, case.poissons_ratio, case.thickness).confined_modulus
@@ -46,13 +40,13 @@ def confined_modulus(case: Case) -> float:
 @cache
 def pressed(case: Case, approach: float) -> Pressed:
     """Return the exact contact of the elastic layer at an approach [m]."""
-    return _exact(press_ball(layer_of(case), case.radius, approach=float(approach)))
+    return _exact(press_ball(case.layer, case.radius, approach=float(approach)))
 
 
 @cache
 def loaded(case: Case, load: float) -> Pressed:
     """Return the exact contact of the elastic layer at a load [N]."""
-    return _exact(press_ball(layer_of(case), case.radius, load=load))
+    return _exact(press_ball(case.layer, case.radius, load=load))
 
 
 def _exact(found: AxisymmetricContact) -> Pressed:
@@ -85,7 +79,7 @@ def by_elements_at_load(case: Case, load: float) -> Pressed:
 
 def by_hertz(case: Case, approach: float) -> Pressed:
     """Return Hertz's contact of the ball with a half-space of the layer's material (eq. 4-8)."""
-    modulus = layer_of(replace(case, thickness=math.inf)).plane_modulus
+    modulus = replace(case, thickness=math.inf).layer.plane_modulus
     load = 4.0 / 3.0 * modulus * math.sqrt(case.radius) * approach**1.5
     area = math.pi * case.radius * approach
     return Pressed(load, approach, 1.5 * load / area, area)

@@ -18,7 +18,7 @@ from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from pipeline import stages
-from pipeline.config.reading import load_config
+from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -29,7 +29,6 @@ from pipeline.store.samples import read_table
 from pipeline.store.validation_document import Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
-CONFIG = Path(__file__).resolve().parents[3] / "configs" / "implant.toml"
 #: Every so many instants of the cycle.
 _STEP = 5
 
@@ -117,5 +116,5 @@ def study() -> LinStudy:
     temporary = tempfile.mkdtemp(prefix="lin-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     folder = Path(temporary) / "implant"
-    run_study(load_config(CONFIG), folder, quiet=True)
+    run_study(load_config(shipped_config("implant")), folder, quiet=True)
     return LinStudy(folder)

@@ -15,11 +15,6 @@ from foundation.contact_laws import HookeLaw, LinearHysteresisLaw
 _DEPTHS = np.array([0.5e-4, 1e-4, 1.5e-4, 2e-4, 2.5e-4, 3e-4])
 
 
-def statements() -> list[Statement]:
-    """Return the statements of section 3.1."""
-    return [eq_3(), _nonlinear()]
-
-
 def eq_3() -> Statement:
     """Return the statement on the retreat of the linear law."""
     # The law with √c in place of c retreats on c K δ, as printed.
@@ -62,6 +57,12 @@ def _nonlinear() -> Statement:
         "ball on an elastic layer, 0.05 to 0.3 mm, RMS error of the best K: polyethylene "
         f"{poly_hooke:.0f} % by Kδ, {poly_hertz:.0f} % by Kδ^1.5; cartilage {soft_hooke:.0f} % and "
         f"{soft_hertz:.0f} %",
-        bool(poly_hertz < poly_hooke and soft_hertz < soft_hooke),
+        poly_hertz < poly_hooke and soft_hertz < soft_hooke,
         "the document gives no layer; ours are stated in the module `layers`",
     )
+
+
+STATEMENTS = (
+    eq_3,
+    _nonlinear,
+)

@@ -25,7 +25,7 @@ from foundation.contact_laws import (
 )
 
 GRAVITY = 9.81
-#: Below this deflection [m] the damping is that of this deflection: eq. 38 has none at zero, where
+#: Below this deflection [m] the damping is constant: eq. 38 has no damping at zero, where
 #: eq. 43 would divide by zero.
 _LEAST = 1e-7
 
@@ -88,11 +88,6 @@ class SongContact:
 CONTACT = SongContact(SongLaw(1e6, 0.2, 1.5), SongLaw(2e5, 60.0, 1.0), 0.3)
 #: Our law, with the damping of the other at the deflection at which the block slips.
 LINEAR = CompliantFriction(2e5, 1.5 * 60.0 * 0.3 * GRAVITY, 0.3)
-
-
-def statements() -> list[Statement]:
-    """Return the statements of the second section 3.8."""
-    return [_law(), _hunt_crossley(), eq_43()]
 
 
 def slide(contact: SongContact, slope: float, speed: float, duration: float) -> FloatArray:
@@ -217,6 +212,13 @@ def eq_43() -> Statement:
         "h the inverse function of g over δ̇_T, at the same δ_T",
         f"δ̇_T = {listed} m/s: the inverse function returns {inverse[0]:g} and {inverse[1]:g} m/s, "
         f"the reciprocal of g {reciprocal[0]:g} and {reciprocal[1]:g}, without a unit",
-        bool(np.allclose(inverse, rates, rtol=1e-9) and np.allclose(reciprocal, 1.0, rtol=1e-9)),
+        np.allclose(inverse, rates, rtol=1e-9) and np.allclose(reciprocal, 1.0, rtol=1e-9),
         "g has no damping at δ_T = 0, so that h is not defined there",
     )
+
+
+STATEMENTS = (
+    _law,
+    _hunt_crossley,
+    eq_43,
+)

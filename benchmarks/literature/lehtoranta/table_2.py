@@ -29,11 +29,6 @@ PRINTED = {"analytical": 0.7005, "foundation": 0.702, "finite elements": 0.704, 
 _ROUNDING = 5e-5
 
 
-def statements() -> list[Statement]:
-    """Return the statements on table 2."""
-    return [_evenly(), _surrogate(), _conclusions()]
-
-
 def total(model: str) -> float:
     """Return the weighted sum of the printed marks of a model, as `compare` computes sums [1]."""
     found = weighted_sum(
@@ -55,7 +50,7 @@ def _evenly() -> Statement:
         f"sum {sum(WEIGHTS):.2f}, {'none' if ordered else 'one'} above the one before; accuracy "
         f"{accuracy:.2f}, computational speed {speed:.2f}, with the speed of forming "
         f"{speed + forming:.2f}",
-        bool(ordered and abs(sum(WEIGHTS) - 1.0) < 1e-9 and abs(accuracy - speed) < 1e-9),
+        ordered and abs(sum(WEIGHTS) - 1.0) < 1e-9 and abs(accuracy - speed) < 1e-9,
         "even with both speeds together alone",
     )
 
@@ -103,3 +98,10 @@ def _conclusions() -> Statement:
         and {best, max(both, key=lambda name: both[name]), *lowest} == {"surrogate"},
         "with the sum as computed the lead is a third of that printed",
     )
+
+
+STATEMENTS = (
+    _evenly,
+    _surrogate,
+    _conclusions,
+)

@@ -5,28 +5,20 @@ In the paper, body i is the tibia and body j the femur.
 
 from __future__ import annotations
 
-from functools import cache
-
 from benchmarks.literature.machado import data, forces, geometry, joint, motions
-from benchmarks.literature.statements import Paper, Statement
+from benchmarks.literature.statements import Paper
 from benchmarks.planar_knee import figure
-
-
-@cache
-def statements() -> list[Statement]:
-    """Return the statements of the paper, in its order."""
-    return [
-        *geometry.statements(),
-        *forces.statements(),
-        *data.statements(),
-        *motions.statements(),
-        *joint.statements(),
-    ]
-
 
 PAPER = Paper(
     "machado",
     "Machado et al. 2010, a planar knee with contact and ligaments",
-    statements,
+    (
+        *geometry.STATEMENTS,
+        *forces.STATEMENTS,
+        *data.STATEMENTS,
+        *motions.STATEMENTS,
+        *joint.STATEMENTS,
+    ),
     figure,
+    "planar_knee.png",
 )

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import NAMES, PULLS, apart, free
 from dynamics.mechanics.planar_knee import (
     PlanarLigament,
@@ -42,11 +43,6 @@ FRICTION, STEP, TOLERANCE = 0.0, 1e-5, 1e-6
 _LENGTH_DIGIT, _ANGLE_DIGIT = 0.05e-3, 0.5
 
 
-def statements() -> list[Statement]:
-    """Return the statements on the tables and the external force."""
-    return [_tibia(), _femur(), _table_2(), _table_3(), _pulse(), _extension()]
-
-
 def _tibia() -> Statement:
     data, flexion = machado_data(), 90.0 - np.degrees(machado_state()[2])
     names = ("centre_x_m", "centre_y_m", "angle_deg", "mass_kg", "inertia_kg_m2")
@@ -56,7 +52,7 @@ def _tibia() -> Statement:
         "tibia at (-0.2016, -0.1749) m and 35.21°, 3.75 kg, 0.165 kg m²; 54.79° of flexion",
         f"tibia at ({ours[0]:g}, {ours[1]:g}) m and {ours[2]:g}°, {ours[3]:g} kg, {ours[4]:g} kg "
         f"m²; the shafts meet at {flexion:.2f}°",
-        bool(ours == TIBIA and abs(flexion - (FEMUR_ANGLE - TIBIA[2])) < 1e-9),
+        ours == TIBIA and abs(flexion - (FEMUR_ANGLE - TIBIA[2])) < 1e-9,
         "the femur is fixed: its mass and inertia have no effect",
     )
 
@@ -93,7 +89,7 @@ def _femur() -> Statement:
         f"at 0° the printed rest lengths follow from the printed insertions within "
         f"{aligned.max():.2f} mm, at 90° they are {turned.min():.1f} to {turned.max():.1f} mm off; "
         f"they fit best at {_best_turn():.2f}°",
-        bool(aligned.max() < 1e3 * _LENGTH_DIGIT < 1.0 < turned.min() and abs(_best_turn()) < 0.5),
+        aligned.max() < 1e3 * _LENGTH_DIGIT < 1.0 < turned.min() and abs(_best_turn()) < 0.5,
         "the angle of 90° is that of the shaft",
     )
 
@@ -112,7 +108,7 @@ def _printed(ligament: PlanarLigament) -> tuple[float | None, ...]:
 
 def _table_2() -> Statement:
     ligaments = {each.name: each for each in machado_ligaments()}
-    away = 1e3 * np.abs(_misfits(0.0)).max()
+    away = 1e3 * max_abs(_misfits(0.0))
     limits = "; ".join(
         f"{name} {100 * each.strain_limit:.0f} % and {each.force_limit:g} N"
         if math.isfinite(each.force_limit)
@@ -130,10 +126,8 @@ def _table_2() -> Statement:
         "MCL 17 % and 534 N, ACL 22 % and 622 N, PCL 19 % and 868 N, none of the LCL",
         f"data of our four ligaments; lengths at {90.0 - np.degrees(machado_state()[2]):.2f}° "
         f"within {away:.3f} mm of the printed ones; limits: {limits}",
-        bool(
-            away < 1e3 * _LENGTH_DIGIT
-            and {name: _printed(each) for name, each in ligaments.items()} == LIGAMENTS
-        ),
+        away < 1e3 * _LENGTH_DIGIT
+        and {name: _printed(each) for name, each in ligaments.items()} == LIGAMENTS,
         f"both limits of a ligament are not one point of eq. 28, which gives {at_limit} at the "
         "limits of strain",
     )
@@ -157,13 +151,11 @@ def _table_3() -> Statement:
         f"of {1e3 * data['femur_radius_m']:g} mm on a plane, K = {stiffness:.4g} N/m^1.5; the "
         f"tolerance of {TOLERANCE:.0e} moves the knee by {turned:.0e}° and {moved:.0e} mm against "
         "1e-9",
-        bool(
-            (*cartilage, damped.restitution) == CARTILAGE
-            and data["femur_radius_m"] == 0.04
-            and damped.stiffness == stiffness
-            and abs(across - FRICTION) < 1e-9
-            and turned < 1e-3
-        ),
+        (*cartilage, damped.restitution) == CARTILAGE
+        and data["femur_radius_m"] == 0.04
+        and damped.stiffness == stiffness
+        and abs(across - FRICTION) < 1e-9
+        and turned < 1e-3,
         "the integrator here chooses its steps",
     )
 
@@ -185,15 +177,15 @@ def _pulse() -> Statement:
     times = np.linspace(0.0, 0.2, 4001)
     ours = np.array([pull.magnitude(each) for each in times])
     printed = PULLS[0] * np.exp(-4.73 * (times / 0.05) ** 2) * np.sin(np.pi * times / 0.05)
-    away = np.abs(ours - printed).max() / PULLS[0]
-    late = np.abs(ours[times >= 0.05]).max() / PULLS[0]
+    away = max_abs(ours - printed) / PULLS[0]
+    late = max_abs(ours[times >= 0.05]) / PULLS[0]
     peak = int(ours.argmax())
     return Statement(
         "section 6, eq. 30",
         "F_e = A exp(-4.73 (t/t_d)²) sin(π t/t_d), a pulse of the duration t_d = 0.05 s",
         f"within {away:.0e} A; at most {100 * late:.2f} % of A after t_d; largest force "
         f"{ours[peak]:.1f} N at {1e3 * times[peak]:.1f} ms for A = {PULLS[0]:g} N",
-        bool(away < 1e-12 and late < 0.01),
+        away < 1e-12 and late < 0.01,
         f"the largest force is {ours[peak] / PULLS[0]:.3f} A; along the shaft of the tibia at the "
         "start here, as figure 8, which shows the direction, is missing",
     )
@@ -212,6 +204,16 @@ def _extension() -> Statement:
         f"least flexion {least[50.0]:.1f}° at {instants[50.0]:.3f} s with 50 N, "
         f"{least[150.0]:.1f}° at {instants[150.0]:.3f} s with 150 N, {least[0.0]:.1f}° "
         "without the force",
-        bool(min(least[pull] for pull in PULLS) < _ANGLE_DIGIT),
+        min(least[pull] for pull in PULLS) < _ANGLE_DIGIT,
         f"the weight alone extends the knee as far; the ligaments hold it back ({largest})",
     )
+
+
+STATEMENTS = (
+    _tibia,
+    _femur,
+    _table_2,
+    _table_3,
+    _pulse,
+    _extension,
+)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.literature.statements import Statement, undecidable
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import free
 from dynamics.ligaments.bundles import TRANSITION_STRAIN
 from dynamics.mechanics.planar_knee import (
@@ -20,11 +21,6 @@ from foundation.contact_laws import LankaraniNikraveshLaw, returned_restitution,
 
 #: Share of a value that rounding may change.
 _ROUNDING = 1e-10
-
-
-def statements() -> list[Statement]:
-    """Return the statements of sections 4 and 5."""
-    return [_stiffness(), _hysteresis(), _compartments(), _stress_strain(), _ligaments()]
 
 
 def _printed_stiffness(radii: tuple[float, float], moduli: FloatArray, ratios: FloatArray) -> float:
@@ -54,7 +50,7 @@ def _stiffness() -> Statement:
         f"K of three pairs of spheres, alike and unlike, within {away:.0e}; in the motion at 50 N "
         f"n = {exponent:.6f} and K = {np.exp(constant):.4g} N/m^1.5, that of a sphere of 40 mm on "
         f"a plane within {abs(known):.0e}",
-        bool(away < _ROUNDING and abs(exponent - 1.5) < 1e-6 and abs(known) < 1e-5),
+        away < _ROUNDING and abs(exponent - 1.5) < 1e-6 and abs(known) < 1e-5,
     )
 
 
@@ -64,7 +60,7 @@ def _hysteresis() -> Statement:
     for restitution in (0.0, 0.3, 0.9):
         law = LankaraniNikraveshLaw(8.4e5, restitution)
         printed = 8.4e5 * depth**1.5 * (1.0 + 3.0 * (1.0 - restitution**2) / 4.0 * rate / 0.3)
-        away = max(away, float(np.abs(law.force(depth, rate, 0.3) / printed - 1.0).max()))
+        away = max(away, max_abs(law.force(depth, rate, 0.3) / printed - 1.0))
     given = machado_data()["restitution"]
     factor = LankaraniNikraveshLaw(8.4e5, given).hysteresis_factor
     return Statement(
@@ -108,7 +104,7 @@ def _stress_strain() -> Statement:
         strain - 0.5 * TRANSITION_STRAIN,
     )
     k = float((toe * strain**2).sum() / (strain**4).sum())
-    away = 100.0 * np.abs(toe - k * strain**2).max() / toe.max()
+    away = 100.0 * max_abs(toe - k * strain**2) / toe.max()
     return undecidable(
         "section 5, figure 7",
         "the typical curve of stress and strain (zone I of growing stiffness, zone II of nearly "
@@ -138,7 +134,7 @@ def _ligaments() -> Statement:
         f"the tension of the four ligaments within {away:.0e}, {ratio:.3f} times as large at twice "
         f"the elongation, zero when slack; load on the tibia off the line by {slope:.0e} of the "
         "tension",
-        bool(away < _ROUNDING and slope < _ROUNDING and abs(ratio - 4.0) < 1e-6),
+        away < _ROUNDING and slope < _ROUNDING and abs(ratio - 4.0) < 1e-6,
         "no linear term: the law that Lehtoranta (2011, eq. 45) prints for these ligaments lacks "
         "the square, though k of table 2 is in N/m²",
     )
@@ -152,3 +148,12 @@ def _off_the_line(ligament: PlanarLigament) -> float:
     f_x, f_y, _ = ligament.load((x, y, angle))
     across = complex(f_x, f_y) - ligament.tension(abs(line)) * line / abs(line)
     return abs(across) / ligament.tension(abs(line))
+
+
+STATEMENTS = (
+    _stiffness,
+    _hysteresis,
+    _compartments,
+    _stress_strain,
+    _ligaments,
+)

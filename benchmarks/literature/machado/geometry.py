@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import free
 from dynamics.mechanics.planar_knee import (
     PROFILE_KINDS,
@@ -23,20 +24,6 @@ _MOVING = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 _APART = machado_state() + np.array([-0.0015, -0.0012, 0.05, 0.0, 0.0, 0.0])
 #: Largest difference of values that agree up to rounding or a difference quotient [m, m/s, 1].
 _ROUNDING = 1e-8
-
-
-def statements() -> list[Statement]:
-    """Return the statements of section 3."""
-    return [
-        _local_control(),
-        _cubics(),
-        _shape(),
-        _velocities(),
-        _tangent(),
-        _minimum(),
-        _conditions(),
-        _penetration(),
-    ]
 
 
 def _profiles() -> ProfileContact:
@@ -69,7 +56,7 @@ def _local_control() -> Statement:
         moved = np.full(41, 0.04)
         moved[20] += 1e-3
         points, _, _ = PolarProfile(angle, moved, kind).frames(far[far < 1.0])
-        changed[kind] = np.abs(np.hypot(*points.T) - 0.04).max() / 1e-3
+        changed[kind] = max_abs(np.hypot(*points.T) - 0.04) / 1e-3
     listed = ", ".join(f"{kind} {100.0 * value:.2f} %" for kind, value in changed.items())
     return Statement(
         "section 3",
@@ -98,7 +85,7 @@ def _cubics() -> Statement:
         "that both derivatives are continuous",
         f"on every piece of an ellipse, ρ, ρ' and ρ'' are a cubic and its derivatives within "
         f"{away:.0e} m; largest jump of ρ'' between pieces {1e3 * jumps['cubic']:.0e} mm",
-        bool(away < 1e-6 and smooth),
+        away < 1e-6 and smooth,
         f"of the cubic spline; Akima splines jump by {1e3 * jumps['akima']:.2g} mm and "
         f"shape-preserving splines (PCHIP) by {1e3 * jumps['pchip']:.2g} mm in ρ''",
     )
@@ -112,7 +99,7 @@ def _polynomial_error(profile: PolarProfile, low: float, high: float) -> float:
     errors = []
     for angle in np.linspace(low, high, 5)[1:-1]:
         printed = cubic(angle), cubic.deriv()(angle), cubic.deriv(2)(angle)
-        errors.append(np.abs(np.subtract(derivatives(profile, angle), printed)).max())
+        errors.append(max_abs(np.subtract(derivatives(profile, angle), printed)))
     return max(errors)
 
 
@@ -134,7 +121,7 @@ def _shape() -> Statement:
         f"overshoot at a step: {listed}; the shape-preserving spline is convex on {sum(kept)} of "
         f"100 random convex sets of points, but on the tibia of the knee (ρ'' ≥ {1e3 * least:.2f} "
         "mm)",
-        bool(beyond["pchip"] < 1e-9 and beyond["akima"] < beyond["cubic"] and all(kept)),
+        beyond["pchip"] < 1e-9 and beyond["akima"] < beyond["cubic"] and all(kept),
         "ours is PCHIP, which preserves the monotony of the data and adds no oscillations, but "
         "preserves their convexity only where the slopes change little from point to point; the "
         "routine of IMSL that the paper cites is another construction",
@@ -185,7 +172,7 @@ def _velocities() -> Statement:
         f"the contact point of the tibia agrees within {apart:.0e} m, v_N = "
         f"{1e3 * velocity @ normal:.2f} mm/s within {normal_rate:.0e} m/s, and the rate of the "
         f"indentation is -v_N within {abs(slope - contact.rate):.0e} m/s",
-        bool(max(apart, normal_rate) < _ROUNDING and abs(slope - contact.rate) < 1e-6),
+        max(apart, normal_rate) < _ROUNDING and abs(slope - contact.rate) < 1e-6,
         "eq. 11 is the velocity of the point fixed to the bone; that the contact moves along the "
         "bone adds a tangential velocity alone",
     )
@@ -213,7 +200,7 @@ def _tangent() -> Statement:
         f"the normals of eq. 18, 19 turned clockwise are opposed to the tangents of eq. 16, 17: "
         f"cosine {clockwise.min():+.3f} to {clockwise.max():+.3f}; turned counterclockwise "
         f"{counter.min():+.3f} to {counter.max():+.3f}",
-        bool(clockwise.max() < -1.0 + _ROUNDING and counter.min() > 1.0 - _ROUNDING),
+        clockwise.max() < -1.0 + _ROUNDING and counter.min() > 1.0 - _ROUNDING,
         f"only the sign of v_T depends on it; ours follows eq. 16-19, v_T = {1e3 * sliding:.1f} "
         "mm/s for the tibia of eq. 7-12",
     )
@@ -246,11 +233,7 @@ def _minimum() -> Statement:
         f"apart, the outlines are {least:.3f} mm from each other and the gap is "
         f"{-free_depth:.3f} mm; pressed together, they cross (distance {crossing:.3f} mm), and the "
         f"indentation {depth:.3f} mm is the greatest depth, {deepest:.3f} mm",
-        bool(
-            abs(least + free_depth) < 2e-3
-            and crossing < 0.1 * depth
-            and abs(deepest - depth) < 2e-3
-        ),
+        abs(least + free_depth) < 2e-3 and crossing < 0.1 * depth and abs(deepest - depth) < 2e-3,
     )
 
 
@@ -286,7 +269,7 @@ def newton(contact: ProfileContact, place: FloatArray, start: FloatArray) -> tup
     angles = np.array(start)
     for steps in range(50):
         now = _residual(contact, place, angles)
-        if np.abs(now).max() < 1e-11:
+        if max_abs(now) < 1e-11:
             return angles, steps
         columns = [(_residual(contact, place, angles + 1e-7 * e) - now) / 1e-7 for e in np.eye(2)]
         angles = angles - np.linalg.solve(np.transpose(columns), now)
@@ -304,7 +287,7 @@ def _followed() -> tuple[float, FloatArray, FloatArray]:
         last, few = newton(contact, place, last)
         _, many = newton(contact, place, first)
         steps.append((few, many))
-        away = max(away, float(np.abs(last - wanted).max()))
+        away = max(away, max_abs(last - wanted))
     few, many = np.array(steps).T
     return away, few, many
 
@@ -319,7 +302,7 @@ def _conditions() -> Statement:
         f"along the motion at 50 N the angles so found are ours within {away:.0e} rad (analytic "
         f"Jacobian, d · t_j = 0); {few.mean():.1f} Newton steps from the previous instant, "
         f"{many.mean():.1f} from the first",
-        bool(away < 1e-7 and few.mean() < many.mean()),
+        away < 1e-7 and few.mean() < many.mean(),
     )
 
 
@@ -330,7 +313,7 @@ def _penetration() -> Statement:
     tibia = motion.state[:, :2] + np.column_stack((turned.real, turned.imag))
     apart = tibia - motion.femoral_contact
     normal = motion.femoral_contact / np.hypot(*motion.femoral_contact.T)[:, None]
-    away = np.abs(np.hypot(*apart.T) - np.abs(motion.indentation)).max()
+    away = max_abs(np.hypot(*apart.T) - np.abs(motion.indentation))
     touching = (apart * normal).sum(axis=1) <= 0.0
     same = int((touching == (motion.contact_force > 0.0)).sum())
     return Statement(
@@ -339,6 +322,18 @@ def _penetration() -> Statement:
         "where d · n_j ≤ 0",
         f"at {len(angle)} instants of the motion at 50 N, the length of d is the indentation or "
         f"gap within {away:.0e} m, and at {same} of them d · n_j ≤ 0 tells whether a force acts",
-        bool(away < _ROUNDING and same == len(angle)),
+        away < _ROUNDING and same == len(angle),
         "n_j points out of the femur; the length alone has no sign",
     )
+
+
+STATEMENTS = (
+    _local_control,
+    _cubics,
+    _shape,
+    _velocities,
+    _tangent,
+    _minimum,
+    _conditions,
+    _penetration,
+)

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.literature.machado.motions import SAME, differences, turned
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import CLEARANCES, NAMES, PULLS, free, jointed
 from dynamics.mechanics.planar_knee import (
     ContactLocation,
@@ -28,11 +29,6 @@ from dynamics.mechanics.planar_knee.machado import PLANE_DISTANCE
 _PLANE = 10.0
 
 
-def statements() -> list[Statement]:
-    """Return the statements on the joint with clearance, and the conclusions."""
-    return [_at_the_end(), _restricts(), _other_loads(), _detection(), _slow()]
-
-
 def _at_the_end() -> Statement:
     sockets = (*CLEARANCES, _PLANE)
     ended = {each: np.degrees(jointed(each).flexion[-1]) for each in sockets}
@@ -44,7 +40,7 @@ def _at_the_end() -> Statement:
         "at 0.5 s the flexion of the free contact is larger than that of the joint with clearance",
         f"flexion at 0.5 s {unhindered:.1f}° in free contact; of clearances {listed}; range of the "
         f"motion {turned(free(PULLS[0])):.1f}° in free contact, with the clearances {ranges}",
-        bool(unhindered > max(ended.values())),
+        unhindered > max(ended.values()),
         "the free knee moves farther, and extends; the paper gives no clearance but that it is "
         "relatively large, with a nearly plane tibia: a wide socket comes close to the free "
         "contact, from above",
@@ -61,7 +57,7 @@ def _restricts() -> Statement:
         "a joint with a relatively large clearance, journal of 40 mm and nearly plane tibia, with "
         "the ligaments limits the motion of the knee",
         f"range of the flexion within 0.5 s {listed}; {unhindered:.1f}° in free contact",
-        bool(max(moved.values()) < unhindered),
+        max(moved.values()) < unhindered,
         f"without ligaments the joint with {1e3 * CLEARANCES[0]:g} mm hyperextends to "
         f"{without:.1f}°",
     )
@@ -75,8 +71,8 @@ def _other_loads() -> Statement:
     listed = ", ".join(
         f"{name} {a:.0f} → {b:.0f} N" for name, a, b in zip(NAMES, *forces, strict=True)
     )
-    rate = np.abs(joint.indentation_rate - motion.indentation_rate).max()
-    rate_share = rate / np.abs(motion.indentation_rate).max()
+    rate = max_abs(joint.indentation_rate - motion.indentation_rate)
+    rate_share = rate / max_abs(motion.indentation_rate)
     return Statement(
         "section 6, figures 17b-19",
         "tibial contact points, ligaments, deformation and normal velocity of deformation of the "
@@ -85,7 +81,7 @@ def _other_loads() -> Statement:
         f"({100 * place_share:.0f} % of its path), indentation up to {depth:.2f} mm "
         f"({100 * depth_share:.0f} %), normal velocity up to {1e3 * rate:.0f} mm/s "
         f"({100 * rate_share:.0f} %), ligaments {listed}",
-        bool(min(place_share, depth_share, rate_share, ligaments.max()) > SAME),
+        min(place_share, depth_share, rate_share, ligaments.max()) > SAME,
         f"differ: by more than {100 * SAME:.0f} %; the clearance is ours",
     )
 
@@ -124,13 +120,13 @@ def _detection() -> Statement:
     others = {"the eccentricity in a socket of 10 m": jointed(_PLANE)} | {
         f"the deepest of {n} points of the femur": sampled(n) for n in (72, 36)
     }
-    away = {n: np.degrees(np.abs(m.flexion - motion.flexion).max()) for n, m in others.items()}
+    away = {n: np.degrees(max_abs(m.flexion - motion.flexion)) for n, m in others.items()}
     listed = ", ".join(f"{angle:.2f}° with {name}" for name, angle in away.items())
     return Statement(
         "section 7",
         "the model is quite sensitive to the procedure that detects the contact",
         f"flexion at 50 N, of {turned(motion):.1f}°, against that with common normals: {listed}",
-        bool(max(away.values()) > SAME * turned(motion)),
+        max(away.values()) > SAME * turned(motion),
         f"sensitive: more than {100 * SAME:.0f} %; the paper compares no procedures on one knee",
     )
 
@@ -145,7 +141,7 @@ def _slow() -> Statement:
                 100.0 * float(open_.mean()),
                 len(motion.impacts),
                 1e3 * float(motion.time[open_][-1]),
-                1e3 * float(np.abs(motion.indentation_rate[~open_]).max()),
+                1e3 * max_abs(motion.indentation_rate[~open_]),
                 1e3 * max(each.rate for each in motion.impacts),
             )
         )
@@ -164,3 +160,12 @@ def _slow() -> Statement:
         "the velocities are low, but the contact opens and closes in the first part of the motion, "
         "and is lasting only after it",
     )
+
+
+STATEMENTS = (
+    _at_the_end,
+    _restricts,
+    _other_loads,
+    _detection,
+    _slow,
+)

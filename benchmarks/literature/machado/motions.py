@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.literature.statements import Statement
+from benchmarks.measures import max_abs
 from benchmarks.planar_knee import ANTERIOR, EARLY, LIGAMENTS, NAMES, PULLS, apart, free, strains
 from dynamics.mechanics.planar_knee import PlanarMotion
 from foundation.base.checks import FloatArray
@@ -18,21 +19,6 @@ SAME = 0.05
 DAMPED = "lankarani-nikravesh"
 #: Limits of strain [1] and force [N] of MCL, LCL, ACL and PCL.
 LIMITS = [(each.strain_limit, each.force_limit) for each in LIGAMENTS]
-
-
-def statements() -> list[Statement]:
-    """Return the statements on the motions in free contact."""
-    return [
-        _splines(),
-        _hertz(),
-        _hysteresis(),
-        _alike(),
-        _same_motion(),
-        _growth(),
-        _cruciates(),
-        _order_at_150(),
-        _damage(),
-    ]
 
 
 def turned(motion: PlanarMotion) -> float:
@@ -46,10 +32,10 @@ def differences(one: PlanarMotion, other: PlanarMotion) -> tuple[float, float, f
     Contact point [mm, 1 of its range], indentation [mm, 1 of the largest].
     """
     places = one.tibial_contact[:, 1], other.tibial_contact[:, 1]
-    place = np.abs(places[1] - places[0]).max()
-    # Indentation of bodies that are apart is none.
+    place = max_abs(places[1] - places[0])
+    # The indentation of separate bodies is zero.
     depths = [np.maximum(each.indentation, 0.0) for each in (one, other)]
-    depth = np.abs(depths[1] - depths[0]).max()
+    depth = max_abs(depths[1] - depths[0])
     return (
         1e3 * float(place),
         float(place / np.ptp(places[0])),
@@ -97,7 +83,7 @@ def _hertz() -> Statement:
     stored = motion.contact_energy[-1] - motion.contact_energy[0]
     deep, strong = (_peaks(each) for each in (motion.indentation, motion.contact_force))
     lost = abs(whole - stored) / approach
-    error = np.abs(motion.energy_error).max() / motion.kinetic.max()
+    error = max_abs(motion.energy_error) / motion.kinetic.max()
     return Statement(
         "section 6, figures 10, 11a",
         "with Hertz's law deformation and force have similar courses, and what loading stores "
@@ -105,7 +91,7 @@ def _hertz() -> Statement:
         f"{len(deep)} maxima of the indentation and {len(strong)} of the force, at the same "
         f"instants; {lost:.0e} of the {approach:.2f} J of loading are not restored; error of the "
         f"energy {error:.0e} of the kinetic energy",
-        bool(np.array_equal(deep, strong) and lost < 1e-4 and error < 1e-6),
+        np.array_equal(deep, strong) and lost < 1e-4 and error < 1e-6,
     )
 
 
@@ -123,19 +109,17 @@ def _hysteresis() -> Statement:
         f"{damped.contact_loss[-1]:.2f} J lost; force {ratio.min():.2f} to {ratio.max():.2f} times "
         f"that of Hertz's law at the same deformation; {again} of the loadings begin before the "
         f"bodies part, {starts} after flight",
-        bool(
-            np.diff(damped.contact_loss).min() >= 0.0
-            and ratio.min() < 1.0 < ratio.max()
-            and damped.contact_loss[-1] > 0.0
-            and again > 0
-        ),
+        np.diff(damped.contact_loss).min() >= 0.0
+        and ratio.min() < 1.0 < ratio.max()
+        and damped.contact_loss[-1] > 0.0
+        and again > 0,
     )
 
 
 def _alike() -> Statement:
     elastic, damped = free(50.0), free(50.0, DAMPED)
     place, place_share, depth, depth_share = differences(elastic, damped)
-    early = 1e3 * np.abs((elastic.tibial_contact - damped.tibial_contact)[EARLY]).max()
+    early = 1e3 * max_abs((elastic.tibial_contact - damped.tibial_contact)[EARLY])
     alike = np.corrcoef(elastic.indentation, damped.indentation)[0, 1]
     return Statement(
         "section 6, figures 10a, 11b",
@@ -163,7 +147,7 @@ def _same_motion() -> Statement:
         "centre of mass and flexion are practically the same for 50 and 150 N",
         f"differences {angle:.2f}° of {turned(weak):.1f}° and {moved:.1f} mm of a path of "
         f"{path:.0f} mm within 0.5 s, {early[0]:.2f}° and {early[1]:.1f} mm within 0.3 s",
-        bool(angle < SAME * turned(weak) and moved < SAME * path),
+        angle < SAME * turned(weak) and moved < SAME * path,
         f"practically the same: less than {100 * SAME:.0f} %; an anterior pull would differ by "
         f"{anterior[0]:.2f}° and {anterior[1]:.1f} mm within 0.3 s",
     )
@@ -182,7 +166,7 @@ def _growth() -> Statement:
         "section 6, figures 13-15a",
         "strains and forces of the ligaments and the deformation grow from 50 to 150 N",
         f"{grown}; indentation {deep[0]:.2f} → {deep[1]:.2f} mm",
-        bool(deep[1] > deep[0] and (strain[1] > strain[0]).all() and (force[1] > force[0]).all()),
+        deep[1] > deep[0] and (strain[1] > strain[0]).all() and (force[1] > force[0]).all(),
     )
 
 
@@ -227,7 +211,7 @@ def _order_at_150() -> Statement:
         "forces are higher",
         f"largest values {_listed(strong)}: the collateral ligaments stay below the cruciate "
         f"ligaments as at 50 N; contact force {force[0]:.0f} → {force[1]:.0f} N",
-        any(kept) and bool(force[1] > force[0]),
+        any(kept) and force[1] > force[0],
         f"the contact forces are higher, but the order of the largest values is the same; from "
         f"instant to instant the LCL is strained more than the ACL in {100 * _above(strong):.0f} % "
         f"of the extension, {100 * _above(weak):.0f} % at 50 N",
@@ -250,6 +234,19 @@ def _damage() -> Statement:
         f"by the limits of table 2 every ligament bears it: {limits} of a limit; the contact "
         f"points reach from η = {ends[1].min():.1f} to {ends[1].max():.1f} mm, at 50 N from "
         f"{ends[0].min():.1f} to {ends[0].max():.1f} mm",
-        bool(strong.limits_passed),
+        strong.limits_passed,
         "the paper prints no bounds of the contact points; judged by its limits of the ligaments",
     )
+
+
+STATEMENTS = (
+    _splines,
+    _hertz,
+    _hysteresis,
+    _alike,
+    _same_motion,
+    _growth,
+    _cruciates,
+    _order_at_150,
+    _damage,
+)

@@ -1,28 +1,24 @@
 """Popović: chains of rigid bodies joined by pins and visco-elastic links, from members to orthosis.
 
 The figures are missing from the scan, and the document gives no lengths, masses or stiffnesses:
-those of the rows are ours.
+the rows use our own values.
 """
 
 from __future__ import annotations
 
-from functools import cache
-
 from benchmarks.literature.popovic import constraints, example, links, state_equation
 from benchmarks.literature.popovic.picture import picture
-from benchmarks.literature.statements import Paper, Statement
+from benchmarks.literature.statements import Paper
 
-
-@cache
-def statements() -> list[Statement]:
-    """Return the statements in the order of the document."""
-    return [
-        *links.statements(),
-        *constraints.statements(),
-        *state_equation.statements(),
-        *example.statements(),
-    ]
-
-
-PAPER = Paper("popovic", "Popović: a limb in an orthosis", statements, picture)
+PAPER = Paper(
+    "popovic",
+    "Popović: a limb in an orthosis",
+    (
+        *links.STATEMENTS,
+        *constraints.STATEMENTS,
+        *state_equation.STATEMENTS,
+        *example.STATEMENTS,
+    ),
+    picture,
+)
 """The document in the table of statements."""

@@ -8,15 +8,11 @@ import numpy as np
 
 from benchmarks.literature.popovic import three_segments as three
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase
 from foundation.base.checks import FloatArray
 
 ROD = ChainSegment("rod", 0.4, 2.0, 2.0 * 0.4**2 / 12.0, np.array([0.2, 0.0]))
-
-
-def statements() -> list[Statement]:
-    """Return the rows of eq. 3 to 8."""
-    return [pins(), neighbours(), matrices(), sizes(), eliminated(), blocks(), rates()]
 
 
 def rods(count: int) -> tuple[ChainSegment, ...]:
@@ -83,9 +79,9 @@ def matrices() -> Statement:
         "C_j = diag(1, 1, 0) as C_i, and 0 for the angle in Δr_j",
         f"first pin of the chain: the printed rows leave {1e3 * gap:.0f} mm, which is 2 d, and "
         f"{printed[2]:+.1f} for the angle, which they want to be zero; the right rows leave "
-        f"{1e3 * np.abs(right).max():.0e} mm",
+        f"{1e3 * max_abs(right):.0e} mm",
         abs(gap - 2.0 * three.BEFORE[1]) < 1e-12 and abs(printed[2]) > 1.0
-        and bool(np.abs(right).max() < 1e-12),
+        and max_abs(right) < 1e-12,
         "with C_j negative eq. 4 contradicts eq. 3 in x and y",
     )  # fmt: skip
 
@@ -124,7 +120,7 @@ def eliminated_positions() -> tuple[float, float]:
     exact = q[:3] + 1j * q[3:6]
     moving = np.linalg.solve(joins, three.spans() @ turned)
     printed, right = moving - joins @ constant, moving - np.linalg.solve(joins, constant)
-    return float(np.abs(printed - exact).max()), float(np.abs(right - exact).max())
+    return max_abs(printed - exact), max_abs(right - exact)
 
 
 def eliminated() -> Statement:
@@ -150,7 +146,7 @@ def block_errors() -> tuple[tuple[int, int], float]:
     identity = np.hstack([np.eye(count, 2 * count), np.zeros((count, count))])
     printed = np.vstack([np.hstack([-inverse, angular]), identity])
     right = np.vstack([-inverse @ angular, np.eye(count)])
-    return printed.shape, float(np.abs(right @ three.RATES - three.measured_rates()[0]).max())
+    return printed.shape, max_abs(right @ three.RATES - three.measured_rates()[0])
 
 
 def blocks() -> Statement:
@@ -181,7 +177,7 @@ def rate_errors() -> dict[str, float]:
         "wrong acceleration": second @ three.ANGLES - acceleration,
         "acceleration": first @ three.ACCELERATIONS + pulled - acceleration,
     }
-    return {name: float(np.abs(each[:6]).max()) for name, each in found.items()}
+    return {name: max_abs(each[:6]) for name, each in found.items()}
 
 
 def rates() -> Statement:
@@ -197,3 +193,14 @@ def rates() -> Statement:
         and off["rate"] < 1e-6 and off["acceleration"] < 1e-4,
         "as printed a chain at rest moves wherever its angles are not zero",
     )  # fmt: skip
+
+
+STATEMENTS = (
+    pins,
+    neighbours,
+    matrices,
+    sizes,
+    eliminated,
+    blocks,
+    rates,
+)

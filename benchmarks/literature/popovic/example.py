@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.literature.examples import mechanics_example
 from benchmarks.literature.popovic.constraints import ROD, rods
 from benchmarks.literature.statements import Statement, undecidable
+from benchmarks.measures import max_abs
 from dynamics.mechanics.chains import (
     Assembly,
     Attachment,
@@ -20,11 +21,6 @@ from dynamics.mechanics.chains import (
     PinClosure,
     simulate_chains,
 )
-
-
-def statements() -> list[Statement]:
-    """Return the rows after eq. 11."""
-    return [interrupted(), orthoses(), results()]
 
 
 def example() -> dict[str, Any]:
@@ -65,7 +61,7 @@ def closed_again() -> float:
         np.concatenate([each, base]) for each, base in zip((angles, rates), bases, strict=True)
     )
     found = in_parts(4, 2, closed=True).accelerations(0.0, *state)[:4]
-    return float(np.abs(found - whole.accelerations(0.0, angles, rates)).max())
+    return max_abs(found - whole.accelerations(0.0, angles, rates))
 
 
 def interrupted() -> Statement:
@@ -130,11 +126,11 @@ def orthoses() -> Statement:
         f"{len(system.coordinate_names)} coordinates besides the table of "
         f"{names['TABLE'].shape[1]} angles at {len(steps) + 1} instants; {len(pairs)} links; "
         f"ground force on the body {load[:, 0].min():.0f} to {load[:, 0].max():.0f} N, on the "
-        f"orthoses {np.abs(load[:, 3:]).max():.0e} N; halving the step: order {order:.1f}",
+        f"orthoses {max_abs(load[:, 3:]):.0e} N; halving the step: order {order:.1f}",
         (len(groups), segments, names["TABLE"].shape[1]) == (3, 16, 8)
         and len(pairs) == 8 and all(a == b for a, b in pairs)
-        and bool(np.allclose(steps, steps[0], rtol=1e-9)) and bool(load[:, 0].min() > 0.0)
-        and bool(np.abs(load[:, 3:]).max() < 1e-8) and abs(order - 4.0) < 0.6,
+        and np.allclose(steps, steps[0], rtol=1e-9) and load[:, 0].min() > 0.0
+        and max_abs(load[:, 3:]) < 1e-8 and abs(order - 4.0) < 0.6,
         "the document gives no lengths, masses, links or angles, and fig. 4 is missing: ours are "
         "shares of Winter (2009) and a step by hand, feet, shanks, thighs, pelvis and trunk",
     )  # fmt: skip
@@ -145,12 +141,12 @@ def results() -> Statement:
     later = names["TIMES"] >= names["TAKEN"]
     legs = [1, 2, 3, 5, 6, 7]
     peaks = np.abs(found.torques).max(axis=0)
-    alone = np.abs(names["alone"]().torques[later][:, legs]).max()
-    left = np.abs(found.torques[later][:, legs]).max()
+    alone = max_abs(names["alone"]().torques[later][:, legs])
+    left = max_abs(found.torques[later][:, legs])
     forces = np.linalg.norm(found.joint_forces, axis=-1).max(axis=0)
     link = np.linalg.norm(found.link_forces, axis=-1).max()
     turned = found.angles[:, 8:] - found.angles[:, :8]
-    slip = np.degrees(np.abs(turned - turned[0]).max())
+    slip = np.degrees(max_abs(turned - turned[0]))
     torques = ", ".join(f"{name} {peaks[k]:.0f}" for name, k in names["JOINTS"].items())
     return undecidable(
         "fig. 5 and 6, results",
@@ -163,3 +159,10 @@ def results() -> Statement:
         f"on the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those "
         f"of the orthoses {forces[8:].max():.0f} N, of a link {link:.0f} N",
     )
+
+
+STATEMENTS = (
+    interrupted,
+    orthoses,
+    results,
+)

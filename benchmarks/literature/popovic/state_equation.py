@@ -13,6 +13,7 @@ from scipy.linalg import expm
 from benchmarks.literature.popovic import three_segments as three
 from benchmarks.literature.popovic.constraints import rods
 from benchmarks.literature.statements import Statement, misprint
+from benchmarks.measures import max_abs
 from dynamics.mechanics.chains import (
     GROUND,
     Assembly,
@@ -22,11 +23,6 @@ from dynamics.mechanics.chains import (
     simulate_chains,
 )
 from foundation.base.checks import FloatArray
-
-
-def statements() -> list[Statement]:
-    """Return the rows of eq. 9 to 11."""
-    return [work(), eliminated_forces(), state_form(), stiffness_matrices(), constants(), squares()]
 
 
 class Forces(NamedTuple):
@@ -76,9 +72,9 @@ def work() -> Statement:
     joints = forces().joints
     matrix = three.rate_matrix(three.ANGLES)
     power = float(joints @ matrix @ three.RATES)
-    largest = float(np.abs(joints * (matrix @ three.RATES)).max())
+    largest = max_abs(joints * (matrix @ three.RATES))
     # A displacement that opens the pins: one member moves alone.
-    opened = float(np.abs(joints[:6]).max())
+    opened = max_abs(joints[:6])
     columns, rows = matrix.shape[1], len(joints)
     return misprint(
         "eq. 9",
@@ -95,14 +91,14 @@ def work() -> Statement:
 def eliminated_forces() -> Statement:
     joints, others, inertial = forces()
     matrix = three.rate_matrix(three.ANGLES)
-    member = float(np.abs(inertial - joints - others).max())
-    left = float(np.abs(matrix.T @ joints).max())
-    balance = float(np.abs(matrix.T @ (inertial - others)).max())
+    member = max_abs(inertial - joints - others)
+    left = max_abs(matrix.T @ joints)
+    balance = max_abs(matrix.T @ (inertial - others))
     return Statement(
         "after eq. 9, eq. 10",
         "C₁'ᵀ G of the pins is zero, so that weight -m g and couple T of each member remain",
         f"moving chain with springs and dampers in its pins: forces of the pins up to "
-        f"{np.abs(joints[:6]).max():.0f} N, each member balanced within {member:.0e} N, C₁'ᵀ G "
+        f"{max_abs(joints[:6]):.0f} N, each member balanced within {member:.0e} N, C₁'ᵀ G "
         f"{left:.0e} N m; C₁'ᵀ (M q'' - weights and couples) {balance:.0e} N m",
         max(member, left, balance) < 1e-9,
         "forces of the ground and of links join the weights where they act",
@@ -144,7 +140,7 @@ def state_form() -> Statement:
         "(θ', ω') = [O, I; -A, -B] (θ, ω) + (0, H)",
         "the first row says θ' = -ω, and ω stands where ω' belongs; small motion of a damped chain "
         f"with springs: the printed matrix has an eigenvalue of {growth:+.0f}/s, the right one at "
-        f"most {decay:+.1f}/s; {1e3 * np.abs(_DEFLECTED).max():.1f} mrad end {1e3 * off:.0e} mrad "
+        f"most {decay:+.1f}/s; {1e3 * max_abs(_DEFLECTED):.1f} mrad end {1e3 * off:.0e} mrad "
         f"off the simulated motion after {_TIME:g} s, right {1e3 * close:.0e} mrad",
         growth > 1.0 and decay < 0.0 and off > 1e-4 and close < 1e-8,
         "the minus before the matrix also turns its identity",
@@ -173,7 +169,7 @@ def generalised() -> dict[str, tuple[float, float]]:
         ("mass", three.masses(), mass),
         ("damping", damping, -np.array(columns).T),
     ):
-        off, close = (np.abs(rates.T @ inner @ outer - ours).max() for outer in (places, rates))
+        off, close = (max_abs(rates.T @ inner @ outer - ours) for outer in (places, rates))
         found[name] = float(off), float(close)
     return found
 
@@ -260,3 +256,13 @@ def squares() -> Statement:
         f"centripetal accelerations, right {conserved:+.0e} J",
         abs(gained) > 0.1 and abs(conserved) < 1e-7,
     )
+
+
+STATEMENTS = (
+    work,
+    eliminated_forces,
+    state_form,
+    stiffness_matrices,
+    constants,
+    squares,
+)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.literature import kaplan
 from benchmarks.literature.kaplan import penalty_law, rigid_laws
 from benchmarks.literature.kaplan.printed_law import PrintedGround
 from dynamics.mechanics.ground import PenaltyGround
@@ -94,12 +93,3 @@ def test_out_of_an_interval_the_cone_is_empty():
     assert np.isnan(rigid_laws.normal_cone(0.0, np.inf, -1e-9)).all()
     assert rigid_laws.outside(1.0, rigid_laws.normal_cone(0.0, 1.0, 2.0)) == np.inf
     assert rigid_laws.outside(736.0, rigid_laws.normal_cone(0.0, np.inf, 0.0)) == 736.0
-
-
-@pytest.mark.slow
-def test_verdicts():
-    found = {each.place: each.verdict for each in kaplan.PAPER.statements()}
-    wrong = [place for place, verdict in found.items() if verdict == "error in print"]
-    assert wrong == ["eq. 1", "eq. 2", "penalty formulation, forces", "eq. 3", "eq. 4"]
-    assert set(found.values()) == {"agrees", "error in print"}
-    assert len(found) == 12

@@ -60,7 +60,7 @@ def test_the_inverse_of_g_returns_the_rate():
 
 @pytest.mark.slow
 def test_eq_45_needs_the_square():
-    row = knee.statements()[1]
+    row = knee.STATEMENTS[1]()
     stretch = 0.05 * 0.0438
     assert f"{35e6 * stretch**2:.0f} N with the square" in row.ours
     assert f"{1e-3 * 35e6 * stretch:.0f} kN without" in row.ours

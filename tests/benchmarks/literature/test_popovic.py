@@ -6,25 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.literature import popovic
 from benchmarks.literature.popovic import constraints, example, links, state_equation
 from benchmarks.literature.popovic import three_segments as three
-
-#: Verdicts in the order of the document.
-VERDICTS = [
-    *("agrees", "error in print", "error in print"),  # members, force of a link, eq. 2
-    *("agrees", "error in print", "error in print", "error in print"),  # pins, eq. 3 to 5
-    *("error in print", "error in print", "error in print"),  # eq. 6 to 8
-    *("error in print", "agrees", "error in print"),  # eq. 9 to 11
-    *("error in print", "error in print", "error in print"),  # A and B, H, squares of the rates
-    *("agrees", "agrees", "undecidable"),  # interrupted chains, fig. 4, fig. 5 and 6
-]
-
-
-@pytest.mark.slow
-def test_every_statement_has_its_verdict():
-    assert [each.verdict for each in popovic.PAPER.statements()] == VERDICTS
-    assert len(VERDICTS) == 19
 
 
 def naive_centres(angles):

@@ -13,13 +13,13 @@ def test_a_section_has_heading_picture_and_table():
     paper = Paper(
         "smith",
         "Smith 2010, a knee",
-        lambda: [
-            Statement("fig. 1", "2 mm", "2.01 mm", True),
-            Statement("eq. 2", "x", "y", False, "why"),
-            misprint("eq. 3", "a", "b", "c", True),
-            misprint("eq. 4", "a", "b", "c", False),
-            undecidable("fig. 5", "a curve", "figure missing"),
-        ],
+        (
+            lambda: Statement("fig. 1", "2 mm", "2.01 mm", True),
+            lambda: Statement("eq. 2", "x", "y", False, "why"),
+            lambda: misprint("eq. 3", "a", "b", "c", True),
+            lambda: misprint("eq. 4", "a", "b", "c", False),
+            lambda: undecidable("fig. 5", "a curve", "figure missing"),
+        ),
     )
     text = section(paper)
     assert text.startswith("## Smith 2010, a knee\n")
@@ -39,6 +39,8 @@ def test_the_verdicts_are_those_of_the_page(paper, request):
         request.getfixturevalue("knee_data")  # a recorded walk
     tables = PAGE.read_text(encoding="utf-8").split(HEAD)[1].split(TAIL)[0]
     lines = tables.split(f"## {paper.title}\n")[1].split("\n## ")[0].splitlines()
+    rows = [each for each in lines if each.startswith("| ") and each[2].isdigit()]
+    assert len(rows) == len(paper.rows)
     for number, statement in enumerate(paper.statements(), start=1):
         place, printed, _, _ = row(statement)
         (line,) = [each for each in lines if each.startswith(f"| {number} | ")]
@@ -50,6 +52,12 @@ def test_the_verdicts_are_those_of_the_page(paper, request):
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
 def test_no_cell_breaks_its_row(paper):
     assert all(line.count("|") in (0, 6) for line in section(paper).splitlines())
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_page_shows_the_picture(paper):
+    assert f"![{paper.title}]({paper.image})" in PAGE.read_text(encoding="utf-8")
+    assert (PAGE.parent / paper.image).is_file()
 
 
 @pytest.mark.slow

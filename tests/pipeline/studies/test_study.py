@@ -235,11 +235,8 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
 
 
 def test_foreign_folder_is_refused(tiny_run, run_copy):
-    with (
-        pytest.warns(DeprecationWarning, match="is now pipeline.studies.study.simulate_study"),
-        pytest.raises(RunError, match="is not empty and is not a study"),
-    ):
-        studies_of_cycles.carry_out(study(tiny_run), run_copy, quiet=True)
+    with pytest.raises(RunError, match="is not empty and is not a study"):
+        simulate_study(study(tiny_run), run_copy, quiet=True)
     assert (run_copy / "knee.npz").exists()
 
 

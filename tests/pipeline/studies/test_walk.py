@@ -227,11 +227,8 @@ def test_other_folders_are_left_alone(tables, tmp_path):
     config = load_walk(walk_config(tmp_path, "no-run", *tables))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("kept")
-    with (
-        pytest.warns(DeprecationWarning, match="is now pipeline.studies.walks.walk.simulate_walk"),
-        pytest.raises(RunError, match="is not empty and is not a walk"),
-    ):
-        walks_of_subjects.carry_out(config, tmp_path / "mine")
+    with pytest.raises(RunError, match="is not empty and is not a walk"):
+        simulate_walk(config, tmp_path / "mine")
     with pytest.raises(RunError, match="is a file, expected a folder"):
         simulate_walk(config, tmp_path / "mine" / "thesis.txt")
     held = tmp_path / "held"
