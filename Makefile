@@ -40,6 +40,7 @@ install: $(STAMP) ## install the locked packages and this project in .venv
 
 surrogate: $(READY) ## run a study from meshes to report [CONFIG=configs/implant.toml] [ARGS="--out DIR"]
 	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
+	@command -v knee-contact >/dev/null || echo "to use knee-contact in this shell: . $(BIN)/activate" >&2
 
 # One BLAS thread a process, as the test processes share the cores; no result depends on the number.
 # Idle threads of OpenBLAS give up their core soon, which other test processes need.

@@ -28,6 +28,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
@@ -63,7 +64,8 @@ def gait() -> Gait:
     with tempfile.TemporaryDirectory() as folder:
         quick = config.simulation.model_copy(update={"combinations": False})
         study = config.model_copy(update={"simulation": quick})
-        run_study(study, Path(folder), quiet=True)
+        with silenced():
+            run_study(study, Path(folder))
         knee = surrogates.load(Path(folder) / "knee.npz")
         path = read_path(Path(folder))
     assert isinstance(knee, ContactSurrogate)

@@ -25,6 +25,7 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import errors_found
+from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import (
     GaitSimulation,
@@ -143,7 +144,8 @@ def main() -> None:
             folder = (options.out or Path(scratch)) / name.replace(" ", "_").replace(",", "")
             rows = with_errors(table, part, 3)
             study = write_study(folder, rows, quantities=quantities)
-            run_study(load_config(study), folder / "run", quiet=True)
+            with silenced():
+                run_study(load_config(study), folder / "run")
             config = load_config(folder / "run" / "config.toml")
             found[name] = {
                 **{f"true error of the rows, {key}": e for key, e in errors_in(rows, knee).items()},

@@ -1,6 +1,6 @@
 """Write the table of docs/calibration.md from finished calibrations.
 
-Run it from the repository, with the folders of `python -m pipeline calibrate`:
+Run it from the repository, with the folders of `knee-contact calibrate`:
 `python docs/calibration.py runs/finite_element_implant_calibration ...`.
 """
 

@@ -1,6 +1,6 @@
 """Write the tables of docs/comparison.md and draw docs/comparison.png from finished comparisons.
 
-Run it from the repository, with the folders of `python -m pipeline compare`:
+Run it from the repository, with the folders of `knee-contact compare-models`:
 `python docs/comparison.py runs/finite_element_implant_comparison ...`.
 """
 
@@ -109,7 +109,7 @@ def draw(comparisons: list[dict[str, Any]]) -> None:
 
 def main(folders: list[str]) -> None:
     """Write the tables and the picture."""
-    files = [Path(folder) / "comparison.json" for folder in folders]
+    files = [Path(folder) / "compared_models.json" for folder in folders]
     comparisons = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(HEAD)

@@ -1,7 +1,7 @@
 """OpenSim: a motion out, a motion in, loads out: `python examples/opensim_motion.py runs/implant`.
 
-The same from the command line: `python -m pipeline motion RUN --out cycle.mot` and
-`python -m pipeline loads RUN cycle.mot --out loads.sto`.
+The same from the command line: `knee-contact motion RUN --out cycle.mot` and
+`knee-contact loads RUN cycle.mot --out loads.sto`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Entry point of `python -m pipeline`."""
+"""Entry point of `python -m pipeline`, which is the program `knee-contact`."""
 
 import sys
 

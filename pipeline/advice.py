@@ -5,13 +5,15 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-#: The run directory in the commands of a report, whose place is not known when it is read.
+#: The program that the package installs.
+PROGRAM = "knee-contact"
+#: Stands for the run directory in the commands of a report, which may be moved.
 FOLDER = "RUN_FOLDER"
 
 
 def command_line(*words: str | Path) -> str:
     """Return a command of this program, quoted for a shell."""
-    return f"python -m pipeline {shlex.join(map(str, words))}"
+    return f"{PROGRAM} {shlex.join(map(str, words))}"
 
 
 def in_folder(text: str, folder: Path) -> str:

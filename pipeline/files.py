@@ -1,7 +1,8 @@
 """Atomic writing of files: a reader sees the old file or the whole new file.
 
-Folders that hold a configuration say whose results they are (`pipeline.store.own_folder`). Of all
-other files, a command replaces none of other contents unless it is told to (`replacing_together`).
+Commands that write to a folder of their own compare configurations before they replace results
+(`pipeline.store.job`). All other commands replace a file of other contents only on request
+(`replacing_together`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from foundation.base import files as base
 from foundation.base.errors import InputError
 
 #: Version of the JSON documents; a document without a version has version 1.
@@ -65,25 +67,15 @@ def replacing(path: Path) -> Iterator[Path]:
     OSError
         If the file cannot be written; the message names the file and the remedy.
     """
-    partial = path.with_name(f"{path.name}.partial")
-    together = _TOGETHER.get()
     with writing(path):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with base.replacing(path, _TOGETHER.get()) as partial:
             yield partial
-            if together is None:
-                os.replace(partial, path)
-            else:
-                together[path] = partial
-        finally:
-            # Where nothing can be written, no temporary file is left.
-            if together is None or path not in together:
-                _remove(partial)
 
 
 @contextmanager
 def replacing_together(*, others: bool) -> Iterator[None]:
-    """Put all files that are written in the block in place at its end, or none of them.
+    """Replace all files that are written in the block at its end, or none of them.
 
     Parameters
     ----------
@@ -112,17 +104,13 @@ def replacing_together(*, others: bool) -> Iterator[None]:
     finally:
         _TOGETHER.reset(token)
         for partial in written.values():
-            _remove(partial)
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
     with writing(one):
         return one.is_file() and filecmp.cmp(one, other, shallow=False)
-
-
-def _remove(partial: Path) -> None:
-    with suppress(OSError):
-        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

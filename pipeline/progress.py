@@ -25,7 +25,7 @@ _SILENCED = ContextVar("silenced", default=False)
 
 
 @contextmanager
-def silenced(*, quiet: bool) -> Iterator[None]:
+def silenced(*, quiet: bool = True) -> Iterator[None]:
     """Suppress all progress within the context if `quiet` is True."""
     before = _SILENCED.set(quiet)
     try:
@@ -36,7 +36,7 @@ def silenced(*, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def heard_warnings() -> Iterator[list[str]]:
-    """Yield a list that has the warnings of the block at its end; they are given all the same."""
+    """Yield a list that has the warnings of the block at its end; they are issued anyway."""
     told: list[str] = []
     caught: list[warnings.WarningMessage] = []
     try:
@@ -49,16 +49,16 @@ def heard_warnings() -> Iterator[list[str]]:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
-def say(text: str, *, quiet: bool = False) -> None:
+def say(text: str) -> None:
     """Write a line to stderr, above the progress bar if there is one."""
-    if not (quiet or _SILENCED.get()):
+    if not _SILENCED.get():
         tqdm.write(text, file=sys.stderr)
 
 
-def bar(total: float, unit: str, name: str, *, quiet: bool = False) -> tqdm[Any]:
+def bar(total: float, unit: str, name: str) -> tqdm[Any]:
     """Return a progress bar with the remaining time; hidden where stderr is not a terminal."""
     # disable=None: tqdm itself hides the bar unless stderr is a terminal.
-    hidden = True if quiet or _SILENCED.get() else None
+    hidden = True if _SILENCED.get() else None
     made = tqdm(total=total, unit=unit, desc=name, disable=hidden, leave=False)
     # A disabled bar does not set its own unit and description.
     made.unit, made.desc = unit, name

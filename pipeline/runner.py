@@ -57,7 +57,6 @@ def run_study(
     *,
     resume: bool = False,
     replace: bool = False,
-    quiet: bool = False,
 ) -> dict[str, Any]:
     """Carry out stages a to h and write the run directory.
 
@@ -68,12 +67,10 @@ def run_study(
     folder : Path
         The run directory.
     resume : bool
-        Whether to go on with what a run left there, interrupted or finished. If the configuration
+        Whether to continue an interrupted or finished run of the directory. If the configuration
         has changed since, samples that were evaluated are not evaluated again.
     replace : bool
         Whether to replace a run of another configuration in the directory.
-    quiet : bool
-        Whether to leave out progress bars.
 
     Returns
     -------
@@ -90,7 +87,7 @@ def run_study(
     if resume:
         config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with Run(config, folder, quiet=quiet) as run, threadpool_limits(1):
+    with Run(config, folder) as run, threadpool_limits(1):
         return _carry_out(run, resume=resume, replace=replace)
 
 
@@ -166,7 +163,7 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
         return
     if run.config.contact.finite_element is not None:
         with run.timed(CONDENSATION):
-            original.prepare(partial(say, quiet=run.quiet))
+            original.prepare(say)
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 

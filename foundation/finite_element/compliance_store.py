@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
 from foundation.finite_element.condensation import ElasticBody, compliance
 
 
@@ -101,24 +100,12 @@ def _write(path: Path, array: FloatArray) -> None:
     """Write a file under another name first: an interrupted run leaves no half of a file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, array)
+        with replacing(path) as partial, partial.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise InputError(
             f"{path}: the condensed compliance cannot be written ({error.strerror}); make the "
             f"folder writable, and free {1e-9 * array.nbytes:.1g} GB on the disk"
         ) from error
-
-
-def _replace(path: Path, array: FloatArray) -> None:
-    with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
-            np.save(file, array, allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise
-    # A temporary file is its owner's alone.
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)

@@ -1,1 +1,1 @@
-"""The command line: `python -m pipeline`."""
+"""The command line: `knee-contact`."""

@@ -5,18 +5,21 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
+from functools import wraps
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import App, Group, Parameter
 from cyclopts.help import DefaultFormatter, PanelSpec
 from rich.box import SIMPLE
 
-from pipeline.advice import in_folder
+from pipeline.advice import PROGRAM, in_folder
 
-PROGRAM = "python -m pipeline"
+if TYPE_CHECKING:
+    from pipeline.config.schema import Config as Study
+
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
 USE = Group("Use a surrogate", sort_key=3)
@@ -71,9 +74,7 @@ Overrides = Annotated[
 OutFolder = Annotated[Path | None, Parameter(help="Folder to write (default: runs/<name>).")]
 Resume = Annotated[bool, Parameter(help="Continue an interrupted run.")]
 Force = Annotated[bool, Parameter(help="Replace results of another configuration in the folder.")]
-ForceFiles = Annotated[
-    bool, Parameter(name="--force", help="Replace existing files of other contents.")
-]
+ForceFiles = Annotated[bool, Parameter(help="Replace existing files of other contents.")]
 RunFolder = Annotated[Path, Parameter(help="Run directory.")]
 SurrogateSource = Annotated[Path, Parameter(help="Run directory, or .npz file of a surrogate.")]
 
@@ -95,16 +96,53 @@ class Answer(NamedTuple):
 Command = Callable[..., Answer]
 
 
-def command(group: Group | None = None, parent: App = app) -> Callable[[Command], Command]:
-    """Return a decorator that registers a function as a command of `parent`, in a help group."""
+def command(
+    group: Group | None = None, parent: App = app, *, files: bool = False
+) -> Callable[[Command], Command]:
+    """Return a decorator that registers a function as a command of `parent`, in a help group.
+
+    A command that writes `files` has the option --force, without which it replaces no files of
+    other contents.
+    """
 
     def register(function: Command) -> Command:
+        if files:
+            function = _with_force(function)
         _, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
         epilogue = "Examples:\n" + textwrap.indent(examples.replace("$ ", ""), "  ")
         parent.command(function, group=group, help_epilogue=epilogue, sort_key=next(_ORDER))
         return function
 
     return register
+
+
+def _with_force(function: Command) -> Command:
+    """Return a command with the option --force, which writes all its files at its end or none."""
+
+    @wraps(function)
+    def carry_out(*args: Any, force: bool = False, **kwargs: Any) -> Answer:
+        from pipeline.files import replacing_together
+
+        with replacing_together(others=force):
+            return function(*args, **kwargs)
+
+    own = inspect.signature(function, eval_str=True)
+    force = inspect.Parameter(
+        "force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=ForceFiles
+    )
+    signature = own.replace(parameters=[*own.parameters.values(), force])
+    carry_out.__signature__ = signature  # type: ignore[attr-defined]
+    return carry_out
+
+
+def study_and_folder(
+    config: Path, overrides: tuple[str, ...], out: Path | None, ending: str = ""
+) -> tuple[Study, Path]:
+    """Return a configuration and the folder of its results, by default `runs/<name><ending>`."""
+    from pipeline.config.reading import find_config, load_config
+
+    study = load_config(find_config(config), overrides)
+    return study, out or Path("runs") / f"{study.run.name}{ending}"
 
 
 def run_answer(report: dict[str, Any], folder: Path) -> Answer:

@@ -1,4 +1,4 @@
-"""Commands `calibrate` and `compare`: contact models of one knee."""
+"""Commands `compare-models`, `compare-runs` and `calibrate`: contact models and runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from pipeline.cli.app import TRAIN, Answer, Config, Force, Overrides, command
+from pipeline.cli.app import (
+    TRAIN,
+    Answer,
+    Config,
+    Force,
+    Overrides,
+    RunFolder,
+    command,
+    study_and_folder,
+)
 
 _OUT = "Folder to write (default: runs/<name>_comparison)."
 _RESUME = "Continue an interrupted comparison; measured models are not measured again."
 
 
 @command(TRAIN)
-def compare(
+def compare_models(
     config: Config = Path("finite_element_implant"),
     /,
     *,
@@ -23,22 +32,41 @@ def compare(
     resume: Annotated[bool, Parameter(help=_RESUME)] = False,
     force: Force = False,
 ) -> Answer:
-    """Compare contact models on one knee: springs, finite elements, surrogates.
+    """Compare contact models on one knee, each measured: springs, finite elements, surrogates.
 
     Examples
     --------
-    $ python -m pipeline compare
-    $ python -m pipeline compare finite_element_grand_challenge --out runs/models
-    $ python -m pipeline compare mine.toml --set "comparison.models=['linear']"
-    $ python -m pipeline compare mine.toml --resume
+    $ knee-contact compare-models
+    $ knee-contact compare-models finite_element_grand_challenge --out runs/models
+    $ knee-contact compare-models mine.toml --set "comparison.models=['linear']"
+    $ knee-contact compare-models mine.toml --resume
     """
-    from pipeline.config.reading import find_config, load_config
-    from pipeline.studies.contact_models.compare import compare_models, summary_text
+    from pipeline.studies.contact_models import compare
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / f"{study.run.name}_comparison"
-    content = compare_models(study, folder, resume=resume, replace=force)
-    return Answer(summary_text(content, folder), content)
+    study, folder = study_and_folder(config, overrides, out, "_comparison")
+    content = compare.compare_models(study, folder, resume=resume, replace=force)
+    return Answer(compare.summary_text(content, folder), content)
+
+
+@command(TRAIN, files=True)
+def compare_runs(one: RunFolder, other: RunFolder, /, *, out: Path = Path()) -> Answer:
+    """Compare two finished runs on one page: figures, pressures, cycles, verdicts.
+
+    Parameters
+    ----------
+    one, other : Path
+        Run directories.
+    out : Path
+        Folder of compared_runs.html and compared_runs.json.
+
+    Examples
+    --------
+    $ knee-contact compare-runs runs/dish60 runs/dish80 --out runs/dishes
+    """
+    from pipeline.reports import comparison
+
+    found = comparison.compare_runs(one, other, out)
+    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found["summary"]]), found)
 
 
 _CALIBRATION_OUT = "Folder to write (default: runs/<name>_calibration)."
@@ -59,14 +87,12 @@ def calibrate(
 
     Examples
     --------
-    $ python -m pipeline calibrate
-    $ python -m pipeline calibrate mine.toml --out runs/laws
-    $ python -m pipeline calibrate mine.toml --set "calibration.laws=['coupled']"
+    $ knee-contact calibrate
+    $ knee-contact calibrate mine.toml --out runs/laws
+    $ knee-contact calibrate mine.toml --set "calibration.laws=['coupled']"
     """
-    from pipeline.config.reading import find_config, load_config
     from pipeline.studies.calibration.calibrate import calibrate_laws, summary_text
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / f"{study.run.name}_calibration"
+    study, folder = study_and_folder(config, overrides, out, "_calibration")
     content = calibrate_laws(study, folder, resume=resume, replace=force)
     return Answer(summary_text(content, folder), content)

@@ -14,8 +14,9 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
+from pipeline.advice import PROGRAM
 from pipeline.cli import compare, completion, prepare, samples, train, use
-from pipeline.cli.app import PROGRAM, Answer, Command, app
+from pipeline.cli.app import Answer, Command, app
 
 #: Modules that register the commands.
 COMMAND_MODULES = (prepare, train, compare, use, samples, completion)

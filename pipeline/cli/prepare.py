@@ -27,10 +27,10 @@ def init(
 
     Examples
     --------
-    $ python -m pipeline init
-    $ python -m pipeline init mine.toml --femur femur.stl --tibia tibia.stl \
+    $ knee-contact init
+    $ knee-contact init mine.toml --femur femur.stl --tibia tibia.stl \
         --material cartilage --yes
-    $ python -m pipeline init left.toml --femur f.ply --tibia t.ply --side left \
+    $ knee-contact init left.toml --femur f.ply --tibia t.ply --side left \
         --unit mm --axes=-x,y,-z --material polyethylene --yes
     """
     from pipeline.preparation.interview import write_starter
@@ -67,8 +67,8 @@ def align(
 
     Examples
     --------
-    $ python -m pipeline align mine.toml
-    $ python -m pipeline align mine.toml --slope-deg 5 --tibia-anterior=-x
+    $ knee-contact align mine.toml
+    $ knee-contact align mine.toml --slope-deg 5 --tibia-anterior=-x
     """
     from pipeline.config.reading import find_config
     from pipeline.preparation.align_study import align_study
@@ -92,9 +92,9 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
 
     Examples
     --------
-    $ python -m pipeline check mine.toml
-    $ python -m pipeline check mine.toml --deep
-    $ python -m pipeline check mine.toml --set knee.side=left --json
+    $ knee-contact check mine.toml
+    $ knee-contact check mine.toml --deep
+    $ knee-contact check mine.toml --set knee.side=left --json
     """
     from foundation.base.wording import counted
     from pipeline.advice import command_line
@@ -129,7 +129,7 @@ def schema() -> Answer:
 
     Examples
     --------
-    $ python -m pipeline schema > keys.md
+    $ knee-contact schema > keys.md
     """
     from pipeline.config.schema import describe_schema
     from pipeline.studies.forward_motions.schema import describe_forward

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from pipeline.cli.app import PROGRAM, USE, Answer, ForceFiles, app, command, files_answer
+from pipeline.advice import PROGRAM
+from pipeline.cli.app import USE, Answer, app, command, files_answer
 
 samples = App(
     name="samples",
@@ -28,7 +29,7 @@ def summary(source: Source, /) -> Answer:
 
     Examples
     --------
-    $ python -m pipeline samples summary runs/implant
+    $ knee-contact samples summary runs/implant
     """
     from pipeline.store.sample_tables import summary as summarise
     from pipeline.store.sample_tables import summary_text
@@ -38,7 +39,7 @@ def summary(source: Source, /) -> Answer:
     return Answer(summary_text(rows), rows, 2 if damaged else 0)
 
 
-@command(parent=samples)
+@command(parent=samples, files=True)
 def export(
     source: Source,
     /,
@@ -49,7 +50,6 @@ def export(
         tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
     ] = (),
     units: Literal["si", "people"] = "si",
-    force: ForceFiles = False,
 ) -> Answer:
     r"""Write tables as CSV, Parquet, MATLAB file or Excel workbook.
 
@@ -65,24 +65,20 @@ def export(
         Table to write, as named by `summary`; repeat the option for more (default: all).
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
-    force : bool
-        Replace files of other contents.
 
     Examples
     --------
-    $ python -m pipeline samples export runs/implant --format csv --table first \
+    $ knee-contact samples export runs/implant --format csv --table first \
         --out first.csv
-    $ python -m pipeline samples export runs/implant --format mat --units people \
+    $ knee-contact samples export runs/implant --format mat --units people \
         --out all.mat
-    $ python -m pipeline samples export runs/implant --format xlsx \
+    $ knee-contact samples export runs/implant --format xlsx \
         --table simulation --units people --out cycle.xlsx
     """
-    from pipeline.files import replacing_together
     from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.sample_tables import export_tables
 
-    with replacing_together(others=force):
-        files = export_tables(source, format, out, wanted=tables, people=units == "people")
+    files = export_tables(source, format, out, wanted=tables, people=units == "people")
     answer = files_answer(files)
     found = stored_judgement(source) if source.is_dir() else None
     if found is None:

@@ -7,18 +7,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from foundation.base.errors import InputError
 from pipeline.cli.app import (
     TRAIN,
     Answer,
     Config,
     Force,
-    ForceFiles,
     OutFolder,
     Overrides,
     RunFolder,
     command,
     run_answer,
+    study_and_folder,
 )
 
 _RESUME = (
@@ -41,18 +40,16 @@ def run(
 
     Examples
     --------
-    $ python -m pipeline run
-    $ python -m pipeline run smoke
-    $ python -m pipeline run mine.toml --set design.candidates=2000 --out runs/small
-    $ python -m pipeline run mine.toml --resume
-    $ python -m pipeline run mine.toml --resume --set design.budget=1500
-    $ python -m pipeline run mine.toml --force
+    $ knee-contact run
+    $ knee-contact run smoke
+    $ knee-contact run mine.toml --set design.candidates=2000 --out runs/small
+    $ knee-contact run mine.toml --resume
+    $ knee-contact run mine.toml --resume --set design.budget=1500
+    $ knee-contact run mine.toml --force
     """
-    from pipeline.config.reading import find_config, load_config
     from pipeline.runner import run_study
 
-    study = load_config(find_config(config), overrides)
-    folder = out or Path("runs") / study.run.name
+    study, folder = study_and_folder(config, overrides, out)
     return run_answer(run_study(study, folder, resume=resume, replace=force), folder)
 
 
@@ -62,7 +59,7 @@ def validate(folder: RunFolder, /) -> Answer:
 
     Examples
     --------
-    $ python -m pipeline validate runs/implant
+    $ knee-contact validate runs/implant
     """
     from pipeline.studies.repeated_stages import validate_again
 
@@ -75,7 +72,7 @@ def simulate(folder: RunFolder, /) -> Answer:
 
     Examples
     --------
-    $ python -m pipeline simulate runs/implant
+    $ knee-contact simulate runs/implant
     """
     from pipeline.studies.repeated_stages import simulate_again
 
@@ -83,62 +80,13 @@ def simulate(folder: RunFolder, /) -> Answer:
 
 
 @command(TRAIN)
-def report(
-    folder: RunFolder,
-    other: RunFolder | None = None,
-    /,
-    *,
-    out: Path | None = None,
-    force: ForceFiles = False,
-) -> Answer:
-    """Write the report of a run again from its files, or compare two runs on one page.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    other : Path
-        Second run directory, to compare with the first.
-    out : Path
-        Folder of compare.html and compare.json of two runs (default: the current folder).
-    force : bool
-        Replace files of other contents.
+def report(folder: RunFolder, /) -> Answer:
+    """Write the report of a run again from its files.
 
     Examples
     --------
-    $ python -m pipeline report runs/implant
-    $ python -m pipeline report runs/dish60 runs/dish80 --out runs/dishes
+    $ knee-contact report runs/implant
     """
-    if other is None:
-        if out is not None:
-            raise InputError("--out: expected two run directories to compare, found one")
-        from pipeline.reports.report import write_report
+    from pipeline.reports.report import write_report
 
-        return run_answer(write_report(folder), folder)
-    from pipeline.files import replacing_together
-    from pipeline.reports.comparison import write_comparison
-
-    target = Path() if out is None else out
-    with replacing_together(others=force):
-        found = write_comparison(folder, other, target)
-    return Answer("\n".join([f"page: {target / 'compare.html'}", *found["summary"]]), found)
-
-
-@command(TRAIN)
-def bench(folder: RunFolder, /) -> Answer:
-    """Time one evaluation of the original model and of the surrogate of a run.
-
-    Examples
-    --------
-    $ python -m pipeline bench runs/implant
-    """
-    from pipeline.reports.judgement import judgement, judgement_lines
-    from pipeline.studies.repeated_stages import bench as time_models
-
-    times = time_models(folder)
-    text = (
-        f"original {times['original_us']:.0f} us, surrogate {times['surrogate_us']:.1f} us per "
-        f"evaluation with Jacobian: {times['ratio']:.0f} times faster"
-    )
-    found = judgement(folder)
-    return Answer("\n".join([text, *judgement_lines(found)]), {**times, "verdict": found})
+    return run_answer(write_report(folder), folder)

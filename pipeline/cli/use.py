@@ -15,7 +15,6 @@ from pipeline.cli.app import (
     Answer,
     Config,
     Force,
-    ForceFiles,
     OutFolder,
     Overrides,
     Resume,
@@ -61,53 +60,34 @@ def study(
 
     Examples
     --------
-    $ python -m pipeline study configs/montecarlo.toml
-    $ python -m pipeline study configs/sobol.toml --set study.run=runs/mine
-    $ python -m pipeline study --factors
+    $ knee-contact study configs/montecarlo.toml
+    $ knee-contact study configs/sobol.toml --set study.run=runs/mine
+    $ knee-contact study --factors
     """
-    from pipeline.config.reading import find_config
-    from pipeline.studies.any_study import describe_any_factors, simulate_any_study
-
     if config is None:
-        text = describe_any_factors(walk)
+        text = _factors(walk)
         return Answer(text, text)
-    return Answer(
-        *simulate_any_study(find_config(config), overrides, out, resume=resume, replace=force)
-    )
+    from pipeline.config.reading import find_config
+    from pipeline.studies.dispatch import load_file, simulate_file
+
+    file = load_file("study", find_config(config), overrides)
+    return Answer(*simulate_file(file, out, resume=resume, replace=force))
+
+
+def _factors(walk: Path | None) -> str:
+    """Return a line per input that a study can vary: of gait cycles, or of a recorded walk."""
+    from pipeline.studies.factors import describe_factors
+    from pipeline.studies.muscle_walks.study import describe_walk_factors
+
+    return describe_factors() if walk is None else describe_walk_factors(walk)
 
 
 @command(USE)
 def walk(
-    config: Config,
+    config: Path,
     /,
     *,
-    overrides: Overrides = (),
-    out: OutFolder = None,
-    force: Force = False,
-) -> Answer:
-    """Simulate knee loads from measured walking.
-
-    With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
-    has articular contact, muscles, ligaments and contact by COMAK.
-
-    Examples
-    --------
-    $ python -m pipeline walk configs/walking.toml
-    $ python -m pipeline walk mine.toml --set walk.run=runs/mine
-    $ python -m pipeline walk configs/comak_walking.toml
-    """
-    from pipeline.config.reading import find_config
-    from pipeline.studies.any_walk import simulate_any_walk
-
-    return Answer(*simulate_any_walk(find_config(config), overrides, out, replace=force))
-
-
-@command(USE)
-def comak(
-    settings: Path,
-    /,
-    *,
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = ("original",),
+    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
     replay: Path | None = None,
     model: Path | None = None,
     geometry: Path | None = None,
@@ -115,12 +95,17 @@ def comak(
     out: OutFolder = None,
     force: Force = False,
 ) -> Answer:
-    """Simulate a walk from OpenSim-JAM's settings of COMAK, with tables of the same names.
+    """Simulate knee loads from measured walking.
+
+    With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
+    has articular contact, muscles, ligaments and contact by COMAK. From OpenSim-JAM's settings
+    (.xml), and with one of --contact, --replay, --model, --geometry, the walk also writes tables
+    with the names of OpenSim-JAM.
 
     Parameters
     ----------
-    settings : Path
-        Settings of OpenSim-JAM's COMAKTool (.xml), or a configuration of a walk (.toml).
+    config : Path
+        TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
     contact
         original: springs on flat triangles, as OpenSim-JAM; surrogate: the newest runs in `runs`
         with the meshes of the model; or a run directory. Repeat the option for each joint.
@@ -129,23 +114,30 @@ def comak(
     model
         Model in place of that of the settings.
     geometry
-        Folder of mesh files that are not beside the model.
+        Folder with the mesh files that the folder of the model lacks.
     overrides, out, force
         Replaced values, folder to write, whether to replace another walk there.
 
     Examples
     --------
-    $ python -m pipeline comak comak_settings.xml --geometry Geometry --out walk
-    $ python -m pipeline comak comak_settings.xml --replay walk/plant.npz
-    $ python -m pipeline comak comak_settings.xml --contact runs/tibiofemoral
+    $ knee-contact walk configs/walking.toml
+    $ knee-contact walk mine.toml --set walk.run=runs/mine
+    $ knee-contact walk configs/comak_walking.toml
+    $ knee-contact walk comak_settings.xml --geometry Geometry --out walk
+    $ knee-contact walk comak_settings.xml --replay walk/plant.npz
+    $ knee-contact walk comak_settings.xml --contact runs/tibiofemoral
     """
-    from pipeline.studies.any_walk import muscle_walk_answer
+    from pipeline.config.reading import find_config
+    from pipeline.studies.dispatch import load_file, simulate_file
     from pipeline.studies.muscle_walks.comak_tool import comak_file
 
-    file = comak_file(
-        settings, overrides, contact=contact, replay=replay, model=model, geometry=geometry
+    path = find_config(config)
+    file = (
+        comak_file(path, overrides, contact=contact, replay=replay, model=model, geometry=geometry)
+        if path.suffix.lower() == ".xml" or contact or replay or model or geometry
+        else load_file("walk", path, overrides)
     )
-    return Answer(*muscle_walk_answer(file, out, replace=force))
+    return Answer(*simulate_file(file, out, replace=force))
 
 
 @command(USE)
@@ -164,20 +156,14 @@ def forward(
 
     Examples
     --------
-    $ python -m pipeline forward configs/passive_flexion.toml
-    $ python -m pipeline forward anterior_laxity --set forward.step_s=0.005
+    $ knee-contact forward configs/passive_flexion.toml
+    $ knee-contact forward anterior_laxity --set forward.step_s=0.005
     """
     from pipeline.config.reading import find_config
-    from pipeline.studies.forward_motions.simulate import (
-        load_forward,
-        simulate_forward_motion,
-        summary_text,
-    )
+    from pipeline.studies.dispatch import load_file, simulate_file
 
-    file = load_forward(find_config(config), overrides)
-    folder = out or Path("runs") / file.forward.name
-    content = simulate_forward_motion(file, folder, replace=force)
-    return Answer(summary_text(content, folder), content)
+    file = load_file("forward", find_config(config), overrides)
+    return Answer(*simulate_file(file, out, replace=force))
 
 
 @command(USE)
@@ -195,7 +181,7 @@ def wear(folder: RunFolder, /, *, cycles: float = 5e6, blocks: int = 5) -> Answe
 
     Examples
     --------
-    $ python -m pipeline wear runs/implant --cycles 5e6 --blocks 5
+    $ knee-contact wear runs/implant --cycles 5e6 --blocks 5
     """
     from pipeline.studies.lifetime_wear import wear_insert, worn_table
 
@@ -203,7 +189,7 @@ def wear(folder: RunFolder, /, *, cycles: float = 5e6, blocks: int = 5) -> Answe
     return Answer(worn_table(content), content)
 
 
-@command(USE)
+@command(USE, files=True)
 def export(
     source: SurrogateSource,
     /,
@@ -213,7 +199,6 @@ def export(
     fmu: Literal["2.0", "3.0"] | None = None,
     sources_only: bool = False,
     casadi: bool = False,
-    force: ForceFiles = False,
 ) -> Answer:
     """Write the surrogate of a run as C source or as an FMU.
 
@@ -231,37 +216,32 @@ def export(
         Leave the compiled library out of the FMU; a C compiler is not needed then.
     casadi : bool
         Add NAME_wrench to the C source, which casadi.external loads with its derivatives.
-    force : bool
-        Replace files of other contents.
 
     Examples
     --------
-    $ python -m pipeline export runs/implant --out src --prefix knee
-    $ python -m pipeline export runs/implant --fmu 3.0
+    $ knee-contact export runs/implant --out src --prefix knee
+    $ knee-contact export runs/implant --fmu 3.0
     """
     from pipeline.exchange.exports import export_c, write_fmu
-    from pipeline.files import replacing_together
 
     if fmu and casadi:
         raise InputError("--casadi: expected C source, found --fmu; leave out one of them")
     if sources_only and not fmu:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
-    with replacing_together(others=force):
-        if fmu:
-            files = [str(write_fmu(source, fmu, out, prefix, not sources_only))]
-        else:
-            files = [str(file) for file in export_c(source, out, prefix, casadi)]
+    if fmu:
+        files = [str(write_fmu(source, fmu, out, prefix, not sources_only))]
+    else:
+        files = [str(file) for file in export_c(source, out, prefix, casadi)]
     return _judged(files, {"files": files}, source, "surrogate")
 
 
-@command(USE)
+@command(USE, files=True)
 def fields(
     folder: RunFolder,
     /,
     *,
     out: Path,
     model: Literal["original", "surrogate"] = "original",
-    force: ForceFiles = False,
 ) -> Answer:
     """Write pressure fields of the gait cycle for ParaView.
 
@@ -273,18 +253,14 @@ def fields(
         Folder to write: cycle.pvd, and a .vtp file of tibia and femur for each instant.
     model : {"original", "surrogate"}
         Model whose simulated cycle gives the poses; pressures are those of the original model.
-    force : bool
-        Replace files of other contents.
 
     Examples
     --------
-    $ python -m pipeline fields runs/implant --out fields
+    $ knee-contact fields runs/implant --out fields
     """
     from pipeline.exchange.pressure_fields import write_fields
-    from pipeline.files import replacing_together
 
-    with replacing_together(others=force):
-        collection, *files = write_fields(folder, out, model)
+    collection, *files = write_fields(folder, out, model)
     head = f"{counted(len(files) // 2, 'instant')}, tibia and femur"
     content = {"files": [str(path) for path in (collection, *files)]}
     return _judged([head], content, folder, model, f"pressure fields: {collection}")
@@ -343,7 +319,7 @@ Columns = Annotated[ColumnOptions, Parameter(name="*")]
 _DEFAULT_COLUMNS = ColumnOptions()
 
 
-@command(USE)
+@command(USE, files=True)
 def loads(
     source: SurrogateSource,
     motion: Path,
@@ -353,7 +329,6 @@ def loads(
     original: bool = False,
     bodies: tuple[str, str] = ("femur_distal_r", "tibia_proximal_r"),
     columns: Columns = _DEFAULT_COLUMNS,
-    force: ForceFiles = False,
 ) -> Answer:
     r"""Calculate loads of the knee along a motion from another program.
 
@@ -368,23 +343,20 @@ def loads(
     original : bool
         Use the original model of the run instead of its surrogate.
     bodies : (str, str)
-        Femoral and tibial body of your OpenSim model, for the set-up file beside .sto or .mot.
+        Femoral and tibial body of your OpenSim model, for the set-up file that .sto and .mot need.
     columns : ColumnOptions
         Columns of the motion and their units.
-    force : bool
-        Replace files of other contents.
 
     Examples
     --------
-    $ python -m pipeline loads runs/implant walk.mot --out loads.sto
-    $ python -m pipeline loads runs/implant/knee.npz poses.csv --out loads.csv \
+    $ knee-contact loads runs/implant walk.mot --out loads.sto
+    $ knee-contact loads runs/implant/knee.npz poses.csv --out loads.csv \
         --columns flexion=-kne,adduction=add,rotation=rot,tx=tx,ty=ty,tz=tz \
         --angle-unit deg --length-unit mm
     """
     from dynamics.walking.knee_motion import read_knee_poses
     from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
     from pipeline.exchange.unit_hints import check_some_trusted
-    from pipeline.files import replacing_together
     from pipeline.flagged_instants import flagged_sentence
 
     if out.resolve() == motion.resolve():
@@ -394,8 +366,7 @@ def loads(
     model = contact_of(source, original=original)
     table, flags = loads_along(model, time, poses)
     check_some_trusted(model, table, flags, motion, names)
-    with replacing_together(others=force):
-        files = write_loads(table, out, bodies)
+    files = write_loads(table, out, bodies)
     pressure = table["total_peak_pressure_Pa"]
     content = {
         "file": str(out),
@@ -430,7 +401,7 @@ def _loads_lines(content: dict[str, Any]) -> list[str]:
     return lines
 
 
-@command(USE)
+@command(USE, files=True)
 def motion(
     folder: RunFolder,
     /,
@@ -438,7 +409,6 @@ def motion(
     out: Path,
     model: Literal["surrogate", "original"] = "surrogate",
     columns: Columns = _DEFAULT_COLUMNS,
-    force: ForceFiles = False,
 ) -> Answer:
     """Write the simulated gait cycle of a run as a motion for OpenSim.
 
@@ -452,19 +422,15 @@ def motion(
         Contact model of the simulation.
     columns : ColumnOptions
         Columns of the motion and their units.
-    force : bool
-        Replace files of other contents.
 
     Examples
     --------
-    $ python -m pipeline motion runs/implant --out cycle.mot
+    $ knee-contact motion runs/implant --out cycle.mot
     """
     from pipeline.exchange.loads_along import run_motion, write_motion
-    from pipeline.files import replacing_together
 
     table = run_motion(folder, model, columns.knee_columns())
-    with replacing_together(others=force):
-        write_motion(table, out)
+    write_motion(table, out)
     rows = len(table.time)
     content = {"file": str(out), "rows": rows, "columns": list(table.names)}
     return _judged([counted(rows, "instant")], content, folder, model, f"motion: {out}")

@@ -1,4 +1,4 @@
-"""Section of the calibration of spring laws (`python -m pipeline calibrate`)."""
+"""Section of the calibration of spring laws (`knee-contact calibrate`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section of the comparison of contact models on one knee (`python -m pipeline compare`)."""
+"""Section of the comparison of contact models on one knee (`knee-contact compare-models`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WeightsConfig(Section):
 
 
 class ComparisonConfig(Section):
-    """Comparison of contact models on the knee of the configuration (`compare`); optional.
+    """Comparison of contact models on the knee of the configuration (`compare-models`); optional.
 
     The finite elements of the comparison are those of [contact.finite_element], or their defaults
     if the configuration describes springs.

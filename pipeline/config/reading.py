@@ -69,7 +69,7 @@ def shipped_config(name: str) -> Path:
     if name not in known:
         raise ConfigError(
             f"{name}: is neither a file nor a shipped configuration{_near(name, known)}; shipped "
-            f"are {', '.join(known)}, and `python -m pipeline init` writes a configuration"
+            f"are {', '.join(known)}, and `knee-contact init` writes a configuration"
         )
     return known[name]
 
@@ -87,7 +87,7 @@ def find_config(text: str | Path) -> Path:
     own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
     if is_name and not own:
         return shipped_config(str(path))
-    what = "a TOML file, or the name of a shipped configuration: `python -m pipeline run implant`"
+    what = "a TOML file, or the name of a shipped configuration: `knee-contact run implant`"
     try:
         empty = path.stat().st_size == 0
     except OSError as error:

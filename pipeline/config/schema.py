@@ -85,7 +85,7 @@ class Config(Section):
     validation: ValidationConfig = Field(default_factory=ValidationConfig)
     simulation: SimulationConfig = Field(default_factory=SimulationConfig)
     calibration: CalibrationConfig | None = Field(
-        None, description="calibration of spring laws; no other command but `compare` reads it"
+        None, description="calibration of spring laws, read by `calibrate` and `compare-models`"
     )
     comparison: ComparisonConfig | None = Field(
         None, description="comparison of contact models; no other command reads this section"

@@ -1,4 +1,4 @@
-"""Set-up file of external loads for OpenSim, beside the file of the loads."""
+"""Set-up file of external loads for OpenSim, in the folder of the file of loads."""
 
 from __future__ import annotations
 

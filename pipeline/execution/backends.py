@@ -43,8 +43,6 @@ class Execution:
         self._workers = workers or os.cpu_count() or 1
         self._backend = backend
         self._scheduler = scheduler
-        #: Whether `map` hides its progress bar.
-        self.quiet = True
         self._client: Any = None
         self._release: Callable[[], object] = ExitStack().close
 
@@ -92,7 +90,7 @@ class Execution:
     def map(self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return `function(*job)` of every job, in order; raises as `results` does."""
         found = {}
-        with bar(len(jobs), "fit", "fits", quiet=self.quiet) as shown:
+        with bar(len(jobs), "fit", "fits") as shown:
             for position, result in self.results(function, jobs):
                 found[position] = result
                 shown.update()

@@ -21,7 +21,7 @@ COMMAND = [sys.executable, "-m", "pipeline.stages.kernels"]
 
 @contextmanager
 def compiling_beside(workers: int) -> Iterator[Callable[[], object]]:
-    """Compile the kernels of surrogates and dynamics beside what is done inside the context.
+    """Compile the kernels of surrogates and dynamics while the block runs.
 
     Yield a function that returns when the compilation has ended. With fewer than two `workers`, the
     processes that the user allows, nothing is done.

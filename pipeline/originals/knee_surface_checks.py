@@ -48,7 +48,7 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
+_ALIGN = "`knee-contact align CONFIG` proposes origin_mm and axes"
 
 
 class SurfaceFinding(NamedTuple):

@@ -87,7 +87,7 @@ def unchanged_laws(contact: ContactConfig) -> dict[str, str]:
         f"{section}.law": (
             f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
             "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            'them by `python -m pipeline calibrate`, or set law = "linear"'
+            'them by `knee-contact calibrate`, or set law = "linear"'
         )
         for section, layer in layers.items()
         if layer is not None and layer.is_modified_in_name_alone

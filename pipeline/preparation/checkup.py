@@ -132,7 +132,7 @@ def run_remarks(
         Warnings that were given while model and path were built.
     """
     remarks = Remarks()
-    with silenced(quiet=True):
+    with silenced():
         check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), remarks)
         if config.original.kind == "model":
             _check_layers(config, remarks)

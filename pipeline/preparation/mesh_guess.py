@@ -1,6 +1,6 @@
 """Unit, axes and side of the meshes of a knee, guessed from their geometry and file names.
 
-`python -m pipeline init` writes the guesses into a first configuration; `python -m pipeline check`
+`knee-contact init` writes the guesses into a first configuration; `knee-contact check`
 compares a configuration with them.
 """
 

@@ -27,6 +27,8 @@ from pipeline.store.run_documents import Part
 from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import differing_keys, flat_keys
 
+#: The page of a comparison.
+PAGE = "compared_runs.html"
 #: Names of the two runs on the page and in its document.
 LETTERS = ("A", "B")
 #: Columns of the cycle that are overlaid, beside the medial share.
@@ -36,8 +38,8 @@ _OVERLAID = (
 )
 
 
-def write_comparison(one: Path, other: Path, out: Path) -> dict[str, Any]:
-    """Write `compare.html` and `compare.json` of two finished runs to a folder.
+def compare_runs(one: Path, other: Path, out: Path) -> dict[str, Any]:
+    """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ def write_comparison(one: Path, other: Path, out: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        Content of `compare.json`, see `Comparison`.
+        Content of `compared_runs.json`, see `Comparison`.
 
     Raises
     ------
@@ -72,8 +74,8 @@ def write_comparison(one: Path, other: Path, out: Path) -> dict[str, Any]:
     comparison = comparison_of(files)
     content: dict[str, Any] = plain(content_of(comparison))
     out.mkdir(parents=True, exist_ok=True)
-    write_page(out / "compare.html", comparison, pictures=_pictures(files))
-    write_document(out / "compare.json", content)
+    write_page(out / PAGE, comparison, pictures=_pictures(files))
+    write_document(out / "compared_runs.json", content)
     return content
 
 
@@ -114,7 +116,7 @@ class DifferingKey(Part):
 
 
 class Comparison(Part):
-    """`compare.json`: figures in units for people, differing keys, and both verdicts.
+    """`compared_runs.json`: figures in units for people, differing keys, and both verdicts.
 
     `summary` are lines for the terminal.
     """

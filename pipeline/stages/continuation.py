@@ -14,9 +14,9 @@ import numpy as np
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.store.documents import read_document
-from pipeline.store.made_with import changes_in_words, read_made_with
+from pipeline.store.made_with import changes_in_words, made_from
 from pipeline.store.run_documents import PathKnots
-from pipeline.store.workspace_lock import RunError, read_stored
+from pipeline.store.workspace_lock import RunError
 from surrogates.sampling.designs import PREFIX_KINDS
 from surrogates.sampling.space import ReferencePath
 
@@ -46,8 +46,7 @@ def configuration_of(folder: Path) -> Config | None:
     file = folder / "config.toml"
     if not file.is_file():
         return None
-    made = read_made_with(folder)
-    return checked_section(read_stored(file) if made is None else made, Config, str(file))
+    return checked_section(made_from(folder), Config, str(file))
 
 
 def with_earlier_budgets(config: Config, folder: Path) -> Config:

@@ -100,7 +100,7 @@ def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> 
     if not isinstance(model, FiniteElementContact):
         return None
     twice = f"{2e3 * model.spacing:g} mm"
-    say(f"  error of the node spacing: the same poses with nodes {twice} apart", quiet=run.quiet)
+    say(f"  error of the node spacing: the same poses with nodes {twice} apart")
     return node_spacing(model, result.poses)
 
 
@@ -127,7 +127,7 @@ def _simulated(
     run: Run, gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
 ) -> SimulationResult:
     """Return the cycle, simulated `times` times, the first time with progress."""
-    with bar(100, "%", name, quiet=run.quiet) as shown:
+    with bar(100, "%", name) as shown:
 
         def advance(part: float) -> None:
             shown.update(int(100 * part) - shown.n)
@@ -156,7 +156,7 @@ def _combinations(
         cycles.unlink(missing_ok=True)
         return
     law = gait.wear_law
-    with bar(len(COMBINATIONS), "combination", "combinations", quiet=run.quiet) as shown:
+    with bar(len(COMBINATIONS), "combination", "combinations") as shown:
         rows, table = compare_combinations(
             model, surrogate, gait, gait.cycle, law, nominal=nominal, wear=wear, done=shown.update
         )

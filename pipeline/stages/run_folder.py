@@ -13,18 +13,17 @@ from typing import Any
 import pandas as pd
 
 from foundation.base.wording import counted
-from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import compiling_beside
-from pipeline.files import write_document, write_json, write_text, writing
+from pipeline.files import write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
+from pipeline.store.job import RUN, Job
 from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
-from pipeline.store.own_folder import RUN, check_folder
 from pipeline.store.run_documents import PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
@@ -34,28 +33,33 @@ from pipeline.store.samples import (
     write_table,
 )
 from pipeline.store.workspace_lock import RunError as RunError
-from pipeline.store.workspace_lock import differing_keys, locked
+from pipeline.store.workspace_lock import differing_keys
 from surrogates.sampling.space import ReferencePath
+
+#: Results of a run, and those that a run with a changed configuration continues with.
+_FILES = (
+    "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
+    "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
+    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH,
+    "samples/chunks-*", "samples/*.parquet",
+)  # fmt: skip
+_EARLIER = "samples/earlier"
+_KEPT = ("path.json", _EARLIER)
 
 
 class Run(AbstractContextManager["Run"]):
-    """A run directory and its study; a context manager that releases workers and lock at its end.
+    """A run directory and its study; at the end of the context, workers and lock are released."""
 
-    `quiet` hides progress bars.
-    """
-
-    def __init__(self, config: Config, folder: Path, *, quiet: bool = False) -> None:
+    def __init__(self, config: Config, folder: Path) -> None:
         self.config = config
         self.folder = folder
-        self.quiet = quiet
         self.seconds: dict[str, float] = defaultdict(float)
         self._prepared = False
         self.execution = Execution.of(config.run)
-        self.execution.quiet = quiet
         self._held = ExitStack()
         self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
-        self.earlier = EarlierSamples(folder / "samples" / "earlier")
+        self.earlier = EarlierSamples(folder / _EARLIER)
 
     def __exit__(self, *_: object) -> None:
         """Close the run."""
@@ -95,27 +99,24 @@ class Run(AbstractContextManager["Run"]):
         ExecutionError
             If there are no workers.
         """
-        stored = self.folder / RUN.stored
-        check_folder(self.folder, RUN, self.config, replace=resume or replace)
+        job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
+        job.check()
         self.execution.open()
-        self._held.enter_context(locked(self.folder, make=True))
+        self._held.enter_context(job.held())
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
-        text = dump_config(self.config)
-        if resume and stored.exists():
-            self._continue(original)
+        if job.resumed:
+            self._continue(job, original)
             if (times := self.folder / "times.json").exists():
                 for stage, seconds in read_document(times, StageTimes).root.items():
                     self.seconds[stage] += seconds
-        elif stored.exists():
-            self._clear()
-            self.earlier.clear()
-            (self.folder / "path.json").unlink(missing_ok=True)
-        write_text(stored, text)
-        write_made_with(self.folder, text)
+        else:
+            job.clear()
+        job.write_config()
+        write_made_with(self.folder, job.text)
         self._prepared = True
 
-    def _continue(self, original: OriginalModel | None) -> None:
+    def _continue(self, job: Job, original: OriginalModel | None) -> None:
         """Prepare to go on with the configuration of the directory, or with a changed one."""
         before = configuration_of(self.folder)
         assert before is not None  # the directory has a config.toml
@@ -131,30 +132,15 @@ class Run(AbstractContextManager["Run"]):
                 check_path(self.folder, found.path)
                 stored = read_document(self.folder / "path.json", PathKnots)
                 self.write_path(stored, found.warnings)
-        say(f"continuing: {changes_in_words(made, wanted, changed)}", quiet=self.quiet)
+        say(f"continuing: {changes_in_words(made, wanted, changed)}")
         if self.config.original.kind == "model":
             self.earlier.add(self.folder / "samples", before.design.follow)
-        self._clear()
-
-    def _clear(self) -> None:
-        """Remove the results of an earlier run, and no other files."""
-        names = (
-            "knee.npz", "validation.json", "simulation.parquet", "simulation.json",
-            "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
-            "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
-            "worn.json", "worn.npz", MADE_WITH,
-        )  # fmt: skip
-        for name in names:
-            (self.folder / name).unlink(missing_ok=True)
-        for chunks in (self.folder / "samples").glob("chunks-*"):
-            ChunkStore(chunks).clear()
-        for table in (self.folder / "samples").glob("*.parquet"):
-            table.unlink()
+        job.clear()
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Announce a stage and record its time."""
-        say(self.stages.begin(stage), quiet=self.quiet)
+        say(self.stages.begin(stage))
         start = time.perf_counter()
         yield
         # A resumed run adds to the earlier times of its stages.
@@ -180,14 +166,14 @@ class Run(AbstractContextManager["Run"]):
         missing = rows.drop(known.index)
         if self.earlier.folder.exists():
             told = f"{counted(len(known), 'sample')} known, {len(missing)} to evaluate"
-            say(f"  {name}: {told}", quiet=self.quiet)
+            say(f"  {name}: {told}")
         if missing.empty and len(known):
             return known
         each = self.stages.per_evaluation
         rate = 1.0 / each if each else 0.0
         size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         size += -size % together
-        with bar(len(missing), "sample", name, quiet=self.quiet) as shown:
+        with bar(len(missing), "sample", name) as shown:
             found = self._chunks(name).evaluate(
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )

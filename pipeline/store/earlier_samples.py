@@ -69,13 +69,6 @@ class EarlierSamples:
         results = {column: known[column].to_numpy() for column in (*_FOUND[kind], *RESULT_COLUMNS)}
         return rows[places >= 0].assign(**results)
 
-    def clear(self) -> None:
-        """Remove all tables."""
-        if self.folder.is_dir():
-            for kind in _FOUND:
-                self._file(kind).unlink(missing_ok=True)
-            self.folder.rmdir()
-
     def _file(self, kind: str) -> Path:
         return self.folder / f"{kind}.parquet"
 

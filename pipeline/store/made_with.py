@@ -1,8 +1,7 @@
-"""The configuration that a run was made with, kept beside `config.toml` and compared with it.
+"""The configuration that a run was made with, stored in `made_with.json`.
 
-`config.toml` is for people, who may edit the file. What a run was made with stands in
-`made_with.json` as well, so that no command attests results to a configuration that did not give
-them.
+People may edit `config.toml`. Commands compare `config.toml` with `made_with.json`, so that no
+command reports results for a configuration that did not produce these results.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class _MadeWith(BaseModel):
 
 
 def configuration_digest(text: str) -> str:
-    """Return a SHA-256 over the keys of a configuration (TOML) that decide on a run's numbers."""
+    """Return a SHA-256 over the keys of a configuration (TOML) that determine the results."""
     left_out = free_keys("run")
     keys = {k: v for k, v in flat_keys(tomllib.loads(text)).items() if k not in left_out}
     content = json.dumps(keys, sort_keys=True, default=str)
@@ -64,7 +63,7 @@ def write_made_with(folder: Path, text: str) -> None:
 
 
 def read_made_with(folder: Path) -> dict[str, Any] | None:
-    """Return the configuration that a run was made with; None of a run of earlier versions.
+    """Return the configuration that a run was made with; None if there is no such document.
 
     Raises
     ------
@@ -77,11 +76,20 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
     return tomllib.loads(read_document(file, _MadeWith).configuration)
 
 
-def check_configuration(folder: Path) -> dict[str, Any] | None:
-    """Return what a run was made with, after a look whether `config.toml` still says the same.
+def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
+    """Return the configuration that the results of a folder were made with.
 
-    Keys that change no number of a run may differ. A run of earlier versions, which did not keep
-    what it was made with, is not looked at.
+    That is `made_with.json`, or else the configuration in the file `stored`; raises as
+    `read_made_with`, or a RunError if that file is damaged.
+    """
+    made = read_made_with(folder)
+    return read_stored(folder / stored) if made is None else made
+
+
+def check_configuration(folder: Path) -> dict[str, Any] | None:
+    """Return what a run was made with, after a comparison with `config.toml`.
+
+    Keys that change no result may differ. A folder without `made_with.json` is not compared.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Folders that a command writes to: whose they are, and one command at a time."""
+"""Folders that a command writes to: locking, and comparison of their configurations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.files import writing
 LOCK_FILE = ".lock"
 #: File that every folder of a command has.
 _CONFIGURATION = "config.toml"
-#: Keys of a configuration that change how a run is carried out or called but no number of it.
+#: Keys of a configuration that change the name or the execution of a run but no result.
 _FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
 
 Given = ParamSpec("Given")
@@ -26,16 +26,16 @@ Answer = TypeVar("Answer")
 
 
 class RunError(InputError):
-    """A run that cannot start or go on; the message says why and what to do."""
+    """A run that cannot start or continue; the message says why and what to do."""
 
 
 @contextmanager
 def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     """Keep other processes from writing to a folder until the end of the block.
 
-    The system releases the lock of a process that was killed. Some network file systems have no
-    locks; nobody is kept out of a folder there, or of a folder that cannot be written to. `make`
-    makes the folder first; without it, a folder without a configuration is not locked.
+    The system releases the lock of a process that was killed. A folder is not locked on a network
+    file system without locks, nor if the folder cannot be written to. `make` makes the folder
+    first; without `make`, a folder without a configuration is not locked.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
 def alone_in_folder(
     function: Callable[Concatenate[Path, Given], Answer],
 ) -> Callable[Concatenate[Path, Given], Answer]:
-    """Return a function whose folder, its first argument, no other process writes to meanwhile."""
+    """Return a function that locks a folder, its first argument, while it runs."""
 
     @wraps(function)
     def alone(folder: Path, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
@@ -76,17 +76,6 @@ def alone_in_folder(
             return function(folder, *args, **kwargs)
 
     return alone
-
-
-def check_own_folder(folder: Path, mark: str, kind: str) -> None:
-    """Raise a RunError unless a folder is new, empty, or holds the file that marks its kind."""
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: is a file, expected a folder; choose another folder with --out")
-    used = folder.is_dir() and any(file.name != LOCK_FILE for file in folder.iterdir())
-    if used and not (folder / mark).exists():
-        raise RunError(
-            f"{folder}: is not empty and is not a {kind}; choose another folder with --out"
-        )
 
 
 def read_stored(file: Path) -> dict[str, Any]:
@@ -103,20 +92,20 @@ def read_stored(file: Path) -> dict[str, Any]:
 def changed_keys(stored: Path, current: str, section: str) -> list[str]:
     """Return the dotted keys in which a stored configuration differs from the current TOML text.
 
-    Those of `section` that change no number are left out.
+    Keys of `section` that change no result are left out.
     """
     return differing_keys(read_stored(stored), tomllib.loads(current), section)
 
 
 def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
-    """Return the dotted keys in which two configurations differ, but for those of `free_keys`."""
+    """Return the dotted keys in which two configurations differ, without `free_keys`."""
     before, after = flat_keys(one), flat_keys(other)
     differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
     return sorted(differing - free_keys(section))
 
 
 def free_keys(section: str) -> frozenset[str]:
-    """Return the dotted keys of a section that change no number of what is carried out."""
+    """Return the dotted keys of a section that change no result."""
     return frozenset(f"{section}.{key}" for key in _FREE_KEYS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,25 +12,24 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
-from pipeline.config.reading import dump_config
-from pipeline.config.schema_base import Section
 from pipeline.execution.backends import Execution
-from pipeline.files import write_document, write_json, write_npz, write_text
+from pipeline.files import write_document, write_json, write_npz
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.store.documents import read_document
+from pipeline.store.job import Job
 from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
-from pipeline.store.workspace_lock import RunError, changed_keys, locked
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.outputs import model_errors
 from pipeline.studies.report import write_study_page
 from pipeline.studies.schema import DesignConfig
 from pipeline.studies.summary import summarise
 
-#: Files of the folder of a study, besides the configuration.
-_FILES = ("runs.parquet", "waveforms.npz", "inputs.json", "summary.json", "study.html")
+#: Results of a study, and those that an interrupted study continues with.
+FILES = ("summary.json", "study.html")
+KEPT = ("inputs.json", "chunks", "runs.parquet", "waveforms.npz")
 
 
 class Task(Protocol):
@@ -80,51 +78,36 @@ class Experiment:
     judged: Judgement | None = None
 
 
-def simulate_experiment(
-    file: Section,
-    study: DesignConfig,
-    experiment: Experiment,
-    folder: Path,
-    *,
-    resume: bool = False,
-    quiet: bool = False,
-) -> dict[str, Any]:
+def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> dict[str, Any]:
     """Simulate the runs of a study, write its folder, and return `summary.json`.
 
     Parameters
     ----------
-    file : Section
-        Configuration of the study, of which `study` is a section.
+    job : Job
+        The folder, which the caller has checked, and the configuration of the study.
     study : DesignConfig
-        Design and execution.
+        Section of the configuration with design and execution.
     experiment : Experiment
         The simulations.
-    folder : Path
-        Folder of the results.
-    resume : bool
-        Whether to continue an interrupted study in the folder.
-    quiet : bool
-        Whether to omit the progress bar.
-
-    The caller has checked that the folder may be written to (`pipeline.store.own_folder`).
 
     Raises
     ------
     RunError
         If the study that is to be resumed differs.
     """
-    started = time.perf_counter()
+    folder = job.folder
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
-    with Execution.of(study) as execution, locked(folder, make=True):
-        text = dump_config(file)
-        _prepare(experiment, folder, text, resume=resume)
+    with Execution.of(study) as execution, job.held():
+        job.begin(*_other_files(job, experiment))
+        content = {"source": task.source, "run": experiment.subject}
+        write_json(folder / "inputs.json", content)
         store = ChunkStore(folder / "chunks", catalogue.columns)
         if not (folder / "runs.parquet").exists():
             size = chunk_size(len(table), study.chunk)
             # A digest of the table identifies chunks; the source distinguishes runs.
             marked = table.assign(source=task.source)
-            say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
-            with bar(len(table), "run", study.name, quiet=quiet) as shown:
+            say(f"{study.name}: {counted(len(table), 'run')}")
+            with bar(len(table), "run", study.name) as shown:
                 done = store.evaluate(marked, size, execution, experiment.evaluate, (task,), shown)
             _write_runs(folder, done, experiment)
         store.clear()
@@ -133,34 +116,22 @@ def simulate_experiment(
         summary = summarise(study, runs, experiment.nominal, experiment.model, catalogue)
         summary["verdict"] = experiment.judged
         _add_errors(summary["outputs"], experiment)
-        summary["seconds"] = time.perf_counter() - started
+        summary["seconds"] = job.seconds
+        write_study_page(folder, summary, runs, job.text, catalogue)
         write_document(folder / "summary.json", summary)
-        write_study_page(folder, summary, runs, text, catalogue)
     return summary
 
 
-def _prepare(experiment: Experiment, folder: Path, text: str, *, resume: bool) -> None:
-    """Clear the folder, or check that the results to be resumed are of the same study."""
-    stored, source = folder / "config.toml", experiment.task.source
-    if resume and stored.exists():
-        changed = changed_keys(stored, text, "study")
-        before = read_document(folder / "inputs.json", StudyInputs).source
-        if changed or before != source:
-            difference = ", ".join(changed) or f"the files of {experiment.subject}"
-            raise RunError(
-                f"{folder}: the interrupted study differs in {difference}; start anew with "
-                "--force instead of --resume, or choose another folder with --out"
-            )
-    else:
-        for name in _FILES:
-            (folder / name).unlink(missing_ok=True)
-        ChunkStore(folder / "chunks").clear()
-    write_json(folder / "inputs.json", {"source": source, "run": experiment.subject})
-    write_text(stored, text)
+def _other_files(job: Job, experiment: Experiment) -> tuple[str, ...]:
+    """Return in which files an interrupted study differs, in words; empty if in none."""
+    if not job.resumed:
+        return ()
+    before = read_document(job.folder / "inputs.json", StudyInputs).source
+    return () if before == experiment.task.source else (f"the files of {experiment.subject}",)
 
 
 def _add_errors(outputs: dict[str, Any], experiment: Experiment) -> None:
-    """Add the error of the contact model to each output, beside its spread."""
+    """Add the error of the contact model to each output."""
     medians = {name: spread["q50"] for name, spread in outputs.items() if spread is not None}
     errors = model_errors(experiment.catalogue.outputs, medians, experiment.judged)
     for name, error in errors.items():

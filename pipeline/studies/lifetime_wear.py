@@ -24,7 +24,7 @@ _HEADER = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [m
 
 
 @alone_in_folder
-def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False) -> dict[str, Any]:
+def wear_insert(folder: Path, cycles: float, blocks: int) -> dict[str, Any]:
     """Extrapolate the wear of the gait cycle of a run with its original model.
 
     Writes `worn.json`, the volumes over the cycles, and `worn.npz`, the depth of each triangle.
@@ -38,8 +38,6 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     blocks : int
         Number of blocks; the surface is lowered after each block. One block extrapolates the cycle
         of the unworn insert.
-    quiet : bool
-        Whether to omit the progress bar.
 
     Returns
     -------
@@ -58,8 +56,8 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     run = TrainedRun.open(folder)
     unworn = _bed(run)
     tibia = unworn.tibia
-    say(f"{blocks} blocks of cycles", quiet=quiet)
-    with bar(blocks, "block", "blocks of cycles", quiet=quiet) as shown:
+    say(f"{blocks} blocks of cycles")
+    with bar(blocks, "block", "blocks of cycles") as shown:
 
         def simulate_cycle(model: ElasticFoundation) -> SimulationResult:
             result = run.gait(model)

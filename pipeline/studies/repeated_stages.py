@@ -1,4 +1,4 @@
-"""Repeated stages of a finished run: validation, comparison, simulation, timing."""
+"""Repeated stages of a finished run: validation, comparison, simulation."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.pairs import require_simulator
 from pipeline.files import write_document
 from pipeline.reports.report import write_report
-from pipeline.stages.assessment import assess, speed
+from pipeline.stages.assessment import assess
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import Run
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 from pipeline.store.validation_document import Validation
 from pipeline.store.workspace_lock import alone_in_folder
 
@@ -51,15 +49,3 @@ def simulate_again(folder: Path) -> dict[str, Any]:
     trained = TrainedRun.open(folder)
     simulate_cycle(Run(trained.config, folder), trained.original, trained.surrogate, trained.path)
     return write_report(folder)
-
-
-def bench(folder: Path) -> dict[str, float]:
-    """Return the times of an evaluation of original model and surrogate [µs], and their ratio.
-
-    Raises as `validate_again`.
-    """
-    trained = TrainedRun.open(folder)
-    require_simulator(trained.config.simulation, "the times along a simulated cycle")
-    table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
-    poses = poses_of(table[table["model"] == "original"])
-    return speed(trained.contact, trained.surrogate, poses).content()

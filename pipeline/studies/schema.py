@@ -60,7 +60,7 @@ class FactorConfig(DistributionConfig):
     """A named input and its distribution, with values in the unit of the name."""
 
     name: Annotated[str, AfterValidator(check_factor)] = Field(
-        description="named input; `python -m pipeline study --factors` lists them"
+        description="named input; `knee-contact study --factors` lists them"
     )
 
 
@@ -111,7 +111,7 @@ class StudyConfig(DesignConfig):
 
 
 class StudyFile(Section):
-    """Configuration of `python -m pipeline study`."""
+    """Configuration of `knee-contact study`."""
 
     study: StudyConfig
     simulation: dict[str, Any] = Field(

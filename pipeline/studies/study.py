@@ -8,10 +8,10 @@ from typing import Any
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import judgement
-from pipeline.store.own_folder import STUDY, check_folder
+from pipeline.store.job import STUDY, Job
 from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.design import study_table
-from pipeline.studies.experiment import Experiment, simulate_experiment
+from pipeline.studies.experiment import FILES, KEPT, Experiment, simulate_experiment
 from pipeline.studies.experiment import summary_text as experiment_text
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, Task, run_rows
@@ -53,7 +53,6 @@ def simulate_study(
     *,
     resume: bool = False,
     replace: bool = False,
-    quiet: bool = False,
 ) -> dict[str, Any]:
     """Simulate the gait cycles of a study and write its folder.
 
@@ -67,8 +66,6 @@ def simulate_study(
         Whether to continue an interrupted study in the folder.
     replace : bool
         Whether to replace a study of another configuration in the folder.
-    quiet : bool
-        Whether to omit the progress bar.
 
     Returns
     -------
@@ -83,7 +80,8 @@ def simulate_study(
         If the nominal cycle cannot be simulated.
     """
     # All input is checked before files are written.
-    check_folder(folder, STUDY, file, replace=resume or replace)
+    job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)
+    job.check()
     task, table = study_task(file), study_table(file.study)
     setup = CycleSetup.of(task)
     check_applicable(setup.nominal, table.columns[1:])
@@ -95,7 +93,7 @@ def simulate_study(
     experiment = Experiment(
         CYCLES, table, nominal, percent, study.run, study.model, task, run_rows, judged
     )
-    return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
+    return simulate_experiment(job, study, experiment)
 
 
 def summary_text(summary: dict[str, Any], folder: Path) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
 from surrogates.export.c_export import export_knee
 from surrogates.export.c_source import COMPILERS, CFiles, c_compiler
 from surrogates.expressions.of_casadi import casadi
@@ -93,17 +94,14 @@ def _compile(
     compiler: str, options: tuple[str, ...], files: CFiles, prefix: str, library: Path
 ) -> None:
     """Compile sources to a shared library; raise InputError if the compiler fails."""
-    # In a folder of its own: other programs may compile at the same time, and a library that is
-    # not whole must not be loaded.
-    with tempfile.TemporaryDirectory(dir=library.parent, prefix=f".{prefix}_") as folder:
-        source, unfinished = files.write(folder, prefix)[1], Path(folder, library.name)
+    with tempfile.TemporaryDirectory() as folder, replacing(library) as unfinished:
+        source = files.write(folder, prefix)[1]
         done = _run([compiler, *options, "-o", str(unfinished), str(source), "-lm"])
         if done.returncode:
             raise InputError(
                 f"{compiler}: could not compile the surrogate with {' '.join(options)}, found "
                 f"{done.stderr.strip()[-300:]!r}; check the compiler or use knee.casadi()"
             )
-        os.replace(unfinished, library)
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from foundation.base.errors import InputError
+from foundation.base.files import replacing
 from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
@@ -88,13 +88,8 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
     header["sha256"] = digest(header, arrays)
     arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        with partial.open("wb") as stream:
-            np.savez(stream, **arrays)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(target) as partial, partial.open("wb") as stream:
+        np.savez(stream, **arrays)
 
 
 def load(path: str | Path) -> ContactSurrogate:

@@ -219,7 +219,7 @@ def test_columns_of_named_compartments_have_quantities():
     [
         (["wear"], 'simulation.kind: expected "gait"'),
         (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
-        (["report", "other", "--out", "two"], "expected a run with a simulated cycle"),
+        (["compare-runs", "other", "--out", "two"], "expected a run with a simulated cycle"),
     ],
 )
 def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monkeypatch, capsys):
@@ -229,7 +229,7 @@ def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monke
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compare", "calibrate"])
+@pytest.mark.parametrize("command", ["compare-models", "calibrate"])
 def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
     assert main([command, str(study(tmp_path)), "--out", str(tmp_path / "out")]) != 0
     assert "needs medial and lateral, found joint" in capsys.readouterr().err

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 import pytest
 
+from pipeline.advice import PROGRAM
 from pipeline.cli.main import main, parse
 from pipeline.config.reading import load_config
-from pipeline.studies.any_study import load_any_study
-from pipeline.studies.any_walk import load_any_walk
-from pipeline.studies.forward_motions.simulate import load_forward
+from pipeline.studies.dispatch import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
@@ -107,11 +106,7 @@ def commands(page):
 
 def arguments_of(words):
     """Return the arguments of a command of ours, None if it is another program's."""
-    if words[0] == "knee-contact":
-        return words[1:]
-    if Path(words[0]).name.startswith("python") and words[1:3] == ["-m", "pipeline"]:
-        return words[3:]
-    return None
+    return words[1:] if words[0] == PROGRAM else None
 
 
 @pytest.fixture(scope="module")
@@ -226,9 +221,8 @@ def test_configurations_are_valid(page, tmp_path):
             continue
         path = tmp_path / f"{number}.toml"
         path.write_text(block.text, encoding="utf-8")
-        kinds = {"study": load_any_study, "walk": load_any_walk, "forward": load_forward}
-        load = next((kinds[key] for key in kinds if key in tree), load_config)
-        load(path)
+        section = next((key for key in ("study", "walk", "forward") if key in tree), None)
+        load_config(path) if section is None else load_file(section, path)
 
 
 @pytest.mark.parametrize("page", PAGES)

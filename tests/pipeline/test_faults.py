@@ -19,7 +19,6 @@ from pipeline.cli.main import FAULT, main
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import build_knee
-from pipeline.store.run_documents import Speed
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
 #: What an edit or another program may leave in place of a value.
@@ -53,7 +52,7 @@ def wrong_type(*_, **__):
         ("report", "pipeline.reports.stages_section.knots_of"),
         ("report", "pipeline.reports.pictures.path_pictures"),
         ("validate", "pipeline.studies.repeated_stages.assess"),
-        ("bench", "pipeline.studies.repeated_stages.speed"),
+        ("simulate", "pipeline.studies.repeated_stages.simulate_cycle"),
     ],
 )
 def test_fault_has_a_traceback_a_line_and_a_status(
@@ -71,8 +70,8 @@ def test_fault_has_a_traceback_a_line_and_a_status(
 
 
 def test_fault_as_json(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.studies.repeated_stages.speed", fault)
-    assert main(["bench", str(run_copy), "--json"]) == FAULT
+    monkeypatch.setattr("pipeline.studies.repeated_stages.assess", fault)
+    assert main(["validate", str(run_copy), "--json"]) == FAULT
     found = json.loads(capsys.readouterr().out)
     assert (found["kind"], found["status"]) == ("fault", FAULT)
     assert "KeyError: 'no such key'" in found["traceback"]
@@ -194,12 +193,11 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
+@pytest.mark.parametrize(("name", "command"), [("path", "simulate"), ("validation", "validate")])
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
-    times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)
     monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda *_: knee)
-    monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
+    monkeypatch.setattr("pipeline.studies.repeated_stages.simulate_cycle", lambda *_: None)
     report = {"summary": []}
     monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)
 

@@ -176,7 +176,6 @@ def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
         "the mesh or thickness files have changed since this run started" in capsys.readouterr().err
     )
     assert main(["simulate", str(run_copy)]) == 2
-    assert main(["bench", str(run_copy)]) == 2
 
 
 def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
@@ -212,11 +211,11 @@ def test_json_of_a_run_holds_no_nan(tmp_path, value):
 
 def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
     config = load_config(SMOKE)
-    begun = Run(config, tmp_path / "run", quiet=True)
+    begun = Run(config, tmp_path / "run")
     begun.prepare(resume=False)
     write_json(tmp_path / "run" / "times.json", {"knee": 100.0, "b: first evaluations": 50.0})
     begun.close()
-    resumed = Run(config, tmp_path / "run", quiet=True)
+    resumed = Run(config, tmp_path / "run")
     with resumed.timed("knee"):
         pass
     resumed.prepare(resume=True)
@@ -243,5 +242,5 @@ def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runner, "build_original", threads)
     with threadpool_limits(2, "blas"), pytest.raises(StopError):
-        runner.run_study(load_config(SMOKE), tmp_path / "run", quiet=True)
+        runner.run_study(load_config(SMOKE), tmp_path / "run")
     assert set(found) == {1}

@@ -20,6 +20,7 @@ from foundation.base.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config, shipped_config
 from pipeline.originals.candidates import sample_space
+from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages.trained_run import TrainedRun
@@ -116,5 +117,6 @@ def study() -> LinStudy:
     temporary = tempfile.mkdtemp(prefix="lin-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     folder = Path(temporary) / "implant"
-    run_study(load_config(shipped_config("implant")), folder, quiet=True)
+    with silenced():
+        run_study(load_config(shipped_config("implant")), folder)
     return LinStudy(folder)

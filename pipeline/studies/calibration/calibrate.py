@@ -12,15 +12,16 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
+from pipeline.advice import command_line
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import replacing, write_document, write_text
+from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
-from pipeline.store.own_folder import CALIBRATION, check_folder
-from pipeline.store.workspace_lock import locked
+from pipeline.store.job import CALIBRATION, Job
 from pipeline.studies.calibration.fits import (
     FIGURES,
     FITTED,
@@ -31,15 +32,15 @@ from pipeline.studies.calibration.fits import (
 from pipeline.studies.calibration.laws import FREE_LAWS, Keys
 from pipeline.studies.calibration.samples import CalibrationSamples
 from pipeline.studies.calibration.springs import check_laws, free_springs, linear_springs
-from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 
 DOCUMENT, TABLE, CALIBRATED = "calibration.json", "calibration.csv", "calibrated.toml"
-#: The study of a calibration, which marks the folder as one.
-STUDY = CALIBRATION.stored
+#: Results of a calibration.
+_FILES = (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS))
 
 
 class CalibratedRow(NamedTuple):
-    """A law beside the samples.
+    """A law compared with the samples.
 
     Parameters
     ----------
@@ -73,7 +74,6 @@ def calibrate_laws(
     *,
     resume: bool = False,
     replace: bool = False,
-    quiet: bool = False,
 ) -> dict[str, Any]:
     """Calibrate the spring laws of a study on finite elements of its knee, and write them.
 
@@ -88,8 +88,6 @@ def calibrate_laws(
         Whether to use condensed finite elements that are in the folder.
     replace : bool
         Whether to replace a calibration of another configuration in the folder.
-    quiet : bool
-        Whether to leave out progress.
 
     Returns
     -------
@@ -101,20 +99,17 @@ def calibrate_laws(
     InputError
         If the knee cannot be used, a law cannot be calibrated, or the folder holds something else.
     StageError
-        If the finite elements have no answer at most of the samples.
+        If the finite elements fail at most of the samples.
     """
     require_knee(config.knee, "a calibration")
     settings = config.calibration or CalibrationConfig()
     check_laws(config, settings.laws)
-    knee = ComparedKnee(config, folder, resume, quiet)
+    knee = ComparedKnee(config, folder, resume)
     knee.check()
-    check_folder(folder, CALIBRATION, config, replace=replace)
-    with locked(folder, make=True), threadpool_limits(1):
-        for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
-            (folder / name).unlink(missing_ok=True)
-        if not resume:
-            knee.forget()
-        write_text(folder / STUDY, dump_config(config))
+    kept = CONDENSED, TIMES
+    job = Job(CALIBRATION, folder, config, _FILES, kept, resume=resume, replace=replace)
+    job.check()
+    with job.begun(), threadpool_limits(1):
         samples = knee.samples.value
         start = time.perf_counter()
         rows = list(calibrated_rows(knee, samples, settings))
@@ -137,7 +132,7 @@ def calibrated_rows(
     linear = linear_springs(knee)
     yield CalibratedRow("linear", False, {}, errors_of(linear, samples))
     for name in settings.laws:
-        say(f"calibration of the {name} law", quiet=knee.quiet)
+        say(f"calibration of the {name} law")
         springs = free_springs(knee, samples, linear, name)
         yield CalibratedRow(name, False, springs.given, errors_of(springs.bed, samples))
         fit = fit_law(springs.free, springs.at, samples)
@@ -204,5 +199,5 @@ def summary_text(content: dict[str, Any], folder: Path) -> str:
             f"{number(e['centre_mm'])} mm"
         )
     lines.append(f"closest: {content['closest']} law, written to {folder / CALIBRATED}")
-    lines.append(f'next: use the law: python -m pipeline run "{folder / CALIBRATED}"')
+    lines.append(f"next: use the law: {command_line('run', folder / CALIBRATED)}")
     return "\n".join(lines)

@@ -86,9 +86,7 @@ def draw_samples(
     return pd.concat(parts, ignore_index=True)
 
 
-def samples_of(
-    model: SurfaceContact, drawn: pd.DataFrame, *, quiet: bool = False
-) -> CalibrationSamples:
+def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples:
     """Evaluate a model at the loads of drawn samples; samples without an answer are left out.
 
     Raises
@@ -97,7 +95,7 @@ def samples_of(
         If less than half of the samples of a compartment have an answer.
     """
     parts = []
-    with bar(len(drawn), "samples", "finite elements", quiet=quiet) as shown:
+    with bar(len(drawn), "samples", "finite elements") as shown:
         for start in range(0, len(drawn), _ROWS_PER_STEP):
             rows = drawn.iloc[start : start + _ROWS_PER_STEP]
             parts.append(evaluate_rows(model, rows, "load"))

@@ -1,1 +1,1 @@
-"""Comparison of contact models on one knee: `python -m pipeline compare`."""
+"""Comparison of contact models on one knee: `knee-contact compare`."""

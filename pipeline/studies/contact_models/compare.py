@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.pairs import require_knee
-from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
-from pipeline.files import write_document, write_text
+from pipeline.files import write_document
+from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.reports.units import number
-from pipeline.store.own_folder import COMPARISON, check_folder
-from pipeline.store.workspace_lock import (
-    RunError,
-    differing_keys,
-    locked,
-    read_stored,
-)
+from pipeline.store.job import COMPARISON, Job
 from pipeline.studies.contact_models.content import comparison_content, write_table
-from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 from pipeline.studies.contact_models.measurement import (
     REASONS,
     GaitPoses,
@@ -38,11 +30,12 @@ from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS, M
 from pipeline.studies.contact_models.results import FOLDER, read_measured, write_measured
 from pipeline.studies.contact_models.truth import truth_of
 
-DOCUMENT = "comparison.json"
-#: The study of a comparison, which marks the folder as one.
-STUDY = COMPARISON.stored
-#: Keys that change the page alone, or which models are compared.
-_FREE = ("comparison.weights.", "comparison.models")
+DOCUMENT, TABLE, PAGE = (f"compared_models.{ending}" for ending in ("json", "csv", "html"))
+#: Results that an interrupted comparison continues with.
+_KEPT = (
+    *(FOLDER, CONDENSED, TIMES),
+    *(kind.name for kind in MODELS if kind.group == "surrogate"),
+)
 
 
 def compare_models(
@@ -51,7 +44,6 @@ def compare_models(
     *,
     resume: bool = False,
     replace: bool = False,
-    quiet: bool = False,
 ) -> dict[str, Any]:
     """Measure all contact models on the knee of a configuration, and write table and page.
 
@@ -65,13 +57,11 @@ def compare_models(
         Whether to keep what an interrupted comparison left in the folder.
     replace : bool
         Whether to replace a comparison of another configuration in the folder.
-    quiet : bool
-        Whether to leave out progress.
 
     Returns
     -------
     dict
-        The content of `comparison.json`.
+        The content of `compared_models.json`.
 
     Raises
     ------
@@ -82,46 +72,21 @@ def compare_models(
         failure of another model is a row with its reason.
     """
     require_knee(config.knee, "a comparison of contact models")
-    knee = ComparedKnee(config, folder, resume, quiet)
+    knee = ComparedKnee(config, folder, resume)
     knee.check()
-    check_folder(folder, COMPARISON, config, replace=resume or replace)
-    with locked(folder, make=True), threadpool_limits(1):
-        _prepare(knee)
+    # A section that is not given has its defaults.
+    stated = config.model_copy(update={"comparison": knee.settings})
+    files = DOCUMENT, TABLE, PAGE
+    job = Job(COMPARISON, folder, stated, files, _KEPT, resume=resume, replace=replace)
+    job.check()
+    with job.begun(), threadpool_limits(1):
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
         content = comparison_content(knee, measured, truth)
+        write_table(folder / TABLE, content)
+        write_comparison_page(folder / PAGE, knee, content, measured, truth)
         write_document(folder / DOCUMENT, content)
-        write_table(folder / "comparison.csv", content)
-        write_comparison_page(folder / "comparison.html", knee, content, measured, truth)
     return content
-
-
-def _prepare(knee: ComparedKnee) -> None:
-    """Clear the folder, or check that the results to be kept are of the same study."""
-    config, folder = knee.config, knee.folder
-    stored = folder / STUDY
-    if knee.resume and stored.exists():
-        before = checked_section(read_stored(stored), Config, str(stored))
-        keys = differing_keys(_keys(before), _keys(config), "run")
-        if changed := [key for key in keys if not key.startswith(_FREE)]:
-            raise RunError(
-                f"{folder}: the comparison in this folder differs in {', '.join(changed)}; start "
-                "anew with --force instead of --resume, or choose another folder with --out"
-            )
-    elif stored.exists():
-        knee.forget()
-        names = (FOLDER, *(kind.name for kind in MODELS if kind.group == "surrogate"))
-        for name in names:
-            shutil.rmtree(folder / name, ignore_errors=True)
-        for name in (DOCUMENT, "comparison.csv", "comparison.html"):
-            (folder / name).unlink(missing_ok=True)
-    write_text(stored, dump_config(config))
-
-
-def _keys(config: Config) -> dict[str, Any]:
-    """Return all keys of a configuration; a section [comparison] that is not given has defaults."""
-    settings = config.comparison or ComparisonConfig()
-    return config.model_copy(update={"comparison": settings}).model_dump(exclude_none=True)
 
 
 def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, Measured]:
@@ -131,7 +96,7 @@ def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, 
     for place, kind in enumerate(kinds):
         head = f"{place + 1}/{len(kinds)} {kind.label}"
         found = read_measured(knee.folder, kind.name) if knee.resume else None
-        say(f"{head}{'' if found is None else ': known'}", quiet=knee.quiet)
+        say(f"{head}{'' if found is None else ': known'}")
         if found is None:
             found = _measured(knee, kind, measured, given)
             write_measured(knee.folder, kind.name, found)
@@ -139,7 +104,7 @@ def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, 
         if given is None:
             given = gait_poses(found, knee.settings.poses)
         for part, reason in found.failures.items():
-            say(f"  {part}: {reason}", quiet=knee.quiet)
+            say(f"  {part}: {reason}")
     return measured
 
 
@@ -153,7 +118,7 @@ def _measured(
     except REASONS as error:
         return Measured(failures={"set-up": str(error)})
     teacher = earlier.get(built.teacher or "")
-    with bar(100, "%", kind.label, quiet=knee.quiet) as shown:
+    with bar(100, "%", kind.label) as shown:
 
         def advance(part: float) -> None:
             shown.update(int(100 * part) - shown.n)
@@ -179,7 +144,7 @@ def summary_text(content: dict[str, Any], folder: Path) -> str:
         lines.append(f"{row['label']}: {text}".replace("µ", "u"))
     for row in content["models"]:
         lines += judgement_lines(row["verdict"])
-    lines.append(f"page: {folder / 'comparison.html'}")
+    lines.append(f"page: {folder / PAGE}")
     flagged = [row["label"].replace("µ", "u") for row in content["models"] if row["flags"]]
     if flagged:
         told = f"{', '.join(flagged)}: instants of the cycle have flags"

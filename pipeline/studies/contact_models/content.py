@@ -1,4 +1,4 @@
-"""Content of `comparison.json` and `comparison.csv`: every figure with its unit and meaning."""
+"""Content of `compared_models.json` and its table: every figure with its unit and meaning."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth: Truth) -> Row:
-    """Return the content of `comparison.json` from the measurements by model."""
+    """Return the content of `compared_models.json` from the measurements by model."""
     weights = knee.settings.weights.model_dump()
     elements = knee.elements_config.contact.finite_element
     assert elements is not None  # the configuration of the finite elements

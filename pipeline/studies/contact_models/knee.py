@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,14 +85,11 @@ class ComparedKnee:
         Folder of the comparison, which keeps condensed compliances and trained surrogates.
     resume : bool
         Whether runs that train surrogates continue.
-    quiet : bool
-        Whether to leave out progress.
     """
 
     config: Config
     folder: Path
     resume: bool = False
-    quiet: bool = False
 
     @cached_property
     def elements_config(self) -> Config:
@@ -103,11 +100,6 @@ class ComparedKnee:
         """Raise an InputError if configuration or surfaces cannot be used, before files change."""
         self.elements_config  # noqa: B018
         self.surfaces  # noqa: B018
-
-    def forget(self) -> None:
-        """Remove the condensed compliances of an earlier study and their times."""
-        shutil.rmtree(self.folder / CONDENSED, ignore_errors=True)
-        (self.folder / TIMES).unlink(missing_ok=True)
 
     @property
     def settings(self) -> ComparisonConfig:
@@ -149,7 +141,7 @@ class ComparedKnee:
         cycle = self.gait(build_bed(self.springs("linear").contact, self.surfaces))
         space = sample_space(self.elements_config, self.path)
         drawn = draw_samples(cycle, space, self.config.calibration or CalibrationConfig())
-        found = samples_of(self.elements, drawn, quiet=self.quiet)
+        found = samples_of(self.elements, drawn)
         return TimedSamples(found, built.seconds + time.perf_counter() - start)
 
     def springs(self, law: str, **own: float) -> Config:
@@ -163,7 +155,7 @@ class ComparedKnee:
         compliances on disk, and takes the time that was stored when they were made.
         """
         start = time.perf_counter()
-        model.prepare(partial(say, quiet=self.quiet))
+        model.prepare(say)
         seconds = meshing + time.perf_counter() - start
         file = self.folder / TIMES
         known = dict(read_document(file, StageTimes).root) if file.exists() else {}
@@ -190,7 +182,7 @@ class ComparedKnee:
             if study.contact.finite_element is not None:
                 self._share_compliances(folder, study)
                 resume = True
-            run_study(study, folder, resume=resume, quiet=self.quiet)
+            run_study(study, folder, resume=resume)
         spent = read_document(folder / "run.json", RunRecord).seconds
         own = sum(value for stage, value in spent.items() if stage not in _NOT_OF_SURROGATE)
         model = TrainedRun.open(folder).surrogate

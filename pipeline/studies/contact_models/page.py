@@ -43,7 +43,7 @@ Row = dict[str, Any]
 def write_comparison_page(
     path: Path, knee: ComparedKnee, content: Row, measured: Mapping[str, Measured], truth: Truth
 ) -> None:
-    """Write `comparison.html`, one self-contained file.
+    """Write `compared_models.html`, one self-contained file.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def write_comparison_page(
     knee : ComparedKnee
         The knee, whose plateau the maps show.
     content : dict
-        Content of `comparison.json`.
+        Content of `compared_models.json`.
     measured : mapping
         Measurements by the name of the model.
     truth : Truth

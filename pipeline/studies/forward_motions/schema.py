@@ -120,7 +120,7 @@ class ForwardConfig(ArticularModelConfig):
 
 
 class ForwardFile(Section):
-    """Configuration of `python -m pipeline forward`."""
+    """Configuration of `knee-contact forward`."""
 
     forward: ForwardConfig
 

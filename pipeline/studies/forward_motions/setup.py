@@ -91,7 +91,7 @@ class ForwardSetup:
         assert isinstance(plant, OpenSimPlant)
         return plant
 
-    def run(self, *, quiet: bool = False) -> ForwardResult:
+    def run(self) -> ForwardResult:
         """Simulate the motion.
 
         Raises
@@ -102,7 +102,7 @@ class ForwardSetup:
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
         try:
-            with bar(len(motion.time), "instant", "forward", quiet=quiet) as shown:
+            with bar(len(motion.time), "instant", "forward") as shown:
                 return simulate_forward(
                     self.contacts,
                     self.drive,

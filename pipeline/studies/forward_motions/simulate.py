@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import numpy as np
 from dynamics.musculoskeletal import ForwardResult
 from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.base.checks import FloatArray
-from pipeline.config.reading import dump_config, load_section
+from pipeline.config.reading import load_section
 from pipeline.files import plain, write_document, write_text
-from pipeline.store.own_folder import FORWARD, check_folder
-from pipeline.store.workspace_lock import locked
+from pipeline.store.job import FORWARD, Job
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
@@ -34,7 +32,7 @@ from pipeline.studies.muscle_walks.tables import (
     states_table,
 )
 
-#: Files of the folder, besides the configuration.
+#: Results of a forward simulation.
 _FILES = (
     *("model.osim", "states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
     *("forward.json", "forward.html"),
@@ -47,7 +45,7 @@ def load_forward(path: str | Path, overrides: tuple[str, ...] = ()) -> ForwardFi
 
 
 def simulate_forward_motion(
-    file: ForwardFile, folder: Path, *, replace: bool = False, quiet: bool = False
+    file: ForwardFile, folder: Path, *, replace: bool = False
 ) -> dict[str, Any]:
     """Carry out a forward simulation, write its folder, and return `forward.json`.
 
@@ -60,39 +58,33 @@ def simulate_forward_motion(
         replaced.
     replace : bool
         Whether to replace a simulation of another configuration too.
-    quiet : bool
-        Whether to omit the progress bar.
 
     Raises
     ------
     ConfigError, InputError
         If a file cannot be used, OpenSim is not installed, or no balance of forces is found.
     """
-    begun = time.perf_counter()
-    check_folder(folder, FORWARD, file, replace=replace)
+    job = Job(FORWARD, folder, file, _FILES, replace=replace)
+    job.check()
     setup = prepare_forward(file.forward)  # Checks the input before files are written.
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
-    with locked(folder, make=True):
-        for name in _FILES:
-            (folder / name).unlink(missing_ok=True)
-        config = dump_config(file)
-        write_text(folder / "config.toml", config)
-        prepared = time.perf_counter()
-        result = setup.run(quiet=quiet)
-        simulated = time.perf_counter()
+    with job.begun():
+        prepared = job.seconds
+        result = setup.run()
+        simulated = job.seconds
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         _write_tables(folder, setup, result, tensions)
         summary = summarise(file, setup, result, tensions)
         summary["seconds"] = {
-            "preparation": prepared - begun,
+            "preparation": prepared,
             "simulation": simulated - prepared,
-            "all": time.perf_counter() - begun,
+            "all": job.seconds,
         }
         write_forward_page(
-            folder, summary, setup, result, tensions, config=config, over=file.forward.over
+            folder, summary, setup, result, tensions, config=job.text, over=file.forward.over
         )
         write_document(folder / "forward.json", summary)
     return summary

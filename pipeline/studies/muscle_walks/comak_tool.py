@@ -27,7 +27,7 @@ def comak_file(
     settings: Path,
     overrides: Sequence[str] = (),
     *,
-    contact: Sequence[str] = (ORIGINAL,),
+    contact: Sequence[str] = (),
     replay: Path | None = None,
     model: Path | None = None,
     geometry: Path | None = None,
@@ -44,8 +44,8 @@ def comak_file(
     overrides : sequence of str
         `section.key=value` pairs that replace values of the configuration.
     contact : sequence of str
-        "original", the springs of the model; "surrogate", the newest runs in `runs`; or run
-        directories of surrogates. A run takes the place of the contact with its meshes.
+        "original", the springs of the model, by default; "surrogate", the newest runs in `runs`;
+        or run directories of surrogates. A run takes the place of the contact with its meshes.
     replay : Path, optional
         `plant.npz` of another walk, replayed in place of OpenSim.
     model : Path, optional
@@ -156,12 +156,12 @@ def _alike(found: str, wanted: str) -> tuple[int, int]:
 def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]) -> MuscleWalkFile:
     """Return a walk with surrogates in place of springs, on curved surfaces as in training."""
     folders = [Path(text) for text in contact if text not in (ORIGINAL, SURROGATE)]
-    if len(contact) != 1 and len(folders) < len(contact):
+    if len(contact) > 1 and len(folders) < len(contact):
         raise InputError(
             f"--contact: expected {ORIGINAL}, {SURROGATE} or run directories, found "
             f"{', '.join(contact)}"
         )
-    if ORIGINAL in contact:
+    if not folders and SURROGATE not in contact:
         return file
     walk = file.walk
     own = contact_meshes(model, {name: data_file(path) for name, path in walk.meshes.items()})

@@ -142,7 +142,7 @@ class ComakConfig(Section):
 
 
 class MuscleWalkFile(Section):
-    """Configuration of `python -m pipeline walk` for a model of OpenSim."""
+    """Configuration of `knee-contact walk` for a model of OpenSim."""
 
     walk: MuscleWalkConfig
     comak: ComakConfig = Field(default_factory=lambda: ComakConfig())

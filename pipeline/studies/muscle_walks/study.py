@@ -18,12 +18,18 @@ from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
 from pipeline.reports.judgement import stored_judgement
-from pipeline.store.own_folder import STUDY, check_folder
+from pipeline.store.job import STUDY, Job
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import study_table
-from pipeline.studies.experiment import Experiment, simulate_experiment, summary_text
+from pipeline.studies.experiment import (
+    FILES,
+    KEPT,
+    Experiment,
+    simulate_experiment,
+    summary_text,
+)
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
@@ -65,7 +71,7 @@ class WalkTask:
             if not (folder / name).is_file():
                 raise RunError(
                     f"{folder}: expected the folder of a walk of an OpenSim model with {name}; "
-                    "make it with `python -m pipeline walk` and walk.record = true"
+                    "make it with `knee-contact walk` and walk.record = true"
                 )
         content = hashlib.sha256(unconverged.encode())
         for path in (folder / "config.toml", folder / "plant.npz", *_files_of(folder)):
@@ -115,7 +121,6 @@ def simulate_walk_study(
     *,
     resume: bool = False,
     replace: bool = False,
-    quiet: bool = False,
 ) -> dict[str, Any]:
     """Simulate the walks of a study, write its folder, and return `summary.json`.
 
@@ -127,7 +132,8 @@ def simulate_walk_study(
         If the study or its walk cannot be used.
     """
     study = file.study
-    check_folder(folder, STUDY, file, replace=resume or replace)
+    job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)
+    job.check()
     task = WalkTask.of(Path(study.walk), study.unconverged)
     setup, result, catalogue = recorded_walk(task.folder)
     for factor in study.factor:
@@ -139,11 +145,12 @@ def simulate_walk_study(
     experiment = Experiment(
         catalogue, table, nominal, PERCENT, study.walk, "recorded walk", task, walk_rows, judged
     )
-    return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
+    return simulate_experiment(job, study, experiment)
 
 
-def walk_study_text(summary: dict[str, Any], folder: Path, walk: str) -> str:
+def walk_study_text(summary: dict[str, Any], folder: Path) -> str:
     """Return the lines on the terminal for a study of a walk."""
+    walk = load_section(folder / STUDY.stored, WalkStudyFile).study.walk
     return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])
 
 

@@ -22,13 +22,13 @@ class WalkStudyConfig(DesignConfig):
     )
     factor: tuple[DistributionConfig, ...] = Field(
         min_length=1,
-        description="[[study.factor]]: the varied inputs; `python -m pipeline study --factors "
+        description="[[study.factor]]: the varied inputs; `knee-contact study --factors "
         "--walk FOLDER` lists their names",
     )
 
 
 class WalkStudyFile(Section):
-    """Configuration of `python -m pipeline study` for a walk of an OpenSim model."""
+    """Configuration of `knee-contact study` for a walk of an OpenSim model."""
 
     study: WalkStudyConfig
 

@@ -12,11 +12,10 @@ from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
-from pipeline.config.reading import dump_config, load_section
+from pipeline.config.reading import load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
-from pipeline.store.own_folder import WALK, check_folder
-from pipeline.store.workspace_lock import locked
+from pipeline.store.job import WALK, Job
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
@@ -26,8 +25,11 @@ from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare
 from pipeline.studies.muscle_walks.summary import summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
 
-#: Files of a walk, besides the tables.
-_FILES = ("model.osim", "plant.npz", "walk.json", "walk.html")
+#: Results of a walk.
+_FILES = (
+    *("model.osim", "plant.npz", "walk.json", "walk.html", *FILES),
+    *(f"*{end}" for end in JAM_FILES),
+)
 
 
 def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> MuscleWalkFile:
@@ -36,7 +38,7 @@ def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> Muscl
 
 
 def simulate_muscle_walk(
-    file: MuscleWalkFile, folder: Path, *, replace: bool = False, quiet: bool = False
+    file: MuscleWalkFile, folder: Path, *, replace: bool = False
 ) -> dict[str, Any]:
     """Simulate a walk, write its folder, and return the content of `walk.json`.
 
@@ -48,8 +50,6 @@ def simulate_muscle_walk(
         Folder of the results; files of an earlier walk of the same configuration are replaced.
     replace : bool
         Whether to replace a walk of another configuration too.
-    quiet : bool
-        Whether to omit the progress bar.
 
     Raises
     ------
@@ -59,9 +59,9 @@ def simulate_muscle_walk(
     SimulationError
         If no frame converges; the results are written before.
     """
-    begun = time.perf_counter()
+    job = Job(WALK, folder, file, _FILES, replace=replace)
+    job.check()
     from_markers = file.inverse_kinematics is not None and file.walk.replay is None
-    check_folder(folder, WALK, file, replace=replace)
     ignored = _without_effect(file)
     for text in ignored:
         warnings.warn(text, stacklevel=2)
@@ -69,10 +69,9 @@ def simulate_muscle_walk(
         opensim()  # Without OpenSim, the files of an earlier walk stay.
     else:
         setup = prepare_walk(file)  # Checks the input before files are written.
-    with locked(folder, make=True):
-        config = dump_config(file)
+    with job.held():
         if from_markers:
-            _begin(folder, config)
+            job.begin()
             moved, markers = with_motion(file, folder)
             for text in markers.notes:
                 warnings.warn(text, stacklevel=2)
@@ -81,8 +80,8 @@ def simulate_muscle_walk(
                 setup, notes=(*markers.notes, *setup.notes), markers=markers
             )
         setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
-        result, start, seconds = _simulate(setup, quiet=quiet)
-        _begin(folder, config)  # Until here, the results of an earlier walk stay.
+        result, start, seconds = _simulate(setup)
+        job.begin()  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
@@ -95,23 +94,15 @@ def simulate_muscle_walk(
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
         summary = summarise(file, setup, result, tensions)
-        seconds["all"] = time.perf_counter() - begun
+        seconds["all"] = job.seconds
         summary["seconds"] = setup.seconds | seconds
-        write_walk_page(folder, summary, setup, result, tensions, config)
+        write_walk_page(folder, summary, setup, result, tensions, job.text)
         write_document(folder / "walk.json", summary)
     if not summary["converged"]:
         raise SimulationError(
             f"{folder}: none of {summary['frames']} frames converged; frames.csv lists why"
         )
     return summary
-
-
-def _begin(folder: Path, config: str) -> None:
-    """Remove the results of an earlier walk, and write the configuration."""
-    of_jam = (path for end in JAM_FILES for path in folder.glob(f"*{end}"))
-    for path in (*(folder / name for name in (*_FILES, *FILES)), *of_jam):
-        path.unlink(missing_ok=True)
-    write_text(folder / "config.toml", config)
 
 
 def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
@@ -131,13 +122,13 @@ def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
     return (f"walk.replay: {what}; no effect of {', '.join(names)}",)
 
 
-def _simulate(setup: WalkSetup, *, quiet: bool) -> tuple[ComakResult, FloatArray, dict[str, float]]:
+def _simulate(setup: WalkSetup) -> tuple[ComakResult, FloatArray, dict[str, float]]:
     """Return the result of COMAK, the first values, and the times [s]."""
     begun = time.perf_counter()
     start = setup.first_values()
     settled = time.perf_counter()
     frames = len(setup.plant.motion.time)
-    with bar(frames, "frame", "walk", quiet=quiet) as shown:
+    with bar(frames, "frame", "walk") as shown:
         result = setup.comak.run(start, progress=lambda _: shown.update(1))
     return (
         result,

@@ -132,7 +132,7 @@ class MusclesConfig(Section):
 
 
 class WalkFile(Section):
-    """Configuration of `python -m pipeline walk`."""
+    """Configuration of `knee-contact walk`."""
 
     walk: WalkConfig = Field(default_factory=lambda: WalkConfig())
     subject: SubjectConfig

@@ -10,17 +10,16 @@ from typing import Any
 from dynamics.simulator.result import SimulationResult
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.wording import counted
-from pipeline.config.reading import dump_config, load_config, load_section
+from pipeline.config.reading import load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.files import write_document, write_text
+from pipeline.files import write_document
 from pipeline.progress import say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
-from pipeline.store.own_folder import WALK, check_folder
+from pipeline.store.job import WALK, Job
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import write_table
-from pipeline.store.workspace_lock import locked
 from pipeline.studies.runs import CycleSetup, Task, replaced
 from pipeline.studies.walks.in_vivo import in_vivo_comparison
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
@@ -29,8 +28,8 @@ from pipeline.studies.walks.schema import WalkFile
 from pipeline.studies.walks.summary import PATTERN, summarise
 
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
-#: Files of a simulated walk, besides the loads.
-_FILES = ("simulation.parquet", "walk.json", "walk.html", "config.toml")
+#: Results of a walk.
+_FILES = (_LOADS, _WAVEFORMS, "simulation.parquet", "walk.json", "walk.html")
 
 
 def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
@@ -41,9 +40,7 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
     return file
 
 
-def simulate_walk(
-    file: WalkFile, folder: Path, *, replace: bool = False, quiet: bool = False
-) -> dict[str, Any]:
+def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> dict[str, Any]:
     """Simulate the gait cycle of a measured walk, write its folder, and return `walk.json`.
 
     Parameters as of `simulate_study`. Files of an earlier walk of the same
@@ -56,22 +53,18 @@ def simulate_walk(
     SimulationError, EquilibriumError
         If the cycle cannot be simulated; the loads of the walk are written anyway.
     """
-    started = time.perf_counter()
-    check_folder(folder, WALK, file, replace=replace)
+    job = Job(WALK, folder, file, _FILES, replace=replace)
+    job.check()
     walk = measure(file)  # Checks the input before a run is made.
     for text in walk.warnings:
         warnings.warn(text, stacklevel=2)
-    with locked(folder, make=True):
-        for name in _FILES:
-            (folder / name).unlink(missing_ok=True)
-        config = dump_config(file)
-        write_text(folder / "config.toml", config)
+    with job.begun():
         write_csv(loads_table(walk), folder / _LOADS, "%.9g")
         write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS, "%.9g")
         run, made_from = Path(file.walk.run), file.walk.run_config
         if made_from is not None and not run.exists():
-            say(f"run {run} is missing: making it from {made_from}", quiet=quiet)
-            run_study(load_config(made_from), run, quiet=quiet)
+            say(f"run {run} is missing: making it from {made_from}")
+            run_study(load_config(made_from), run)
         results, outputs, times = _simulate(file, folder, walk.cycle.period)
         table = simulation_table(results)
         write_table(table, folder / "simulation.parquet")
@@ -85,8 +78,8 @@ def simulate_walk(
             medial_offset_mm=offset,
             largest_offset_mm=file.muscles.largest_offset_mm,
         )
-        summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
-        write_walk_page(folder, summary, walk, results, config)
+        summary |= {"simulation_seconds": times, "seconds": job.seconds}
+        write_walk_page(folder, summary, walk, results, job.text)
         write_document(folder / "walk.json", summary)
     return summary
 

@@ -262,7 +262,7 @@ def test_resume_writes_a_damaged_configuration_again(run_copy):
     assert (run_copy / "config.toml").read_text() == whole
 
 
-@pytest.mark.parametrize("command", ["validate", "simulate", "report", "bench"])
+@pytest.mark.parametrize("command", ["validate", "simulate", "report"])
 def test_folder_that_holds_no_run(refused, tmp_path, command):
     refused([command, str(tmp_path / "none")], str(tmp_path / "none"), "run")
     (tmp_path / "empty").mkdir()
@@ -270,7 +270,7 @@ def test_folder_that_holds_no_run(refused, tmp_path, command):
     refused([command, str(SMOKE)], str(SMOKE))
 
 
-@pytest.mark.parametrize("command", ["validate", "simulate", "bench"])
+@pytest.mark.parametrize("command", ["validate", "simulate"])
 @pytest.mark.parametrize("part", [0.0, 0.5])
 def test_truncated_surrogate(refused, run_copy, command, part):
     path = run_copy / "knee.npz"
@@ -286,7 +286,7 @@ def test_altered_surrogate(refused, run_copy):
     name = next(n for n in arrays if n != "header" and arrays[n].dtype == np.float64)
     arrays[name] = arrays[name] + 1e-9
     np.savez(path, **arrays)
-    refused(["bench", str(run_copy)], "knee.npz: checksum does not match")
+    refused(["validate", str(run_copy)], "knee.npz: checksum does not match")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,6 @@ def test_altered_surrogate(refused, run_copy):
         ("validate", "validation.json"),
         ("validate", "config.toml"),
         ("simulate", "path.json"),
-        ("bench", "simulation.parquet"),
         ("report", "validation.json"),
         ("report", "samples/first.parquet"),
         ("report", "simulation.parquet"),
@@ -309,9 +308,8 @@ def test_damaged_file_of_a_finished_run(refused, run_copy, command, name):
     refused([command, str(run_copy)], f"{path}: ")
 
 
-@pytest.mark.parametrize("command", ["simulate", "bench"])
-def test_finished_run_whose_meshes_are_gone(refused, run_copy, meshes, tmp_path, command):
+def test_finished_run_whose_meshes_are_gone(refused, run_copy, meshes, tmp_path):
     study = mesh_study(tmp_path, {"file": str(meshes["femur"])}, {"file": str(tmp_path / "no.stl")})
     shutil.copy(study, run_copy / "config.toml")
     (run_copy / "made_with.json").unlink()  # else the changed keys are told before
-    refused([command, str(run_copy)], "no.stl: no such file")
+    refused(["simulate", str(run_copy)], "no.stl: no such file")

@@ -24,7 +24,8 @@ from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline import progress
-from pipeline.cli.app import PROGRAM, Answer, app
+from pipeline.advice import PROGRAM
+from pipeline.cli.app import Answer, app
 from pipeline.cli.main import FAULT, main, parse
 from pipeline.config.reading import ConfigError, find_config
 from pipeline.config.schema import ContactConfig
@@ -99,12 +100,12 @@ def test_documentation_shows_the_help():
     assert shown.split() == done.stdout.split(), "run: python docs/command_line.py"
     assert shown.strip() == done.stdout.strip(), "run: python docs/command_line.py"
     commands = " ".join(re.findall(r"^\| (`.*`) \|", text, re.M))
-    assert set(re.findall(r"`(\w+)`", commands)) == set(COMMANDS)
+    assert set(re.findall(r"`([a-z-]+)`", commands)) == set(COMMANDS)
 
 
-def test_help_needs_no_numerical_package():
+def test_help_needs_no_large_package():
     code = "import sys; from pipeline.cli.main import main; main(['--help']); main(['run', '-h'])"
-    check = "assert not {'numpy', 'numba', 'pandas', 'scipy', 'pydantic'} & set(sys.modules)"
+    check = "assert not {'numba', 'pandas', 'scipy', 'pydantic'} & set(sys.modules)"
     subprocess.run(
         [sys.executable, "-c", f"{code}; {check}"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
     )
@@ -273,14 +274,6 @@ def test_command_repeats_its_part(run_copy, capsys, command):
     assert read_table(run_copy / "simulation.parquet").equals(cycle)
 
 
-def test_bench_tells_the_ratio(tiny_run, capsys):
-    assert main(["bench", str(tiny_run)]) == 0
-    out = capsys.readouterr().out
-    assert "original" in out
-    assert "surrogate" in out
-    assert "times faster" in out
-
-
 def test_interrupted_run_can_be_continued(monkeypatch, capsys):
     monkeypatch.setattr("pipeline.runner.run_study", raising(KeyboardInterrupt()))
     assert main(["run", "smoke"]) == 130
@@ -345,7 +338,7 @@ def test_errors_have_a_status_and_one_line(replaced, capsys, error, status, text
         assert (content["status"], content["error"]) == (status, text)
 
 
-@pytest.mark.parametrize("command", first_of(["bench", "report", "validate"], 2))
+@pytest.mark.parametrize("command", first_of(["report", "validate"]))
 def test_commands_answer_with_one_document(run_copy, capsys, command):
     assert main([command, str(run_copy), "--json"]) == 0
     assert isinstance(strict(capsys.readouterr().out), dict)
@@ -392,6 +385,7 @@ REST = {
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
+    "compare-runs": ["other"],
 }
 
 
@@ -439,9 +433,6 @@ def test_completion_of_each_shell(shell, capsys):
         (["knee-contact", "run", "--res"], {"--resume"}),
         (["knee-contact", "init", "--side", ""], {"left", "right"}),
         (["knee-contact", "validate", "ru"], {"runs"}),
-        (["python", "-m", "pipeline", "val"], {"validate"}),
-        (["python", "-m", "pipeline", "check", "mine.t"], {"mine.toml"}),
-        (["python", "set"], set()),
     ],
 )
 def test_completion_in_bash(tmp_path, capsys, words, expected):
@@ -450,11 +441,10 @@ def test_completion_in_bash(tmp_path, capsys, words, expected):
     (tmp_path / "mine.toml").write_text("")
     (tmp_path / "mine.csv").write_text("")
     (tmp_path / "runs").mkdir()
-    name = "_knee_contact" if words[0] == "knee-contact" else "_knee_contact_module"
     body = (
-        f"source ./script; complete -p {words[0]} > /dev/null || exit 1; "
+        f"source ./script; complete -p knee-contact > /dev/null || exit 1; "
         f"COMP_WORDS=({' '.join(shlex.quote(w) for w in words)}); COMP_CWORD={len(words) - 1}; "
-        f'{name}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f'_knee_contact; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(
         ["bash", "-c", body], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -473,8 +463,7 @@ def test_progress_is_a_line_for_each_stage_where_there_is_no_terminal(capfd):
     with bar(10, "sample", "b") as shown:
         shown.update(10)
     say("a line")
-    say("none", quiet=True)
-    with silenced(quiet=True):
+    with silenced():
         say("none")
     with silenced(quiet=False):
         say("another")

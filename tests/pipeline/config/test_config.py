@@ -335,7 +335,7 @@ def test_documentation_is_that_of_the_schema(capsys):
     assert main(["schema"]) == 0
     told = capsys.readouterr().out
     stored = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert stored == told, "run: python -m pipeline schema > docs/configuration.md"
+    assert stored == told, "run: knee-contact schema > docs/configuration.md"
 
 
 def test_schema_names_every_key_with_its_default():

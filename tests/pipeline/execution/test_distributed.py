@@ -69,7 +69,7 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
     chunks = folder / "samples" / "chunks-first"
     with cluster(tmp_path / "dask", workers=1) as dask:
         config = load_config(SMOKE, (*TINY, *on(dask.address), "run.chunk=1"))
-        with Run(config, folder, quiet=True) as run:
+        with Run(config, folder) as run:
             run.prepare(resume=False)
             with (
                 killed_in(chunks, dask.scheduler),
@@ -84,7 +84,7 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
             "continue with --resume"
         )
         assert {path.suffix for path in chunks.iterdir()} == {".parquet"}
-    with Run(load_config(SMOKE, TINY), folder, quiet=True) as run:
+    with Run(load_config(SMOKE, TINY), folder) as run:
         run.prepare(resume=True)
         found = first_samples(run, knee, candidates)
     assert found.equals(read_table(tiny_run / "samples" / "first.parquet"))

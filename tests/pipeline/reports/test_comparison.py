@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from studies import TINY, run_command
 
 from pipeline.cli.main import main
-from pipeline.reports.comparison import comparison_of
+from pipeline.reports.comparison import PAGE, comparison_of
 from pipeline.reports.inputs import read_run
 from pipeline.reports.overview_picture import bounds_of, peak_pressure
 
@@ -37,13 +37,13 @@ def runs(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
 @pytest.fixture(scope="module")
 def out(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compared") / "new"
-    assert main(["report", *map(str, runs), "--out", str(folder)]) == 0
+    assert main(["compare-runs", *map(str, runs), "--out", str(folder)]) == 0
     return folder
 
 
 @pytest.fixture(scope="module")
 def content(out: Path) -> dict[str, Any]:
-    return json.loads((out / "compare.json").read_text(encoding="utf-8"))
+    return json.loads((out / "compared_runs.json").read_text(encoding="utf-8"))
 
 
 def figures(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -92,7 +92,7 @@ def test_pictures_have_one_scale_and_one_extent(runs: list[Path]) -> None:
 
 
 def test_page_has_tiles_curves_and_both_verdicts(out: Path, content: dict[str, Any]) -> None:
-    page = (out / "compare.html").read_text(encoding="utf-8")
+    page = (out / PAGE).read_text(encoding="utf-8")
     # Two maps; position, rotation, two pressures, area and share over the cycle.
     assert page.count("<img ") == 8
     assert page.count('class="verdict"') == 2
@@ -103,16 +103,16 @@ def test_page_has_tiles_curves_and_both_verdicts(out: Path, content: dict[str, A
 
 @pytest.mark.slow
 def test_written_again_it_is_the_same(runs: list[Path], out: Path) -> None:
-    before = (out / "compare.html").read_bytes(), dict(matplotlib.rcParams)
-    assert main(["report", *map(str, runs), "--out", str(out)]) == 0
-    assert ((out / "compare.html").read_bytes(), dict(matplotlib.rcParams)) == before
+    before = (out / PAGE).read_bytes(), dict(matplotlib.rcParams)
+    assert main(["compare-runs", *map(str, runs), "--out", str(out)]) == 0
+    assert ((out / PAGE).read_bytes(), dict(matplotlib.rcParams)) == before
 
 
 @pytest.mark.slow
 def test_json_on_the_terminal(
     runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["report", *map(str, runs), "--out", str(tmp_path), "--json"]) == 0
+    assert main(["compare-runs", *map(str, runs), "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert set(figures(told)) >= {"medial_peak_pressure_MPa", "wear_mm3_per_million_cycles"}
 
@@ -131,12 +131,11 @@ def test_wear_of_one_material_only_has_no_difference(runs: list[Path], tmp_path:
 
 
 def test_refusals(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(runs[0]), str(runs[0])]) == 2
-    assert "found the same folder" in capsys.readouterr().err
-    assert main(["report", str(runs[0]), "--out", str(tmp_path)]) == 2
-    assert "expected two run directories" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
-    assert main(["report", *map(str, runs), "--out", str(tmp_path / "file")]) == 2
-    assert "expected a folder, found a file" in capsys.readouterr().err
-    assert main(["report", str(runs[0]), str(tmp_path / "none")]) == 2
-    assert "no such run directory" in capsys.readouterr().err
+    for words, told in (
+        ([runs[0], runs[0]], "found the same folder"),
+        ([*runs, "--out", tmp_path / "file"], "expected a folder, found a file"),
+        ([runs[0], tmp_path / "none"], "no such run directory"),
+    ):
+        assert main(["compare-runs", *map(str, words)]) == 2
+        assert told in capsys.readouterr().err

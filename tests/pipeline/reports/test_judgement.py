@@ -45,7 +45,7 @@ def marked(run: Path, evidence: Evidence, *warnings: str) -> Path:
     """Put a verdict and warnings in the place of those of a run; return its folder."""
     file = run / "report.json"
     content = json.loads(file.read_text(encoding="utf-8"))
-    found = verdict(evidence, "python -m pipeline run RUN_FOLDER/config.toml")
+    found = verdict(evidence, "knee-contact run RUN_FOLDER/config.toml")
     errors = content["verdict"]["errors"]
     for row in errors:
         if "peak_pressure" in row["column"]:
@@ -85,7 +85,6 @@ def commands(run: Path, folder: Path) -> dict[str, list[str]]:
         ],
         "export": ["export", str(run), "--out", str(folder / "c")],
         "FMU": ["export", str(run), "--out", str(folder / "c"), *FMU],
-        "bench": ["bench", str(run)],
         "study": study_of(run, folder),
     }
 
@@ -251,7 +250,7 @@ def test_errors_that_a_header_does_not_tell_need_care(tmp_path: Path, tiny_run: 
 
 def test_a_damaged_report_is_named_with_its_command(run_copy: Path) -> None:
     (run_copy / "report.json").write_text('{"provenance": {"sha256": {}}, "verdict": {"parts": 1}}')
-    with pytest.raises(ReportError, match=r"report\.json: damaged .*`python -m pipeline report "):
+    with pytest.raises(ReportError, match=r"report\.json: damaged .*`knee-contact report "):
         judgement(run_copy)
 
 

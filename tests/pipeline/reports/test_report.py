@@ -555,7 +555,7 @@ class TestBadInput:
     @pytest.mark.parametrize("name", RUN_FILES)
     def test_missing_file(self, fresh: Path, name: str) -> None:
         (fresh / name).unlink()
-        with pytest.raises(ReportError, match=f"{re.escape(name)}: missing.*python -m pipeline"):
+        with pytest.raises(ReportError, match=f"{re.escape(name)}: missing.*knee-contact"):
             write_report(fresh)
         assert not (fresh / "report.html").exists()
 
@@ -577,7 +577,7 @@ class TestBadInput:
         self, fresh: Path, name: str, remedy: str
     ) -> None:
         (fresh / name).unlink()
-        with pytest.raises(ReportError, match=f"python -m pipeline {remedy}"):
+        with pytest.raises(ReportError, match=f"knee-contact {remedy}"):
             write_report(fresh)
 
     @pytest.mark.parametrize(("name", "edit", "words"), EDITED)

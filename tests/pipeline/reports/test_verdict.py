@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from studies import SMOKE
 
-from pipeline.advice import in_folder
+from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.app import run_answer
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
@@ -33,7 +33,7 @@ GOOD = Evidence(
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}
-MORE = "python -m pipeline run RUN_FOLDER/config.toml --set design.budget=1400"
+MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
 def spacing(spacing_mm: float, errors: dict[str, float] | None) -> Spacing:
@@ -61,7 +61,7 @@ def test_good_run_is_trusted_and_used() -> None:
     assert levels(found) == ["trust", "trust"]
     assert found.level == "trust"
     assert found.line == "loads and motion: trust, 0.10 %; peak pressure: trust, ±0.20 %"
-    assert "pipeline study" in found.next.command
+    assert "knee-contact study" in found.next.command
 
 
 @pytest.mark.parametrize("column", JUDGED)
@@ -94,7 +94,7 @@ def test_undefined_held_out_error_needs_care() -> None:
 def test_leaving_the_domain_needs_care() -> None:
     found = judged(flagged=1)
     assert levels(found) == ["care", "trust"]
-    assert found.next.command == "python -m pipeline check RUN_FOLDER/config.toml --deep"
+    assert found.next.command == "knee-contact check RUN_FOLDER/config.toml --deep"
 
 
 def test_failed_combination_needs_care() -> None:
@@ -143,7 +143,7 @@ def test_coarse_mesh_needs_care() -> None:
     assert levels(found) == ["trust", "care"]
     (reason,) = found.parts[1].reasons
     assert reason == "coarse mesh: 4.2 triangles across the medial contact, expected at least 6"
-    assert found.next.command == "python -m pipeline check RUN_FOLDER/config.toml"
+    assert found.next.command == "knee-contact check RUN_FOLDER/config.toml"
 
 
 def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
@@ -152,7 +152,7 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
     found = judged(**alone, held_out_percent=LIMITS["gait"][0] + 0.1)
     assert levels(found) == ["care"]
     assert "not compared in gait" in found.line
-    assert found.next.command == "python -m pipeline report RUN_FOLDER"
+    assert found.next.command == "knee-contact report RUN_FOLDER"
 
 
 def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:
@@ -189,9 +189,9 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
     design = tomllib.loads(dump_config(load_config(SMOKE)))["design"]
     command = verdict(replace(GOOD, **changes), more_samples(design)).next.command
     words = shlex.split(in_folder(command, SMOKE.parent))
-    assert words[:3] == ["python", "-m", "pipeline"]
-    parse(words[3:])
-    if words[3] == "run":
+    assert words[0] == PROGRAM
+    parse(words[1:])
+    if words[1] == "run":
         pairs = tuple(after for word, after in pairwise(words) if word == "--set")
         assert pairs
         config = load_config(SMOKE, (*pairs, "contact.model='finite_element'"))
@@ -211,7 +211,7 @@ def test_more_samples_go_on_in_the_run_where_they_can(
     candidates: int, budget: int, words: str
 ) -> None:
     command = more_samples({"candidates": candidates, "budget": budget})
-    assert command == f"python -m pipeline run RUN_FOLDER/config.toml {words}"
+    assert command == f"knee-contact run RUN_FOLDER/config.toml {words}"
 
 
 @pytest.mark.parametrize(("error", "level"), [(2.9, 0), (3.1, 1), (19.0, 1), (21.0, 2)])

@@ -29,7 +29,7 @@ def row_of(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    path: Path = tmp_path_factory.mktemp("page") / "comparison.html"
+    path: Path = tmp_path_factory.mktemp("page") / "compared_models.html"
     columns = [vars(column) | {"measure": None} for column in COLUMNS]
     truth = {"poses": 5, "extrapolated": ["at given poses"], "node_spacing_mm": 0.5}
     write_page(

@@ -622,7 +622,7 @@ class TestReport:
         whole = (run / name).read_bytes()
         (run / name).write_bytes(damage(whole))
         lost = r" \(lacks 'wear'" if b'"worn"' in damage(whole) else ""
-        wanted = rf"{re.escape(name)}: damaged{lost}.*python -m pipeline simulate"
+        wanted = rf"{re.escape(name)}: damaged{lost}.*knee-contact simulate"
         with pytest.raises(ReportError, match=wanted):
             write_report(run)
 

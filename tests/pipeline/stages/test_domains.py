@@ -35,7 +35,7 @@ def study(tmp_path_factory):
     config = load_config(SMOKE)
     design = config.design.model_copy(update=SETTINGS)
     config = config.model_copy(update={"design": design})
-    run = Run(config, tmp_path_factory.mktemp("domains"), quiet=True)
+    run = Run(config, tmp_path_factory.mktemp("domains"))
     run.prepare(resume=False)
     knee = build_knee(config)
     space = sample_space(config, stored_path(run, knee))
@@ -103,7 +103,7 @@ def test_the_samples_are_those_of_no_other_stage(study, fresh):
 def test_without_samples_the_bounds_alone_decide(study, tmp_path):
     run, knee, space, sampled, trained, _ = study
     design = run.config.design.model_copy(update={"domain_samples": 0})
-    with Run(run.config.model_copy(update={"design": design}), tmp_path, quiet=True) as other:
+    with Run(run.config.model_copy(update={"design": design}), tmp_path) as other:
         other.prepare(resume=False)
         (told,) = learn_domains(other, knee, space, trained[:1], sampled)
     feasibility = run.config.feasibility
@@ -123,7 +123,7 @@ def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
     """A table original has no poses beside those that were given."""
     run, _, space, sampled, trained, _ = study
     table = object.__new__(TableOriginal)
-    with Run(run.config, tmp_path, quiet=True) as other:
+    with Run(run.config, tmp_path) as other:
         other.prepare(resume=False)
         (told,) = learn_domains(other, table, space, trained[:1], sampled)
         assert not (tmp_path / "samples" / "domain.parquet").exists()

@@ -37,7 +37,7 @@ class Original:
 def searched(folder: Path, text: str, *changes: str, resume: bool = False) -> list[str]:
     """Return the warnings that a run gives of its path."""
     run: Run
-    with Run(load_config(SMOKE, changes), folder, quiet=True) as run:
+    with Run(load_config(SMOKE, changes), folder) as run:
         original: Any = Original(text)
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")

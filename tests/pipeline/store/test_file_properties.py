@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -16,14 +17,13 @@ from studies import SMOKE
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
 from pipeline.store.samples import StoreError, read_table, write_table
-from pipeline.studies.any_study import load_any_study
-from pipeline.studies.any_walk import load_any_walk
+from pipeline.studies.dispatch import load_file
 
 CONFIGS = SMOKE.parent
 READERS = {
     **dict.fromkeys(("smoke", "lenhart"), load_config),
-    **dict.fromkeys(("sobol", "comak_montecarlo"), load_any_study),
-    **dict.fromkeys(("walking", "comak_walking", "comak_markers"), load_any_walk),
+    **dict.fromkeys(("sobol", "comak_montecarlo"), partial(load_file, "study")),
+    **dict.fromkeys(("walking", "comak_walking", "comak_markers"), partial(load_file, "walk")),
 }
 NUMBERS = st.floats() | st.sampled_from([-0.0, 5e-324, 1.7976931348623157e308])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

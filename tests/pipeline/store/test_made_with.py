@@ -30,7 +30,6 @@ COMMANDS = {
     "report": ["{run}"],
     "validate": ["{run}"],
     "simulate": ["{run}"],
-    "bench": ["{run}"],
     "wear": ["{run}"],
     "export": ["{run}", "--out", "{out}"],
     "motion": ["{run}", "--out", "{out}/cycle.mot"],
@@ -107,7 +106,7 @@ def test_damaged_record_is_refused(run_copy, capsys):
     assert main(["report", str(run_copy)]) == 2
     err = capsys.readouterr().err
     assert f"{MADE_WITH}: damaged (sha256 is the digest of another configuration)" in err
-    assert f"run `python -m pipeline run CONFIG --out {run_copy}`" in err
+    assert f"run `knee-contact run CONFIG --out {run_copy}`" in err
 
 
 def test_resume_compares_with_what_the_run_was_begun_with(run_copy, capsys):

@@ -27,7 +27,7 @@ FEW = (
 
 @pytest.fixture(scope="module")
 def knee(tmp_path_factory):
-    return ComparedKnee(load_config(SMOKE, FEW), tmp_path_factory.mktemp("models"), quiet=True)
+    return ComparedKnee(load_config(SMOKE, FEW), tmp_path_factory.mktemp("models"))
 
 
 def built(knee, name):

@@ -1,4 +1,4 @@
-"""The command `comak`: OpenSim-JAM's settings, missing meshes, tables of OpenSim-JAM's names."""
+"""A walk from OpenSim-JAM's settings: missing meshes, tables with the names of OpenSim-JAM."""
 
 import shutil
 import xml.etree.ElementTree as ET
@@ -25,7 +25,7 @@ def done(settings, opensim, knee_data, tmp_path_factory):
     """Return the folder of the first frames from OpenSim-JAM's own settings."""
     folder = tmp_path_factory.mktemp("comak") / "out"
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
-    assert main(["comak", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
+    assert main(["walk", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
 
 
@@ -78,7 +78,7 @@ def test_accelerations_of_free_coordinates_are_simulated(done):
 @pytest.mark.data
 def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_path, capsys):
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", f"--replay={done / 'plant.npz'}"]
-    assert main(["comak", str(settings), *options, "--out", str(tmp_path / "b"), "--quiet"]) == 0
+    assert main(["walk", str(settings), *options, "--out", str(tmp_path / "b"), "--quiet"]) == 0
     assert "ACLC01-R-femur-cart.obj is taken" in capsys.readouterr().err
     found = read_motion_table(tmp_path / "b" / "walking_force.sto")
     wanted = read_motion_table(done / "walking_force.sto")

@@ -61,12 +61,12 @@ def compared(tmp_path_factory):
     """Return the folder of a comparison; not to be written to."""
     folder = tmp_path_factory.mktemp("models") / "comparison"
     pairs = [part for text in FEW for part in ("--set", text)]
-    assert main(["compare", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
+    assert main(["compare-models", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
     return folder
 
 
 def content_of(folder):
-    return json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    return json.loads((folder / "compared_models.json").read_text(encoding="utf-8"))
 
 
 def figures_of(folder):
@@ -130,14 +130,14 @@ def test_costs_are_told(compared):
 
 def test_table_page_and_document_agree(compared):
     content = content_of(compared)
-    with (compared / "comparison.csv").open(encoding="utf-8") as stream:
+    with (compared / "compared_models.csv").open(encoding="utf-8") as stream:
         rows = {row["model"]: row for row in csv.DictReader(stream)}
     for row in content["models"]:
         for column in content["columns"]:
             value = row["figures"][column["key"]]
             cell = rows[row["name"]][column["key"]]
             assert (cell == "") if value is None else np.isclose(float(cell), value, rtol=1e-5)
-    page = (compared / "comparison.html").read_text(encoding="utf-8")
+    page = (compared / "compared_models.html").read_text(encoding="utf-8")
     assert page.count('<tr data-name="') == len(NAMES)
     # Each of the four models has surfaces: a map at the pose and one under the load.
     assert page.count("<figcaption>Springs, linear law</figcaption>") == 2
@@ -152,7 +152,7 @@ def test_no_flag_is_told_of_models_without_flags(compared):
     content["models"] = [row | {"flags": []} for row in content["models"]]
     told = comparing.summary_text(content, compared)
     assert "do not trust" not in told
-    assert told.splitlines()[-1] == f"page: {compared / 'comparison.html'}"
+    assert told.splitlines()[-1] == f"page: {compared / 'compared_models.html'}"
 
 
 def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, monkeypatch):
@@ -166,14 +166,14 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
             measured.append(kind.name) or Measured(failures={"set-up": "no springs"})
         ),
     )
-    content = compare_models(load_config(SMOKE, FEW), folder, resume=True, quiet=True)
+    content = compare_models(load_config(SMOKE, FEW), folder, resume=True)
     assert measured == ["linear"]
     before, after = figures_of(compared), figures_of(folder)
     assert after[ELEMENTS] == before[ELEMENTS]
     assert set(after["linear"].values()) == {None}
     row = next(row for row in content["models"] if row["name"] == "linear")
     assert row["weighted_sum"] == 0.0
-    page = (folder / "comparison.html").read_text(encoding="utf-8")
+    page = (folder / "compared_models.html").read_text(encoding="utf-8")
     assert "Springs, linear law, set-up: no springs" in page
 
 
@@ -195,34 +195,29 @@ def test_meshes_of_another_unit_leave_an_earlier_comparison_alone(compared, tmp_
         changes.append(f"knee.{name}.file='{file}'")
     config = load_config(SMOKE, (*changes, "contact.thickness_mm=8.0"))
     with pytest.raises(InputError, match="set unit='mm'"):
-        compare_models(config, folder, quiet=True)
+        compare_models(config, folder)
     assert sorted(folder.rglob("*")) == before
-
-
-def test_a_run_is_no_comparison(tiny_run):
-    with pytest.raises(RunError, match="is not a comparison"):
-        compare_models(load_config(SMOKE, FEW), tiny_run, quiet=True)
 
 
 def test_other_settings_are_refused_when_resuming(compared, tmp_path):
     folder = copied(compared, tmp_path)
     config = load_config(SMOKE, (*FEW, "contact.youngs_modulus_MPa=500.0"))
-    with pytest.raises(RunError, match=r"contact\.youngs_modulus_MPa; start anew"):
-        compare_models(config, folder, resume=True, quiet=True)
+    with pytest.raises(RunError, match=r"contact\.youngs_modulus_MPa; start again"):
+        compare_models(config, folder, resume=True)
 
 
 def test_a_section_of_defaults_is_no_other_setting(compared, tmp_path):
     folder = copied(compared, tmp_path)
     plain = load_config(SMOKE, FEW[:-2])
-    with pytest.raises(RunError, match=r"differs in comparison\.poses; start anew"):
-        compare_models(plain, folder, resume=True, quiet=True)
+    with pytest.raises(RunError, match=r"differs in comparison\.poses; start again"):
+        compare_models(plain, folder, resume=True)
 
 
 def test_weights_change_the_sum_alone(compared, tmp_path):
     folder = copied(compared, tmp_path)
     others = [f"comparison.weights.{name}=0.0" for name in CRITERIA if name != "preparation"]
     config = load_config(SMOKE, (*FEW, *others))
-    content = compare_models(config, folder, resume=True, quiet=True)
+    content = compare_models(config, folder, resume=True)
     assert figures_of(folder) == figures_of(compared)
     for row in content["models"]:
         assert_allclose(row["weighted_sum"], row["marks"]["preparation"], rtol=1e-12)
@@ -237,7 +232,7 @@ def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypa
     kinds = (*MODELS[:2], wrong, MODELS[4])
     monkeypatch.setattr(comparing, "chosen", lambda names: kinds)
     folder = tmp_path / "comparison"
-    content = compare_models(load_config(SMOKE, FEW), folder, quiet=True)
+    content = compare_models(load_config(SMOKE, FEW), folder)
     rows = {row["name"]: row for row in content["models"]}
     assert rows["linear"]["failures"] == {"set-up": "no such law"}
     assert rows["modified"]["figures"]["force_percent"] > 0.0
@@ -417,7 +412,7 @@ def test_a_table_has_no_contact_models(tmp_path):
 def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
     seen = []
 
-    def trained(study, folder, *, resume, quiet):
+    def trained(study, folder, *, resume):
         given = sorted(path.name for path in (folder / CONDENSED).glob("*.npy"))
         seen.append((resume, given))
         shutil.copytree(tiny_run, folder, dirs_exist_ok=True)
@@ -426,7 +421,7 @@ def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("pipeline.studies.contact_models.knee.run_study", trained)
     config = load_config(SMOKE, FEW)
-    knee = ComparedKnee(config, tmp_path, resume=True, quiet=True)
+    knee = ComparedKnee(config, tmp_path, resume=True)
     springs = knee.springs("linear")
     built = knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear")
     # The held-out samples, the validation and the cycle of a run are no part of the set-up.
@@ -434,7 +429,7 @@ def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
     beside = ("held-out samples", "validation", "h: gait simulation")
     own = sum(spent.values()) - sum(spent[stage] for stage in beside)
     assert built.seconds == pytest.approx(3.0 + own, rel=1e-12)
-    assert (built.teacher, built.model.medial.formulation) == ("linear", "inverted")
+    assert (built.teacher, built.model.compartment("medial").formulation) == ("linear", "inverted")
     assert knee.trained("springs_surrogate", springs, Built(None, 3.0), "linear").seconds > 3.0
     assert seen == [(False, [])]
     # Another study is trained anew; finite elements take the compliances that are condensed.
@@ -463,7 +458,7 @@ def test_surrogates_are_runs_in_sub_folders(tmp_path):
     models = "comparison.models=['linear', 'springs_surrogate', 'elements_surrogate']"
     config = load_config(SMOKE, (*FEW, models))
     folder = tmp_path / "comparison"
-    rows = {row["name"]: row for row in compare_models(config, folder, quiet=True)["models"]}
+    rows = {row["name"]: row for row in compare_models(config, folder)["models"]}
     for name, teacher in (("springs_surrogate", "linear"), ("elements_surrogate", ELEMENTS)):
         found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
         poses = own["cycle_poses"]
@@ -479,5 +474,5 @@ def test_surrogates_are_runs_in_sub_folders(tmp_path):
     assert times["condensation"] < rows[ELEMENTS]["figures"]["set_up_s"]
     before = (folder / "elements_surrogate" / "knee.npz").stat().st_mtime_ns
     (folder / "models" / "elements_surrogate.json").unlink()
-    compare_models(config, folder, resume=True, quiet=True)
+    compare_models(config, folder, resume=True)
     assert (folder / "elements_surrogate" / "knee.npz").stat().st_mtime_ns == before

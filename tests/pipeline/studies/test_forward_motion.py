@@ -152,7 +152,7 @@ def test_wrong_names_are_refused(osim, override, told, tmp_path):
         CONFIGS / "passive_flexion.toml", ("forward.stop_s=0.01", "forward.start_s=0.0", override)
     )
     with pytest.raises(ValueError, match=told):
-        simulate_forward_motion(file, tmp_path / "out", quiet=True)
+        simulate_forward_motion(file, tmp_path / "out")
 
 
 @pytest.fixture

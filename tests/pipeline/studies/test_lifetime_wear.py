@@ -1,4 +1,4 @@
-"""Wear of a run's insert over many cycles: `python -m pipeline wear`."""
+"""Wear of a run's insert over many cycles: `knee-contact wear`."""
 
 import json
 import re

@@ -238,7 +238,7 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(done, tmp_path, mo
         replace(record, balance=replace(record.balance, flags=(flag,))).save(stream)
     walk = file.walk.model_copy(update={"replay": str(tmp_path / "plant.npz")})
     again = MuscleWalkFile(walk=walk, comak=file.comak)
-    summary = simulate_muscle_walk(again, tmp_path / "out", quiet=True)
+    summary = simulate_muscle_walk(again, tmp_path / "out")
     before = json.loads((done / "walk.json").read_text())["residuals"]
     assert summary["residuals"] == before
     assert summary["flags"] == [flag]
@@ -431,7 +431,7 @@ def test_a_replay_names_what_the_record_decides(done, tmp_path):
     update = {"replay": record, "motion": "other.mot"}
     moved = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
     with pytest.warns(UserWarning, match=r"no effect of walk\.motion"):
-        summary = simulate_muscle_walk(moved, tmp_path / "out", quiet=True)
+        summary = simulate_muscle_walk(moved, tmp_path / "out")
     assert any("walk.motion" in text for text in summary["warnings"])
 
 
@@ -475,7 +475,7 @@ def test_an_earlier_walk_stays_until_the_next_is_simulated(done, tmp_path, monke
         pytest.warns(UserWarning, match=r"no effect of comak\.settle"),
         pytest.raises(KeyboardInterrupt),
     ):
-        simulate_muscle_walk(again, folder, replace=True, quiet=True)
+        simulate_muscle_walk(again, folder, replace=True)
     assert {name: (folder / name).read_bytes() for name in before} == before
 
 
@@ -570,7 +570,7 @@ def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
     file = swapped(load_muscle_walk(done / "config.toml"))
     update = {"replay": str(done / "plant.npz")}
     file = MuscleWalkFile(walk=file.walk.model_copy(update=update), comak=file.comak)
-    summary = simulate_muscle_walk(file, tmp_path, quiet=True)
+    summary = simulate_muscle_walk(file, tmp_path)
     told = "tf_contact: the surfaces touch in none of 4 frames; check its mesh files"
     assert summary["flags"][0].startswith(told)
     assert told in summary_text(summary, tmp_path)
@@ -608,7 +608,7 @@ def test_frames_that_do_not_converge_are_flagged_in_file_and_page(done, tmp_path
     few = file.comak.model_copy(update={"iterations": 1, "tolerance": 1e-9})
     walk = file.walk.model_copy(update={"replay": str(done / "plant.npz")})
     with pytest.raises(SimulationError, match="none of 4 frames converged"):
-        simulate_muscle_walk(MuscleWalkFile(walk=walk, comak=few), tmp_path, quiet=True)
+        simulate_muscle_walk(MuscleWalkFile(walk=walk, comak=few), tmp_path)
     summary = json.loads((tmp_path / "walk.json").read_text())
     assert summary["converged"] == 0
     assert "1.21 s: not converged in 1 iterations" in summary["flags"][0]
@@ -669,7 +669,7 @@ def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
     )
     file = load_muscle_walk(SHIPPED.with_stem("comak_markers"), changes)
     with pytest.warns(UserWarning, match=r"the frames from 1.37 s are doubtful"):
-        summary = simulate_muscle_walk(file, tmp_path / "out", quiet=True)
+        summary = simulate_muscle_walk(file, tmp_path / "out")
     assert "L_Ear" in summary["markers"]["unknown"]
     assert len(summary["markers"]["fits"]) == 39
     page = (tmp_path / "out" / "walk.html").read_text()

@@ -13,7 +13,6 @@ from studies import ROOT, kept_figures, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.stages.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
@@ -73,7 +72,7 @@ def assert_same_study(one, other):
 def done(tiny_run, tmp_path_factory):
     """Return the folder of a study of six runs; not to be written to."""
     folder = tmp_path_factory.mktemp("study") / "done"
-    simulate_study(study(tiny_run), folder, quiet=True)
+    simulate_study(study(tiny_run), folder)
     return folder
 
 
@@ -161,12 +160,12 @@ def test_indices_are_shown_with_their_intervals():
 
 @pytest.mark.slow
 def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
-    simulate_study(study(tiny_run, workers=2, chunk=1), tmp_path / "other", quiet=True)
+    simulate_study(study(tiny_run, workers=2, chunk=1), tmp_path / "other")
     assert_same_study(tmp_path / "other", done)
 
 
 def test_more_runs_begin_with_those_of_fewer(done, tiny_run, tmp_path):
-    simulate_study(study(tiny_run, runs=7, chunk=7), tmp_path / "more", quiet=True)
+    simulate_study(study(tiny_run, runs=7, chunk=7), tmp_path / "more")
     assert rows(tmp_path / "more").iloc[:6].equals(rows(done))
 
 
@@ -234,16 +233,10 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
     assert (folder / "runs.parquet").read_bytes() == before
 
 
-def test_foreign_folder_is_refused(tiny_run, run_copy):
-    with pytest.raises(RunError, match="is not empty and is not a study"):
-        simulate_study(study(tiny_run), run_copy, quiet=True)
-    assert (run_copy / "knee.npz").exists()
-
-
 def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -400.0, "high": 400.0}]
     file = study(tiny_run, factors, runs=8, kind="latin_hypercube")
-    summary = simulate_study(file, tmp_path / "failing", quiet=True)
+    summary = simulate_study(file, tmp_path / "failing")
     table = read_table(tmp_path / "failing" / "runs.parquet")
     failed = table["axial_offset_N"] < -168.0
     assert 0 < failed.sum() < 8
@@ -260,7 +253,7 @@ def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
 def test_study_of_failed_runs_only(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -900, "high": -800}]
     factors[0] |= {"low": -900.0, "high": -800.0}
-    summary = simulate_study(study(tiny_run, factors), tmp_path / "none", quiet=True)
+    summary = simulate_study(study(tiny_run, factors), tmp_path / "none")
     assert summary["failed"] == 6
     assert summary["outputs"]["medial_force_peak_N"] is None
     assert "6 of 6 runs failed" in (tmp_path / "none" / "study.html").read_text()
@@ -284,7 +277,7 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
         {"name": "period_s", "distribution": "fixed", "value": 1.0},
     ]
     file = study(tiny_run, factors, kind="sobol", runs=4)
-    summary = simulate_study(file, tmp_path / "sobol", quiet=True)
+    summary = simulate_study(file, tmp_path / "sobol")
     assert summary["runs"] == 12
     assert summary["summarised"] == 8
     table = read_table(tmp_path / "sobol" / "runs.parquet")

@@ -1,15 +1,17 @@
 """Folders with results are replaced by another configuration only on request."""
 
 import re
+from contextlib import nullcontext
 
 import pytest
 from studies import ROOT
 
 from pipeline.cli.main import main
+from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
-from pipeline.store.own_folder import CALIBRATION, COMPARISON, RUN, STUDY, check_folder
-from pipeline.store.workspace_lock import RunError
+from pipeline.store.job import CALIBRATION, COMPARISON, RUN, STUDY, Job
+from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
 from pipeline.studies.forward_motions.simulate import load_forward
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 from pipeline.studies.study import load_study
@@ -33,29 +35,66 @@ def holding(folder, kind, config, result="samples/chunks-first/0.parquet"):
 def test_results_of_another_configuration_stay(tmp_path, kind):
     folder = holding(tmp_path / "out", kind, CONFIG)
     with pytest.raises(RunError) as refused:
-        check_folder(folder, kind, OTHER, replace=False)
+        Job(kind, folder, OTHER).check()
     text = str(refused.value)
     assert str(folder) in text
     assert f"holds a {kind.name} of another configuration: run.seed is 7" in text
     assert "run.name or --out" in text
     assert "--force" in text
-    check_folder(folder, kind, OTHER, replace=True)
+    Job(kind, folder, OTHER, replace=True).check()
 
 
 @KINDS
 def test_the_same_configuration_and_traces_without_results_are_replaced(tmp_path, kind):
     renamed = Config(run=RunConfig(name="renamed", workers=3))
-    check_folder(tmp_path / "new", kind, CONFIG, replace=False)
-    check_folder(holding(tmp_path / "same", kind, CONFIG), kind, renamed, replace=False)
+    Job(kind, tmp_path / "new", CONFIG).check()
+    Job(kind, holding(tmp_path / "same", kind, CONFIG), renamed).check()
     traces = holding(tmp_path / "traces", kind, CONFIG, "times.json")
-    check_folder(traces, kind, OTHER, replace=False)
+    Job(kind, traces, OTHER).check()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_job_removes_its_results_and_keeps_those_to_continue_with(tmp_path, resume):
+    folder = holding(tmp_path / "out", COMPARISON, CONFIG, "models/a.json")
+    for name in ("page.html", "table-1.csv", "mine.txt"):
+        (folder / name).write_text("earlier")
+    renamed = Config(run=RunConfig(name="renamed"))
+    job = Job(COMPARISON, folder, renamed, ("page.html", "*.csv"), ("models",), resume=resume)
+    with job.begun():
+        names = {path.name for path in folder.iterdir()} - {LOCK_FILE}
+    assert names == {"comparison.toml", "mine.txt"} | ({"models"} if resume else set())
+    assert (folder / "comparison.toml").read_text() == job.text == dump_config(renamed)
+    assert job.seconds > 0.0
+
+
+@KINDS
+def test_a_job_continues_none_that_differs(tmp_path, kind):
+    folder = holding(tmp_path / "out", kind, CONFIG)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for config, differing, named in ((OTHER, (), "run.seed"), (CONFIG, ("the mesh",), "the mesh")):
+        job = Job(kind, folder, config, resume=True)
+        job.check()
+        told = rf"differs in {named}; start again with --force instead of --resume"
+        with pytest.raises(RunError, match=told):
+            job.begin(*differing)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_free_keys_may_change_when_a_job_continues(tmp_path):
+    folder = holding(tmp_path / "out", COMPARISON, CONFIG, "models/a.json")
+    for section, told in (({"models": ("linear",)}, None), ({"poses": 3}, r"comparison\.poses")):
+        defaults = Config(comparison=ComparisonConfig())
+        (folder / "comparison.toml").write_text(dump_config(defaults))
+        job = Job(COMPARISON, folder, Config(comparison=ComparisonConfig(**section)), resume=True)
+        with nullcontext() if told is None else pytest.raises(RunError, match=told):
+            job.begin()
 
 
 def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text("[run]\nold_key = 1\n")
     with pytest.raises(RunError, match=r"another configuration: .*unknown key.*--force"):
-        check_folder(folder, RUN, CONFIG, replace=False)
+        Job(RUN, folder, CONFIG).check()
 
 
 @pytest.mark.parametrize("section", ["study", "walk", "forward"])
@@ -63,21 +102,50 @@ def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text(f"[{section}]\n")
     with pytest.raises(RunError, match="is not a run directory but a"):
-        check_folder(folder, RUN, CONFIG, replace=True)
+        Job(RUN, folder, CONFIG, replace=True).check()
 
 
-def test_commands_refuse_a_finished_run(tiny_run, tmp_path, capsys):
+#: Commands with a shipped configuration, and the kind of folder that each writes.
+WRITERS = {
+    "study montecarlo": "study",
+    "walk walking": "walk",
+    "walk comak_walking": "walk",
+    "forward passive_flexion": "forward simulation",
+    "compare-models smoke": "comparison",
+    "calibrate smoke": "calibration",
+}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_commands_refuse_a_folder_of_something_else(tiny_run, tmp_path, capsys, command):
+    (tmp_path / "letter.txt").write_text("dear reader")
+    for out in (tmp_path, tiny_run):
+        before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+        assert main([*command.split(), "--out", str(out), "--force"]) == 2
+        told = f"{out}: is not empty and is not a {WRITERS[command]}"
+        assert told in capsys.readouterr().err
+        assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    assert main([*command.split(), "--out", str(tmp_path / "letter.txt")]) == 2
+    assert "is a file, expected a folder" in capsys.readouterr().err
+
+
+def test_a_finished_run_of_another_configuration_stays(tiny_run, tmp_path, capsys):
     before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*") if path.is_file()}
     (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n[knee.implant]\nedge_mm = 3.0\n")
     assert main(["run", str(tmp_path / "mine.toml"), "--out", str(tiny_run)]) == 2
     assert f"{tiny_run}: holds a run directory of another configuration" in capsys.readouterr().err
-    study = ["study", str(ROOT / "configs" / "montecarlo.toml"), "--out", str(tiny_run)]
-    walk = ["walk", str(ROOT / "configs" / "walking.toml"), "--out", str(tiny_run)]
-    comak = ["walk", str(ROOT / "configs" / "comak_walking.toml"), "--out", str(tiny_run)]
-    for words in (study, walk, comak):
-        assert main([*words, "--force"]) == 2
-        assert f"is not a {words[0]} but a run directory" in capsys.readouterr().err
     assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
+    job = Job(STUDY, tmp_path / "held", CONFIG)
+    with (
+        locked(job.folder, make=True),
+        pytest.raises(RunError, match="another command is writing to this folder"),
+        job.begun(),
+    ):
+        pass
+    assert not any(job.folder.iterdir())
 
 
 def test_a_study_of_another_configuration_stays(tmp_path):
@@ -86,9 +154,9 @@ def test_a_study_of_another_configuration_stays(tmp_path):
     one = load_study(tmp_path / "one.toml")
     two = load_study(tmp_path / "one.toml", ("study.seed=9",))
     folder = holding(tmp_path / "out", STUDY, one, "inputs.json")
-    check_folder(folder, STUDY, one, replace=False)
+    Job(STUDY, folder, one).check()
     with pytest.raises(RunError, match=r"holds a study of another .*study\.seed.*study\.name"):
-        check_folder(folder, STUDY, two, replace=False)
+        Job(STUDY, folder, two).check()
 
 
 @pytest.mark.parametrize(

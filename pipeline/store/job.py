@@ -1,0 +1,241 @@
+"""Jobs of commands: ownership of a folder, and replacement of earlier results in the folder."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.config.reading import ConfigError, checked_section, dump_config
+from pipeline.config.schema_base import Section
+from pipeline.files import write_text
+from pipeline.store.made_with import MADE_WITH, changes_in_words, made_from
+from pipeline.store.workspace_lock import (
+    LOCK_FILE,
+    RunError,
+    differing_keys,
+    locked,
+    read_stored,
+)
+
+#: Files of a folder that are not results.
+_NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH, "times.json"})
+
+
+class JobKind(NamedTuple):
+    """A kind of folder, by the configuration that its command leaves there.
+
+    Parameters
+    ----------
+    name : str
+        Kind in messages.
+    section : str
+        Section of the configuration with the name of the results.
+    stored : str
+        File of the configuration.
+    free : tuple of str
+        Beginnings of the dotted keys that may change when an interrupted job continues.
+    """
+
+    name: str
+    section: str
+    stored: str = "config.toml"
+    free: tuple[str, ...] = ()
+
+
+RUN = JobKind("run directory", "run")
+STUDY = JobKind("study", "study")
+WALK = JobKind("walk", "walk")
+FORWARD = JobKind("forward simulation", "forward")
+#: Weights change only the page, and a measured model does not depend on the other models.
+COMPARISON = JobKind(
+    "comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")
+)
+#: Condensed finite elements, with which a calibration continues, do not depend on the laws.
+CALIBRATION = JobKind("calibration", "run", "calibration.toml", ("calibration.",))
+#: Kinds with the same name of the configuration file as a run.
+_OTHERS = (STUDY, WALK, FORWARD)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A command that writes to a folder of its own.
+
+    Parameters
+    ----------
+    kind : JobKind
+        What the command writes.
+    folder : Path
+        The folder, which need not exist.
+    config : Section
+        The whole configuration of the command.
+    files : tuple of str
+        Names or patterns, relative to the folder, of the files and folders of the results.
+    kept : tuple of str
+        The same for results that an interrupted job continues with.
+    resume : bool
+        Whether to continue an interrupted job of the folder.
+    replace : bool
+        Whether to replace results of another configuration of the same kind.
+    """
+
+    kind: JobKind
+    folder: Path
+    config: Section
+    files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    resume: bool = False
+    replace: bool = False
+    _started: float = field(default_factory=time.perf_counter, repr=False)
+
+    @property
+    def stored(self) -> Path:
+        """File of the configuration."""
+        return self.folder / self.kind.stored
+
+    @property
+    def text(self) -> str:
+        """The configuration as TOML."""
+        return dump_config(self.config)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether the folder holds a job to be continued."""
+        return self.resume and self.stored.exists()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the job was described [s]."""
+        return time.perf_counter() - self._started
+
+    def check(self) -> None:
+        """Check that the command may write to the folder; call this before hours are spent.
+
+        Raises
+        ------
+        RunError
+            If the folder holds something else, or holds results of another configuration that may
+            not be replaced; the message names the keys that differ and the remedies.
+        """
+        _check_own_folder(self.folder, self.kind)
+        if not self.stored.is_file():
+            return
+        if (found := _kind_of(self.stored)) is not None and found != self.kind.name:
+            raise RunError(
+                f"{self.folder}: is not empty and is not a {self.kind.name} but a {found}; choose "
+                "another folder with --out"
+            )
+        if self.resume or self.replace or not self._has_results():
+            return
+        if changes := self._changes():
+            name = self.kind.name
+            raise RunError(
+                f"{self.folder}: holds a {name} of another configuration: {changes}; give another "
+                f"{self.kind.section}.name or --out, or replace the {name} with --force"
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from writing to the folder in the block.
+
+        Raises
+        ------
+        RunError
+            If another process holds the folder.
+        """
+        with locked(self.folder, make=True):
+            yield
+
+    def begin(self, *differing: str) -> None:
+        """Remove earlier results, except those to continue with, and write the configuration.
+
+        `differing` names, in words, other inputs that differ from the job to be continued.
+
+        Raises
+        ------
+        RunError
+            If the job to be continued has another configuration.
+        """
+        if self.resumed and (changed := self._changed_keys() or list(differing)):
+            raise RunError(
+                f"{self.folder}: the {self.kind.name} in this folder differs in "
+                f"{', '.join(changed)}; start again with --force instead of --resume, or choose "
+                "another folder with --out"
+            )
+        self.clear()
+        self.write_config()
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Hold the folder in the block, which begins with `begin`."""
+        with self.held():
+            self.begin()
+            yield
+
+    def clear(self) -> None:
+        """Remove earlier results, except those to continue with, and no other files."""
+        for pattern in (*self.files, *(() if self.resumed else self.kept)):
+            for path in self.folder.glob(pattern):
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
+    def write_config(self) -> None:
+        """Write the configuration, which marks the folder as one of this kind."""
+        write_text(self.stored, self.text)
+
+    def _has_results(self) -> bool:
+        """Return whether the folder holds more than the traces of a command that began."""
+        return any(
+            path != self.stored and path.name not in _NO_RESULTS and path.is_file()
+            for path in self.folder.rglob("*")
+        )
+
+    def _changes(self) -> str:
+        """Return in words how the configuration differs from that of the folder; "" if equal."""
+        try:
+            made, wanted, changed = self._compared()
+        except ConfigError as error:
+            return str(error)
+        return changes_in_words(made, wanted, changed, f"the {self.kind.name}")
+
+    def _changed_keys(self) -> list[str]:
+        """Return the keys in which the configuration differs from that of a job to be continued."""
+        return [key for key in self._compared()[2] if not key.startswith(self.kind.free)]
+
+    def _compared(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """Return the configuration of the folder, that of the job, and the keys that differ.
+
+        Keys that the configuration of the folder lacks have their defaults.
+        """
+        keys = made_from(self.folder, self.kind.stored)
+        before = checked_section(keys, type(self.config), str(self.stored))
+        made, wanted = (each.model_dump(exclude_none=True) for each in (before, self.config))
+        return made, wanted, differing_keys(made, wanted, self.kind.section)
+
+
+def _check_own_folder(folder: Path, kind: JobKind) -> None:
+    """Raise a RunError unless a folder is new, empty, or holds the configuration of its kind."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file, expected a folder; choose another folder with --out")
+    used = folder.is_dir() and any(file.name != LOCK_FILE for file in folder.iterdir())
+    if used and not (folder / kind.stored).exists():
+        raise RunError(
+            f"{folder}: is not empty and is not a {kind.name}; choose another folder with --out"
+        )
+
+
+def _kind_of(file: Path) -> str | None:
+    """Return the kind of the folder with a configuration; None if the configuration is damaged."""
+    if file.name != RUN.stored:
+        return None
+    try:
+        keys = read_stored(file)
+    except RunError:
+        return None
+    return next((kind.name for kind in _OTHERS if kind.section in keys), RUN.name)

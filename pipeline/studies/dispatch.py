@@ -1,0 +1,110 @@
+"""Studies, walks and forward simulations of every kind: from a configuration to its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.config.reading import read_tree
+from pipeline.studies import study as cycles
+from pipeline.studies.forward_motions import simulate as forward
+from pipeline.studies.forward_motions.schema import ForwardFile
+from pipeline.studies.muscle_walks import study as walk_study
+from pipeline.studies.muscle_walks import summary as muscle_summary
+from pipeline.studies.muscle_walks import walk as muscle_walk
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
+from pipeline.studies.schema import StudyFile
+from pipeline.studies.walks import walk as planar
+from pipeline.studies.walks.schema import WalkFile
+
+#: `walk.model` of a planar leg.
+PLANAR = "planar"
+
+AnyFile = StudyFile | WalkStudyFile | WalkFile | MuscleWalkFile | ForwardFile
+
+
+class _Kind(NamedTuple):
+    """How a kind of configuration is carried out.
+
+    Parameters
+    ----------
+    section : str
+        Section with the name of the results.
+    simulate : callable
+        Takes configuration, folder and options; returns the content of the document.
+    lines : callable
+        Takes that content and the folder; returns the lines on the terminal.
+    """
+
+    section: str
+    simulate: Callable[..., dict[str, Any]]
+    lines: Callable[[dict[str, Any], Path], str]
+
+
+_KINDS = {
+    StudyFile: _Kind("study", cycles.simulate_study, cycles.summary_text),
+    WalkStudyFile: _Kind("study", walk_study.simulate_walk_study, walk_study.walk_study_text),
+    WalkFile: _Kind("walk", planar.simulate_walk, planar.summary_text),
+    MuscleWalkFile: _Kind("walk", muscle_walk.simulate_muscle_walk, muscle_summary.summary_text),
+    ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward.summary_text),
+}
+
+
+def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyFile:
+    """Read a configuration; paths are relative to the file.
+
+    Parameters
+    ----------
+    section : {"study", "walk", "forward"}
+        Section that the configuration must have. A study with the key `walk` is of a walk of an
+        OpenSim model, and a walk whose `model` is not "planar" is of an OpenSim model.
+    path : Path
+        TOML file.
+    overrides : tuple of str
+        `section.key=value` pairs that replace values of the file.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing or is not TOML, a key is unknown or a value out of range.
+    """
+    match section, read_tree(path, overrides).get(section):
+        case "study", {"walk": _}:
+            return walk_study.load_walk_study(path, overrides)
+        case "study", _:
+            return cycles.load_study(path, overrides)
+        case "walk", {"model": model} if model != PLANAR:
+            return muscle_walk.load_muscle_walk(path, overrides)
+        case "walk", _:
+            return planar.load_walk(path, overrides)
+    return forward.load_forward(path, overrides)
+
+
+def simulate_file(
+    file: AnyFile, out: Path | None = None, **options: bool
+) -> tuple[str, dict[str, Any]]:
+    """Carry out a configuration; return its lines on the terminal and the content of its document.
+
+    Parameters
+    ----------
+    file : StudyFile, WalkStudyFile, WalkFile, MuscleWalkFile or ForwardFile
+        Configuration.
+    out : Path, optional
+        Folder of the results; by default in `runs`, with the name of the configuration.
+    **options
+        `replace`, whether to replace results of another configuration in the folder; of studies
+        also `resume`, whether to continue an interrupted study.
+
+    Raises
+    ------
+    RunError, ConfigError, InputError
+        If the configuration, or a run or file that it names, cannot be used.
+    SimulationError, EquilibriumError
+        If a cycle cannot be simulated.
+    """
+    kind = _KINDS[type(file)]
+    folder = out or Path("runs") / getattr(file, kind.section).name
+    content = kind.simulate(file, folder, **options)
+    return kind.lines(content, folder), content
