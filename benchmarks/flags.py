@@ -52,7 +52,9 @@ def flags(run: TrainedRun, count: int) -> Table:
             judged(knee.compartment(name), usable(judging, name), config.feasibility)
             for name in names
         ]
-        wrong, far, feasible, flagged, points = (sum(own[key] for own in found) for key in _SHOWN)
+        wrong, far, feasible, flagged, points = (
+            sum(getattr(own, key) for own in found) for key in _SHOWN
+        )
         rows.append((", ".join(pair), points, wrong, far, flagged / feasible))
     title = f"Flags of surrogates of {count} samples of each compartment"
     columns = {"surrogate": "", "poses": "d", "wrong, no flag": "d", "far off, no flag": "d",

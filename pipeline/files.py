@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from foundation.base import files as base
 from foundation.base.errors import InputError
@@ -125,7 +126,10 @@ def write_npz(path: Path, **arrays: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value for strict JSON; numbers that are not finite become None."""
+    """Return a value for strict JSON; numbers that are not finite become None.
+
+    Typed parts of documents, whose numbers are checked, stay as given for `json_text`.
+    """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -137,9 +141,19 @@ def plain(value: Any) -> Any:
     return value
 
 
+def content_of(part: BaseModel) -> dict[str, Any]:
+    """Return the content of a typed part of a document; keys that were not set are left out."""
+    return part.model_dump(exclude_unset=True)
+
+
+def json_text(content: Any) -> str:
+    """Return values and typed parts of documents as JSON; NaN and infinity are errors."""
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False, default=content_of)
+
+
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file; NaN and infinity are errors."""
-    write_text(path, json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    """Write a JSON file as `json_text`."""
+    write_text(path, json_text(content) + "\n")
 
 
 def write_document(path: Path, content: Mapping[str, Any]) -> None:

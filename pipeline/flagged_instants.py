@@ -1,22 +1,44 @@
-"""One sentence on the flagged instants of a motion, and the keys that widen the trained domain."""
+"""Kinds of flags of contact models, and one sentence on the flagged instants of a motion."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-#: Part of a flag, and the key of the configuration of the run that removes the reason.
-_KEYS = (
-    ("flexion by", "space.flexion_deg"),
-    ("adduction by", "space.adduction_deg"),
-    ("rotation by", "space.rotation_deg"),
-    ("anterior by", "space.anterior_mm"),
-    ("lateral by", "space.lateral_mm"),
-    ("domain, axial load of", "space.load_N"),
-    ("AP force", "feasibility.ap_ratio"),
-    ("ML force", "feasibility.ml_ratio"),
-    ("peak pressure of", "feasibility.peak_pressure_MPa"),
+#: Kind of a flag outside the trained domain, and the key of the run that widens the domain; a
+#: domain that ends at large errors is widened by more samples.
+_KEYS = {
+    "flexion": "space.flexion_deg",
+    "adduction": "space.adduction_deg",
+    "rotation": "space.rotation_deg",
+    "anterior": "space.anterior_mm",
+    "lateral": "space.lateral_mm",
+    "axial load": "space.load_N",
+    "AP force": "feasibility.ap_ratio",
+    "ML force": "feasibility.ml_ratio",
+    "peak pressure": "feasibility.peak_pressure_MPa",
+}
+_ERRORS = "errors"
+#: Words of `surrogates.formulations.outside` and of `Domain.reason`, with the kind as a group.
+_OUTSIDE = re.compile(
+    "outside the trained domain, "
+    rf"(?:samples near [^;]* trained )?({'|'.join((*_KEYS, _ERRORS))})?"
 )
-_DOMAIN, _ERRORS = "outside the trained domain", "errors near this pose"
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def outside_kinds(messages: Iterable[str]) -> set[str] | None:
+    """Return how flags leave the trained domain, kinds in `_KEYS` or "errors"; None if none does.
+
+    A message may join several flags.
+    """
+    found = [kind for message in messages for kind in _OUTSIDE.findall(message)]
+    return set(filter(None, found)) if found else None
+
+
+def without_numbers(message: str) -> str:
+    """Return a message with "…" for each number: messages of one kind are equal."""
+    return _NUMBER.sub("…", message)
 
 
 def flagged_sentence(
@@ -35,13 +57,12 @@ def flagged_sentence(
     """
     if not flagged:
         return None
-    text = "; ".join(messages)
-    outside = _DOMAIN in text
-    reason = "are outside the trained domain" if outside else "have flags"
+    kinds = outside_kinds(messages)
+    reason = "have flags" if kinds is None else "are outside the trained domain"
     steps = []
-    if keys := [key for part, key in _KEYS if outside and part in text]:
+    if keys := [key for kind, key in _KEYS.items() if kind in (kinds or ())]:
         steps.append(f"widen {', '.join(keys)} in the configuration of the run and train again")
-    if _ERRORS in text:
+    if _ERRORS in (kinds or ()):
         steps.append("train with more samples (design.budget)")
     remedy = ", and ".join(steps) or "see the flags"
     return f"{flagged} of {instants} {noun} {reason}: do not trust the results there; {remedy}"

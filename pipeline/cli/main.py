@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 import traceback
@@ -161,9 +160,9 @@ def _write(text: str, status: int) -> int:
 
 
 def _json(content: Any) -> str:
-    from pipeline.files import plain
+    from pipeline.files import json_text, plain
 
-    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(plain(content))
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
+from pipeline.reports.accuracy_document import CompartmentAccuracy, LearningPoint
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.trained_domain import is_flagged
@@ -118,19 +118,20 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
     return figure
 
 
-def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool = True) -> Iterator[Picture]:
-    """Yield the learning curve of `report.json`, a picture for each quantity with a known error.
+def learning_pictures(rows: Sequence[LearningPoint], *, both: bool) -> Iterator[Picture]:
+    """Yield the learning curve, a picture for each quantity with a known error.
 
     `both` says whether the samples are those of two compartments.
     """
-    counts = np.array([row["samples"] for row in rows], dtype=float)
+    counts = np.array([row.samples for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
         ("height_error_um", "height at a load", "µm"),
     ):
         # None, an unknown error, becomes NaN.
         crossed, held_out = (
-            np.array([row[name] for row in rows], dtype=float) for name in (key, f"held_out_{key}")
+            np.array([getattr(row, name) for row in rows], dtype=float)
+            for name in (key, f"held_out_{key}")
         )
         if np.isfinite([*crossed, *held_out]).any():
             name = f"Learning curve: {label}"
@@ -167,13 +168,13 @@ def _learning(
     return figure
 
 
-def quantile_pictures(compartments: Mapping[str, Any]) -> Iterator[Picture]:
-    """Yield the quantile plots of the standardised residuals of compartments in `report.json`."""
+def quantile_pictures(compartments: Mapping[str, CompartmentAccuracy]) -> Iterator[Picture]:
+    """Yield the quantile plots of the standardised residuals of compartments."""
     styles = fig.compartment_styles(compartments)
     for name, style in styles.items():
-        pair = compartments[name]["quantiles"]
-        if pair["normal_ratio"]:
-            normal, held_out = (np.array(pair[f"{kind}_ratio"]) for kind in ("normal", "held_out"))
+        pair = compartments[name].quantiles
+        if pair.normal_ratio:
+            normal, held_out = np.array(pair.normal_ratio), np.array(pair.held_out_ratio)
             text = f"Quantiles of standardised residuals, {name}"
             yield _quantiles(text, name, normal, held_out, style)
 

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray
@@ -147,25 +148,40 @@ def cycle_chart(
     text: str,
     lines: Mapping[str, tuple[ArrayLike, ArrayLike]],
     label: str,
-    **settings: Any,
+    *,
+    size: tuple[float, float] = fig.PANEL,
+    reference: tuple[str, float] | None = None,
+    expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
 ) -> Picture:
-    """Return a chart over the gait cycle in the style of `figures.cycle_panel`.
+    """Return a chart of up to five quantities over the gait cycle.
 
-    Settings are those of `figures.cycle_panel`. `lines` gives by name the instants (N,) [% of the
-    cycle], the same for all lines, and the values (N,) [unit of `label`].
+    Parameters
+    ----------
+    name, text : str
+        As for `chart`.
+    lines : mapping
+        Name -> (N,) instants [% of the cycle] and (N,) values [unit of `label`]; NaN leaves a gap.
+    label : str
+        Name and unit of the quantities.
+    size : (float, float)
+        Width and height [inch].
+    reference : (str, float), optional
+        Name and value of a horizontal line [unit of `label`].
+    expected : sequence
+        Phase (begin, end) [% of the cycle] and range (low, high) [unit of `label`] of each box.
     """
+    instants = [np.asarray(at, dtype=np.float64) for at, _ in lines.values()]
+    shared = all(np.array_equal(at, instants[0]) for at in instants)
     shown = []
-    for k, (word, (_, values)) in enumerate(lines.items()):
+    for k, (word, (at, values)) in enumerate(lines.items()):
         colour, dashes, width = fig.line_style(word, k)
-        shown.append(line(word, values, colour=colour, dashed=dashes != "-", width=width))
-    size = settings.get("size", fig.PANEL)
-    at = next(iter(lines.values()))[0]
-    boxes = [[*phase, *limits] for phase, limits in settings.get("expected", ())]
-    content = chart_data(
-        name, text, "gait cycle [%]", label, shown, size=size, at=at, range=[0.0, 100.0],
-        boxes=boxes, reference=settings.get("reference"),
+        own = None if shared else at
+        shown.append(line(word, values, x=own, colour=colour, dashed=dashes != "-", width=width))
+    return chart(
+        name, text, "gait cycle [%]", label, shown, size=size, at=instants[0] if shared else None,
+        range=[0.0, 100.0], boxes=[[*phase, *limits] for phase, limits in expected],
+        reference=reference,
     )  # fmt: skip
-    return fig.cycle_panel(text, lines, label, **settings)._replace(chart=content)
 
 
 def rounded(values: ArrayLike) -> list[float | None]:
@@ -181,6 +197,9 @@ def _drawn(content: Chart) -> Figure:
     figure, axes = fig.panel(size, x=content["x"]["label"], y=content["y"]["label"])
     for border in content.get("outlines", ()):
         axes.fill(border["x"], border["y"], facecolor="#F2EFE6", edgecolor=fig.GREY, lw=0.8)
+    for begin, end, low, high in content.get("boxes", ()):
+        box = Rectangle((begin, low), end - begin, high - low, color=fig.GREY, alpha=0.22, lw=0)
+        axes.add_patch(box)
     for each in content["lines"]:
         x, y = (_array(each.get("x", content.get("at"))), _array(each["y"]))
         if "shades" in each:
@@ -193,12 +212,17 @@ def _drawn(content: Chart) -> Figure:
         if "dash" in each:
             style["ls"] = fig.DASHES
         axes.plot(x, y, drawstyle="steps-post" if each.get("step") else "default", **style)
+    reference = content.get("reference")
+    if reference is not None:
+        style = {"color": fig.VERMILLION, "lw": 1.6, "ls": fig.DASHES}
+        axes.axhline(reference[1], label=reference[0], **style)
     if any("shades" in each for each in content["lines"]):
         shades = matplotlib.cm.ScalarMappable(Normalize(0.0, 100.0), fig.SHADES)
         figure.colorbar(shades, ax=axes, label=content["along"], shrink=0.8)
-    elif any(each["name"] for each in content["lines"]):
+    elif reference is not None or any(each["name"] for each in content["lines"]):
         fig.legend_above(axes, 2)
     axes.autoscale_view()
+    fig.widen(axes)
     if "range" in content["x"]:
         axes.set_xlim(*content["x"]["range"])
     if "range" in content["y"]:

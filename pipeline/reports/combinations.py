@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from foundation.base.loads import COMPARTMENTS
-from pipeline.reports.units import percent, row_of
+from pipeline.reports.units import InUnit, percent
 from pipeline.stages.frames import Frames, WearOfCycle
 from pipeline.store.quantities import quantity_of
-from pipeline.store.run_documents import MODELS, Change, Combinations, Ended, Failed
+from pipeline.store.run_documents import (
+    MODELS,
+    Change,
+    Combinations,
+    Ended,
+    Failed,
+    Failure,
+    Part,
+)
 
 #: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
 #: difference over the range, or absolute; peak pressure: its RMS difference over the cycle's peak,
@@ -43,61 +51,176 @@ _MILLION = 1e6
 #: Columns of the accuracy table with a mark at the worst row.
 _COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
 
-Row = dict[str, Any]
+#: Figures of a combination by the column of the accuracy table.
+Figures = Mapping[str, float | None]
 
 
-def combinations_content(stored: Combinations) -> Row:
-    """Return the comparison on all combinations of inputs.
+class LoadRow(InUnit):
+    """RMS difference and peak of a load, and whether its peak suffices to judge the load."""
+
+    measured: ClassVar[tuple[str, ...]] = ("rms", "peak")
+    column: str
+    label: str
+    rms: float
+    peak: float
+    rms_over_peak_percent: float | None
+    judged: bool
+
+
+class Worn(Part):
+    """Wear per million cycles of a model; without the density of the insert there is no mass."""
+
+    medial_mm3: float
+    lateral_mm3: float
+    total_mm3: float
+    mass_mg: float = 0.0
+
+
+class WearDifference(Part):
+    """Difference of the worn volumes of the surrogate from the original."""
+
+    medial_percent: float | None
+    lateral_percent: float | None
+    total_percent: float | None
+
+
+class WearRows(Part):
+    """Wear per million cycles by both models."""
+
+    original: Worn
+    surrogate: Worn
+    difference: WearDifference
+
+
+class Wear(Part):
+    """Wear of the nominal cycle."""
+
+    wear_factor_mm3_per_Nm: float
+    per_million_cycles: WearRows
+    deepest_per_million_cycles: dict[str, float]
+    depth_rms_over_deepest_percent: float | None
+    field_aspect_ratio: dict[str, float]
+
+
+class Frame(Part):
+    """Instant, flexion and peak pressures of a frame."""
+
+    instant_percent: float
+    flexion_deg: float
+    original_peak_MPa: float
+    surrogate_peak_MPa: float
+
+
+class Varied(Part):
+    """Combination of inputs, and the failure of a model if one failed."""
+
+    name: str
+    factors: dict[str, float]
+    failure: Failure | None
+
+
+class Compared(Varied):
+    """Combination that both models completed: figures of the accuracy table, and the rest."""
+
+    load_percent: float | None
+    worst_load: str
+    medial_force_percent: float | None
+    lateral_force_percent: float | None
+    anterior_um: float
+    anterior_percent: float | None
+    rotation_deg: float
+    rotation_percent: float | None
+    peak_difference_percent: float
+    peak_pressure_percent: float
+    wear_percent: float | None
+    met: dict[str, bool]
+    above: list[str]
+    loads: list[LoadRow]
+    wear: WearRows
+    cost: dict[str, int | float]
+    flags: dict[str, list[str]]
+
+
+class Message(Part):
+    """Flag or failure in a combination."""
+
+    where: str
+    text: str
+
+
+class CombinationsTable(Part):
+    """Comparison on all combinations of inputs.
 
     `worst` is the name of the combination with the largest magnitude in each column, `within` the
     number of combinations that keep all bars.
     """
-    rows = [_row(row) if isinstance(row, Ended) else _head(row) for row in stored.combinations]
-    ended = [row for row in rows if row["failure"] is None]
-    ratios = [row["cost"]["cycle_ratio"] for row in ended]
-    return {
-        "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
-        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
-        "rows": rows,
-        "worst": {column: _worst(ended, column) for column in _COLUMNS},
-        "within": sum(all(row["met"].values()) for row in ended),
-        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
-        "failures": [
-            {"where": row["name"], "text": "{model}: {reason}".format_map(row["failure"])}
+
+    bars: dict[str, float]
+    wear_factor_mm3_per_Nm: float
+    rows: list[Compared | Varied]
+    worst: dict[str, str | None]
+    within: int
+    median_cycle_ratio: float | None
+    failures: list[Message]
+    flags: list[Message]
+
+    @property
+    def ended(self) -> list[Compared]:
+        """Combinations that both models completed."""
+        return [row for row in self.rows if isinstance(row, Compared)]
+
+
+def combinations_of(stored: Combinations) -> CombinationsTable:
+    """Return the comparison on all combinations of inputs."""
+    rows = [
+        _compared(row) if isinstance(row, Ended) else _varied(row) for row in stored.combinations
+    ]
+    ended = [row for row in rows if isinstance(row, Compared)]
+    ratios = [row.cost["cycle_ratio"] for row in ended]
+    return CombinationsTable(
+        bars=BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
+        wear_factor_mm3_per_Nm=1e9 * stored.wear_factor_per_Pa,
+        rows=rows,
+        worst={column: _worst(ended, column) for column in _COLUMNS},
+        within=sum(all(row.met.values()) for row in ended),
+        median_cycle_ratio=float(np.median(ratios)) if ratios else None,
+        failures=[
+            Message(where=row.name, text=f"{row.failure.model}: {row.failure.reason}")
             for row in rows
-            if row["failure"] is not None
+            if row.failure is not None
         ],
-        "flags": [
-            {"where": row["name"], "text": f"{model}: {message}"}
+        flags=[
+            Message(where=row.name, text=f"{model}: {message}")
             for row in ended
             for model in MODELS
-            for message in row["flags"][model]
+            for message in row.flags[model]
         ],
-    }
+    )
 
 
-def _worst(rows: Sequence[Row], column: str) -> str | None:
-    known = [row for row in rows if row[column] is not None]
-    return max(known, key=lambda row: abs(row[column]))["name"] if known else None
+def _worst(rows: Sequence[Compared], column: str) -> str | None:
+    known = {row.name: abs(f) for row in rows if (f := getattr(row, column)) is not None}
+    return max(known, key=lambda name: known[name]) if known else None
 
 
-def _head(row: Ended | Failed) -> Row:
-    factors = {f"{name}_ratio": value for name, value in row.factors.items()}
-    failure = None if row.failure is None else row.failure.content()
-    return {"name": row.name, "factors": factors, "failure": failure}
+def _varied(row: Failed) -> Varied:
+    return Varied(name=row.name, factors=_ratios(row), failure=row.failure)
 
 
-def _row(row: Ended) -> Row:
+def _ratios(row: Ended | Failed) -> dict[str, float]:
+    return {f"{name}_ratio": value for name, value in row.factors.items()}
+
+
+def _compared(row: Ended) -> Compared:
     """Return a combination that both models completed."""
     loads = load_rows(row.loads)
-    worst = max((x for x in loads if x["judged"]), key=lambda load: load["rms_over_peak_percent"])
-    share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
+    share = {load.column: load.rms_over_peak_percent for load in loads}
+    worst = max((load for load in loads if load.judged), key=lambda load: share[load.column] or 0.0)
     anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
     pressures = row.pressure.values()
     wear = wear_rows(row.wear)
     figures = {
-        "load_percent": worst["rms_over_peak_percent"],
-        "worst_load": worst["label"],
+        "load_percent": worst.rms_over_peak_percent,
         **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
         "anterior_um": 1e6 * anterior.rms,
         "anterior_percent": percent(anterior.rms, anterior.range),
@@ -107,47 +230,65 @@ def _row(row: Ended) -> Row:
             (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
         ),
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
-        "wear_percent": wear["difference"]["total_percent"],
+        "wear_percent": wear.difference.total_percent,
     }
     spent = row.statistics
-    cost: Row = {"cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed}
+    cost: dict[str, int | float] = {
+        "cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed
+    }
     for name, cycle in spent.items():
         cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
         cost[f"{name}_cycle_s"] = cycle.elapsed
-    judged = {"met": met(figures), "above": above(figures)}
-    rest = {"loads": loads, "wear": wear, "cost": cost, "flags": row.flags}
-    return {**_head(row), **figures, **judged, **rest}
+    return Compared.model_validate(
+        {
+            "name": row.name,
+            "factors": _ratios(row),
+            "failure": None,
+            **figures,
+            "worst_load": worst.label,
+            "met": met(figures),
+            "above": above(figures),
+            "loads": loads,
+            "wear": wear,
+            "cost": cost,
+            "flags": row.flags,
+        }
+    )
 
 
-def load_rows(loads: Mapping[str, Change]) -> list[Row]:
+def load_rows(loads: Mapping[str, Change]) -> list[LoadRow]:
     """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
         kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
         for kind in kinds.values()
     }
+    quantities = {column: quantity_of(column) for column in loads}
     return [
-        {
-            "column": column,
-            **row_of(quantity_of(column), rms=load.rms, peak=load.peak),
-            "rms_over_peak_percent": percent(load.rms, load.peak),
-            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
-        }
+        LoadRow(
+            column=column,
+            label=quantities[column].label,
+            unit=quantities[column].unit_for_people,
+            rms=quantities[column].factor * load.rms,
+            peak=quantities[column].factor * load.peak,
+            rms_over_peak_percent=percent(load.rms, load.peak),
+            judged=100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
+        )
         for column, load in loads.items()
     ]
 
 
-def _kept(figures: Row) -> dict[str, dict[str, bool]]:
+def _kept(figures: Figures) -> dict[str, dict[str, bool]]:
     """Return for each bar whether each of its defined figures keeps the limit."""
     kept: dict[str, dict[str, bool]] = {}
     for bar, column, limit in _LIMITS:
         columns = kept.setdefault(bar, {})
-        if figures[column] is not None:
-            columns[column] = abs(figures[column]) <= BARS[limit]
+        if (figure := figures[column]) is not None:
+            columns[column] = abs(figure) <= BARS[limit]
     return kept
 
 
-def met(figures: Row) -> dict[str, bool]:
+def met(figures: Figures) -> dict[str, bool]:
     """Return for each bar whether a combination keeps the bar."""
     return {
         bar: (any if bar in _POSITIONS else all)(kept.values())
@@ -155,7 +296,7 @@ def met(figures: Row) -> dict[str, bool]:
     }
 
 
-def above(figures: Row) -> list[str]:
+def above(figures: Figures) -> list[str]:
     """Return the columns of the accuracy table that miss their bar.
 
     The two figures of a position are both above their bars or neither is.
@@ -169,7 +310,7 @@ def above(figures: Row) -> list[str]:
     ]
 
 
-def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> Row:
+def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> WearRows:
     """Return the wear per million cycles of each model and the surrogate's difference.
 
     The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
@@ -177,7 +318,7 @@ def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = No
     """
     sides = (*COMPARTMENTS, "total")
     worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
-    rows: Row = {
+    rows: dict[str, dict[str, float | None]] = {
         name: {
             f"{side}_mm3": 1e9 * _MILLION * volume
             for side, volume in zip(sides, parts, strict=True)
@@ -191,36 +332,38 @@ def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = No
         f"{side}_percent": percent(surrogate - original, original)
         for side, original, surrogate in zip(sides, *worn.values(), strict=True)
     }
-    return rows
+    return WearRows.model_validate(rows)
 
 
-def wear_content(wear: WearOfCycle) -> Row:
+def wear_of(wear: WearOfCycle) -> Wear:
     """Return the wear of the nominal cycle per million cycles."""
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
     deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
     apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
-    return {
-        "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
-        "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
-        "deepest_per_million_cycles": {
-            f"{name}_um": value for name, value in zip(MODELS, deepest, strict=True)
+    return Wear(
+        wear_factor_mm3_per_Nm=1e9 * float(wear.factor_per_Pa),
+        per_million_cycles=wear_rows(volumes, float(wear.density_kg_per_m3)),
+        deepest_per_million_cycles={
+            f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
         },
-        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
-        "field_aspect_ratio": {
-            f"{name}_ratio": value for name, value in zip(COMPARTMENTS, wear.aspect, strict=True)
+        depth_rms_over_deepest_percent=percent(apart, float(wear.depth_m[0].max())),
+        field_aspect_ratio={
+            f"{name}_ratio": value
+            for name, value in zip(COMPARTMENTS, wear.aspect.tolist(), strict=True)
         },
-    }
+    )
 
 
-def frames_content(frames: Frames) -> list[Row]:
+def frames_of(frames: Frames) -> list[Frame]:
     """Return instant, flexion and peak pressures of each frame."""
     return [
-        {
-            "instant_percent": instant,
-            "flexion_deg": float(np.degrees(pose[0])),
-            **{f"{name}_peak_MPa": 1e-6 * peak for name, peak in zip(MODELS, peaks, strict=True)},
-        }
-        for instant, pose, peaks in zip(
-            frames.gait_percent, frames.poses, frames.peak_Pa.T, strict=True
+        Frame(
+            instant_percent=float(instant),
+            flexion_deg=float(np.degrees(pose[0])),
+            original_peak_MPa=1e-6 * float(original),
+            surrogate_peak_MPa=1e-6 * float(surrogate),
+        )
+        for instant, pose, original, surrogate in zip(
+            frames.gait_percent, frames.poses, *frames.peak_Pa, strict=True
         )
     ]

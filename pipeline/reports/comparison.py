@@ -12,17 +12,19 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from pipeline.files import plain, write_document
-from pipeline.reports import figures as fig
+from pipeline.files import content_of, plain, write_document
+from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_figures import FIGURES
+from pipeline.reports.knee_figures import FIGURES, KneeFigures
 from pipeline.reports.overview_picture import bounds_of, peak_map, peak_pressure
 from pipeline.reports.pages import write_page
-from pipeline.reports.report import report_content
-from pipeline.reports.units import number
+from pipeline.reports.report import Report, report_of
+from pipeline.reports.units import ASCII, number
 from pipeline.reports.verdict import ascii_line
 from pipeline.store.quantities import axis_label, quantity_of
+from pipeline.store.run_documents import Part
+from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import differing_keys, flat_keys
 
 #: The page of a comparison.
@@ -35,10 +37,8 @@ _OVERLAID = (
     "total_area_m2",
 )
 
-Row = dict[str, Any]
 
-
-def compare_runs(one: Path, other: Path, out: Path) -> Row:
+def compare_runs(one: Path, other: Path, out: Path) -> dict[str, Any]:
     """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
 
     Parameters
@@ -51,8 +51,7 @@ def compare_runs(one: Path, other: Path, out: Path) -> Row:
     Returns
     -------
     dict
-        Content of `compared_runs.json`: figures in units for people, with B less A, the keys in
-        which the configurations differ, both verdicts, and `summary`, lines for the terminal.
+        Content of `compared_runs.json`, see `Comparison`.
 
     Raises
     ------
@@ -72,85 +71,142 @@ def compare_runs(one: Path, other: Path, out: Path) -> Row:
                 f"{folder}: expected a run with a simulated cycle, which a comparison is made of, "
                 'found simulation.kind = "none"'
             )
-    content = comparison_content(files)
+    comparison = comparison_of(files)
+    content: dict[str, Any] = plain(content_of(comparison))
     out.mkdir(parents=True, exist_ok=True)
-    write_page(out / PAGE, **content, pictures=_pictures(files))
+    write_page(out / PAGE, comparison, pictures=_pictures(files))
     write_document(out / "compared_runs.json", content)
     return content
 
 
-def comparison_content(files: dict[str, RunFiles]) -> Row:
-    """Return the content of `compared_runs.json` from the files of the runs A and B."""
-    reports = {letter: report_content(each) for letter, each in files.items()}
-    knees = [report["knee"] for report in reports.values()]
-    rows = [_figure(*figure, *knees) for figure in FIGURES]
-    figures = [row for row in rows if (row["A"], row["B"]) != (None, None)]
-    content = {
-        "runs": {
-            letter: {
-                "name": report["overview"]["name"],
-                "date": report["provenance"]["date"],
-                "knee": report["knee"],
-                "compared_in_gait": bool(report["gait"]["differences"]),
-                "verdict": report["verdict"],
-                "not_trusted": report["gait"]["not_trusted"],
-                "warnings": [
-                    f"{remark['about']}: {remark['text']}"
-                    for remark in report["remarks"]
-                    if remark["level"] != "note"
-                ],
-                "original_sha256": report["provenance"]["sha256"].get("original"),
-            }
-            for letter, report in reports.items()
-        },
-        "figures": figures,
-        "keys": _differing(*(each.config for each in files.values())),
-    }
-    return dict(plain(content | {"summary": _summary(content)}))
+class ComparedRun(Part):
+    """Run of a comparison."""
+
+    name: str
+    date: str | None
+    knee: KneeFigures
+    compared_in_gait: bool
+    verdict: Verdict
+    not_trusted: str | None
+    warnings: list[str]
+    original_sha256: str | None
 
 
-def _figure(key: str, label: str, unit: str, one: Row, other: Row) -> Row:
-    """Return a figure of both runs, B less A, and that over A [%]."""
-    values = one[key], other[key]
-    row: Row = {"key": key, "label": label, "unit": unit} | dict(zip(LETTERS, values, strict=True))
-    if None in values:
-        return row | {"difference": None, "difference_percent": None}
-    difference = values[1] - values[0]
-    # A share has no share: its difference is in points already.
-    share = 100.0 * difference / abs(values[0]) if values[0] and unit != "%" else None
-    return row | {"difference": difference, "difference_percent": share}
+class ComparedFigure(Part):
+    """Figure of both runs, B less A, and that over A [%].
+
+    A share has no share: its difference is in points already.
+    """
+
+    key: str
+    label: str
+    unit: str
+    A: float | None
+    B: float | None
+    difference: float | None
+    difference_percent: float | None
 
 
-def _differing(one: Row, other: Row) -> list[Row]:
+class DifferingKey(Part):
+    """Key in which two configurations differ, with its values as TOML."""
+
+    key: str
+    A: str
+    B: str
+
+
+class Comparison(Part):
+    """`compared_runs.json`: figures in units for people, differing keys, and both verdicts.
+
+    `summary` are lines for the terminal.
+    """
+
+    runs: dict[str, ComparedRun]
+    figures: list[ComparedFigure]
+    keys: list[DifferingKey]
+    summary: list[str]
+
+
+def comparison_of(files: dict[str, RunFiles]) -> Comparison:
+    """Return the comparison of the runs A and B from their files."""
+    runs = {letter: _run(report_of(each)) for letter, each in files.items()}
+    knees = [run.knee for run in runs.values()]
+    figures = [
+        row
+        for row in (_figure(*figure, *knees) for figure in FIGURES)
+        if (row.A, row.B) != (None, None)
+    ]
+    keys = _differing(*(each.config for each in files.values()))
+    lines = list(_summary(runs, figures, keys))
+    return Comparison(runs=runs, figures=figures, keys=keys, summary=lines)
+
+
+def _run(report: Report) -> ComparedRun:
+    assert report.knee is not None  # both runs have a simulated cycle
+    return ComparedRun(
+        name=report.overview.name,
+        date=report.provenance.date,
+        knee=report.knee,
+        compared_in_gait=bool(report.gait.differences),
+        verdict=report.verdict,
+        not_trusted=report.gait.not_trusted,
+        warnings=[r.words for r in report.remarks if r.level != "note"],
+        original_sha256=report.provenance.sha256.get("original"),
+    )
+
+
+def _figure(
+    key: str, label: str, unit: str, one: KneeFigures, other: KneeFigures
+) -> ComparedFigure:
+    before, after = getattr(one, key), getattr(other, key)
+    difference = share = None
+    if before is not None and after is not None:
+        difference = after - before
+        share = 100.0 * difference / abs(before) if before and unit != "%" else None
+    return ComparedFigure(
+        key=key,
+        label=label,
+        unit=unit,
+        A=before,
+        B=after,
+        difference=difference,
+        difference_percent=share,
+    )
+
+
+def _differing(one: dict[str, Any], other: dict[str, Any]) -> list[DifferingKey]:
     """Return the keys in which two configurations differ, with their values as TOML."""
     before, after = flat_keys(one), flat_keys(other)
     return [
-        {"key": key, "A": _written(before, key), "B": _written(after, key)}
+        DifferingKey(key=key, A=_written(before, key), B=_written(after, key))
         for key in differing_keys(one, other, "run")
     ]
 
 
-def _written(keys: Row, key: str) -> str:
+def _written(keys: dict[str, Any], key: str) -> str:
     if key not in keys:
         return "not given"
     return json.dumps(keys[key], ensure_ascii=False).replace("Infinity", "inf")
 
 
-def _summary(content: Row) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
-    lines = [
-        f"{row['label']} [{row['unit'].replace('²', '2').replace('³', '3').replace('°', 'deg')}]: "
-        f"A {number(row['A'])}, B {number(row['B'])}, B - A {number(row['difference'])}"
-        for row in content["figures"]
-    ]
-    lines += [f"{row['key']}: A {row['A']}, B {row['B']}" for row in content["keys"]]
-    runs = content["runs"].items()
-    lines += [f"verdict {name}: {ascii_line(run['verdict'])}" for name, run in runs]
-    told = ((name, run["not_trusted"]) for name, run in runs)
-    return [*lines, *(f"gait {name}: {text}" for name, text in told if text)]
+def _summary(
+    runs: dict[str, ComparedRun], figures: list[ComparedFigure], keys: list[DifferingKey]
+) -> Iterator[str]:
+    """Yield the lines for the terminal, in units of ASCII characters."""
+    for row in figures:
+        unit = row.unit.replace("°", "deg").translate(ASCII)
+        values = f"A {number(row.A)}, B {number(row.B)}, B - A {number(row.difference)}"
+        yield f"{row.label} [{unit}]: {values}"
+    for key in keys:
+        yield f"{key.key}: A {key.A}, B {key.B}"
+    for name, run in runs.items():
+        yield f"verdict {name}: {ascii_line(run.verdict)}"
+    for name, run in runs.items():
+        if run.not_trusted:
+            yield f"gait {name}: {run.not_trusted}"
 
 
-def _pictures(files: dict[str, RunFiles]) -> Row:
+def _pictures(files: dict[str, RunFiles]) -> dict[str, Any]:
     """Return the maps of the highest pressure, on one scale, and the overlaid cycles."""
     found = {letter: peak_pressure(each) for letter, each in files.items()}
     known = [each for each in found.values() if each is not None]
@@ -176,10 +232,10 @@ def _cycles(files: dict[str, RunFiles]) -> Iterator[Picture]:
         }
         if lines:
             text = f"Gait cycle of A and B: {quantity.label}"
-            yield fig.cycle_panel(text, lines, axis_label(quantity))
+            yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
     shares = {name: (cycle["gait_percent"], _share(cycle)) for name, cycle in cycles.items()}
     text = "Gait cycle of A and B: medial share of the load"
-    yield fig.cycle_panel(text, shares, "medial share of the load [%]")
+    yield cycle_chart("medial-share", text, shares, "medial share of the load [%]")
 
 
 def _share(cycle: pd.DataFrame) -> FloatArray:

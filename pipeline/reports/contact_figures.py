@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
 from pipeline.reports.units import scaled
 from pipeline.stages.frames import Frames
-from pipeline.store.run_documents import MODELS
+from pipeline.store.run_documents import MODELS, Part
 
 #: Vertices of a condyle that place its lowest point.
 _NEAREST = 24
@@ -30,14 +29,28 @@ _NEAREST = 24
 _LEVELS = 61
 _WIDE, _MAP = (4.6, 3.2), (5.2, 3.6)
 
-Row = dict[str, Any]
+
+class CompartmentContact(Part):
+    """Travel of contact and low point, largest pressure and area of a compartment."""
+
+    contact_ap_travel_mm: float | None
+    contact_ml_travel_mm: float | None
+    low_point_ap_travel_mm: float | None
+    largest_pressure_MPa: float
+    area_touched_mm2: float
 
 
-def contact_content(files: RunFiles) -> Row | None:
-    """Return travel, low points, largest pressure and load share of `report.json`.
+class Contact(Part):
+    """Contact over the cycle of the first model of the run, on its own motion."""
 
-    Figures are those of the first model of the run on its own motion, None without frames.
-    """
+    compartments: dict[str, CompartmentContact]
+    medial_share_mean_percent: float
+    medial_share_least_percent: float
+    medial_share_largest_percent: float
+
+
+def contact_of(files: RunFiles) -> Contact | None:
+    """Return the section on the contact of the report of a run, None without frames."""
     if (fields := files.fields) is None:
         return None
     frames = fields.frames
@@ -47,20 +60,20 @@ def contact_content(files: RunFiles) -> Row | None:
     rows = {}
     for k, name in enumerate(COMPARTMENTS):
         at = frames.tibia_faces[fields.side == k]
-        rows[name] = {
-            "contact_ap_travel_mm": scaled(_travel(centres[:, k, 0]), 1e3),
-            "contact_ml_travel_mm": scaled(_travel(centres[:, k, 2]), 1e3),
-            "low_point_ap_travel_mm": scaled(_travel(low[:, k, 0]), 1e3),
-            "largest_pressure_MPa": max(0.0, 1e-6 * float(largest[at].max())),
-            "area_touched_mm2": 1e6 * float(swept[k]),
-        }
+        rows[name] = CompartmentContact(
+            contact_ap_travel_mm=scaled(_travel(centres[:, k, 0]), 1e3),
+            contact_ml_travel_mm=scaled(_travel(centres[:, k, 2]), 1e3),
+            low_point_ap_travel_mm=scaled(_travel(low[:, k, 0]), 1e3),
+            largest_pressure_MPa=max(0.0, 1e-6 * float(largest[at].max())),
+            area_touched_mm2=1e6 * float(swept[k]),
+        )
     share = medial_share(files.cycles[MODELS[0]])
-    return {
-        "compartments": rows,
-        "medial_share_mean_percent": float(np.nanmean(share)),
-        "medial_share_least_percent": float(np.nanmin(share)),
-        "medial_share_largest_percent": float(np.nanmax(share)),
-    }
+    return Contact(
+        compartments=rows,
+        medial_share_mean_percent=float(np.nanmean(share)),
+        medial_share_least_percent=float(np.nanmin(share)),
+        medial_share_largest_percent=float(np.nanmax(share)),
+    )
 
 
 def contact_pictures(files: RunFiles) -> Iterator[Picture]:

@@ -2,73 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import unit_token
-from pipeline.advice import FOLDER
+from pipeline.advice import FOLDER, command_line
+from pipeline.reports.accuracy_document import Accuracy
+from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution
+from pipeline.reports.trained_domain import Domain
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
+from pipeline.store.verdict_document import OwnError, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
 _PRESSURE, _WEAR_UNIT = "_peak_pressure_Pa", "mm³ per million cycles"
 
-Row = dict[str, Any]
 
-
-def evidence_of(files: RunFiles, validation: Row, gait: Row, domain: Row | None = None) -> Evidence:
+def evidence_of(
+    files: RunFiles, accuracy: Accuracy, gait: Gait, domain: Domain | None = None
+) -> Evidence:
     """Return the figures that the verdict is made of."""
-    differences = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
-    varied = gait["combinations"] or {"failures": [], "rows": []}
+    differences, varied = gait.rms_over_range_percent, gait.combinations
     surface = files.config["contact"]["surface"]
     return Evidence(
         differences=differences,
         peak_difference_percent=_peak_difference(files) if differences else None,
-        held_out_percent=validation["worst_load"]["nrmse_percent"],
+        held_out_percent=accuracy.worst_load.nrmse_percent,
         resolution=mesh_resolution(files),
         least_across=TRIANGLES_ACROSS[surface],
-        flagged=sum(flag["model"] == "surrogate" for flag in gait["flags"]),
-        failed=len(varied["failures"]),
-        combinations=len(varied["rows"]),
-        node_spacing=gait["node_spacing"],
-        simulated=bool(gait["models"]),
+        flagged=sum(flag.model == "surrogate" for flag in gait.flags),
+        failed=0 if varied is None else len(varied.failures),
+        combinations=0 if varied is None else len(varied.rows),
+        node_spacing=gait.node_spacing,
+        simulated=bool(gait.models),
         flagged_percent=_flagged_percent(domain),
     )
 
 
-def _flagged_percent(domain: Row | None) -> float | None:
+def _flagged_percent(domain: Domain | None) -> float | None:
     """Return the part of the feasible held-out poses with a flag, of the worse compartment [%]."""
-    parts = [] if domain is None else domain["compartments"].values()
-    shares = [percent(part["feasible_flagged"], part["feasible"]) for part in parts]
+    parts = [] if domain is None else domain.compartments.values()
+    shares = [percent(part.feasible_flagged, part.feasible) for part in parts]
     return max((share for share in shares if share is not None), default=None)
 
 
-def own_errors(files: RunFiles, gait: Row, judged: Row) -> list[Row]:
+def own_errors(files: RunFiles, gait: Gait, judged: Verdict) -> list[OwnError]:
     """Return the error of the surrogate in each quantity of the simulated cycle.
 
-    A row has `column`, `quantity`, `unit`, and either `error_<unit>` (RMS difference from the
-    original over the cycle) or `error_percent` of the value (peak pressures: the figure of the
-    verdict; wear: difference of the volumes). Without an original to compare with there are none.
+    An error is the RMS difference from the original over the cycle in the unit of the quantity, or
+    relative to the value: of peak pressures the figure of the verdict, of wear the difference of
+    the volumes. Without an original to compare with there are none.
     """
     if files.simulation is None:
         return []
-    figures = {part["what"]: part["figure_percent"] for part in judged["parts"]}
-    rows = []
-    for row in files.simulation.differences:
-        head = {key: getattr(row, key) for key in ("column", "quantity", "unit")}
-        if row.column.endswith(_PRESSURE):
-            rows.append({**head, "error_percent": figures["peak pressure"]})
-        else:
-            rows.append({**head, f"error_{unit_token(row.unit)}": row.rms_difference})
-    if gait["wear"]:
-        apart = gait["wear"]["per_million_cycles"]["difference"]
+    figures = {part.what: part.figure_percent for part in judged.parts}
+    errors = [
+        OwnError(
+            column=row.column,
+            quantity=row.quantity,
+            unit=row.unit,
+            error_percent=figures["peak pressure"],
+        )
+        if row.column.endswith(_PRESSURE)
+        else OwnError.absolute(row.column, row.quantity, row.unit, row.rms_difference)
+        for row in files.simulation.differences
+    ]
+    if gait.wear is not None:
+        apart = gait.wear.per_million_cycles.difference
         for name in (*COMPARTMENTS, "total"):
-            off = apart[f"{name}_percent"]
-            head = {"column": f"{name}_wear", "quantity": f"{name} wear", "unit": _WEAR_UNIT}
-            rows.append({**head, "error_percent": None if off is None else abs(off)})
-    return rows
+            off = getattr(apart, f"{name}_percent")
+            errors.append(
+                OwnError(
+                    column=f"{name}_wear",
+                    quantity=f"{name} wear",
+                    unit=_WEAR_UNIT,
+                    error_percent=None if off is None else abs(off),
+                )
+            )
+    return errors
 
 
 def _peak_difference(files: RunFiles) -> float | None:
@@ -80,8 +93,8 @@ def _peak_difference(files: RunFiles) -> float | None:
     return largest(percent(abs(other - truth), truth) or 0.0 for truth, other in peaks)
 
 
-def more_samples(design: Row) -> str:
-    """Return the command that goes on with twice the samples.
+def more_samples(design: Mapping[str, Any]) -> str:
+    """Return the command that resumes with twice the samples.
 
     A budget is raised in the same run directory; without a budget, all candidates are evaluated,
     and other candidates need another directory.
@@ -89,6 +102,6 @@ def more_samples(design: Row) -> str:
     keys = [key for key in ("candidates", "budget") if design[key]]
     if design["budget"] and 2 * design["budget"] <= design["candidates"]:
         keys = ["budget"]
-    pairs = " ".join(f"--set design.{key}={2 * design[key]}" for key in keys)
-    place = f"{FOLDER} --resume" if keys == ["budget"] else f"{FOLDER}-more"
-    return f"knee-contact run {FOLDER}/config.toml --out {place} {pairs}"
+    pairs = [word for key in keys for word in ("--set", f"design.{key}={2 * design[key]}")]
+    place = (FOLDER, "--resume") if keys == ["budget"] else (f"{FOLDER}-more",)
+    return command_line("run", f"{FOLDER}/config.toml", "--out", *place, *pairs)

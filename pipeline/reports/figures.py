@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import functools
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 
 import matplotlib
@@ -19,7 +19,6 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
@@ -139,49 +138,8 @@ def legend_above(axes: Axes, columns: int) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
 
 
-@picture("svg")
-def cycle_panel(
-    lines: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    label: str,
-    *,
-    size: tuple[float, float] = PANEL,
-    reference: tuple[str, float] | None = None,
-    expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
-) -> Figure:
-    """Draw up to five quantities over the gait cycle; without names there is no legend.
-
-    Parameters
-    ----------
-    lines : mapping
-        Name -> (N,) instants [% of the cycle] and (N,) values [unit of `label`]; NaN leaves a gap.
-    label : str
-        Name and unit of the quantities.
-    size : (float, float)
-        Width and height [inch].
-    reference : (str, float), optional
-        Name and value of a horizontal line [unit of `label`].
-    expected : sequence
-        Phase (begin, end) [% of the cycle] and range (low, high) [unit of `label`] of each box.
-    """
-    figure, axes = panel(size)
-    for (begin, end), (low, high) in expected:
-        box = Rectangle((begin, low), end - begin, high - low, color=GREY, alpha=0.22, lw=0)
-        axes.add_patch(box)
-    if expected:
-        axes.axhline(0.0, color=GREY, lw=0.8)
-    for k, (name, values) in enumerate(lines.items()):
-        colour, dashes, width = line_style(name, k)
-        axes.plot(*values, color=colour, ls=dashes, lw=width, label=name)
-    if reference is not None:
-        axes.axhline(reference[1], color=VERMILLION, lw=1.6, ls=DASHES, label=reference[0])
-    cycle_axis(axes, label)
-    if any(lines):
-        legend_above(axes, 2)
-    return figure
-
-
 def line_style(name: str, place: int) -> tuple[str, Any, float]:
-    """Return colour, dashes and width [points] of a line of a panel, from its name and place."""
+    """Return colour, dashes and width [points] of a line, from its name and place in a chart."""
     style: tuple[str, Any, float] = MODEL_STYLE.get(name, (*_LINES[place], 1.8))
     return style
 
@@ -192,8 +150,12 @@ def cycle_axis(axes: Axes, label: str) -> None:
     axes.set_xticks(np.arange(0.0, 101.0, 20.0))
     axes.set_xlabel("gait cycle [%]")
     axes.set_ylabel(label)
+    widen(axes)
+
+
+def widen(axes: Axes) -> None:
+    """Widen the vertical limits of a constant quantity, which would look like numerical noise."""
     low, high = axes.get_ylim()
-    # Otherwise a constant quantity would look like numerical noise.
     least = 1e-6 * max(abs(low), abs(high), 1e-6)
     if high - low < least:
         axes.set_ylim(low - least, high + least)

@@ -13,7 +13,7 @@ from foundation.base.loads import COMPARTMENTS
 from foundation.base.quantities import QUANTITIES
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number, percent
-from pipeline.store.run_documents import MODELS
+from pipeline.store.run_documents import MODELS, Part
 
 #: Least Young's modulus of a layer for which wear is shown [MPa]. Archard's law is that of
 #: polyethylene, whose modulus is several hundred MPa; that of cartilage is below 50 MPa.
@@ -32,36 +32,67 @@ FIGURES = (
     ("wear_mm3_per_million_cycles", "wear per million cycles", "mm³"),
 )
 
-Row = dict[str, Any]
 
+class KneeFigures(Part):
+    """Figures of the knee over the cycle of the original, or of the surrogate alone.
 
-def knee_content(files: RunFiles) -> Row | None:
-    """Return the figures of the knee over the cycle of the original, or of the surrogate alone.
-
-    A figure is None if the original model, a table, does not contain its quantity; all are None
-    without a simulated cycle.
+    A figure is None if the original model, a table, does not contain its quantity. The medial share
+    is that of the impulse over the cycle; `wear_note` is the reason if no wear is shown.
     """
+
+    model: str
+    medial_peak_pressure_MPa: float | None
+    medial_peak_pressure_at_percent: float | None
+    lateral_peak_pressure_MPa: float | None
+    lateral_peak_pressure_at_percent: float | None
+    largest_area_mm2: float | None
+    largest_area_at_percent: float | None
+    mean_area_mm2: float | None
+    anterior_range_mm: float
+    anterior_least_mm: float
+    anterior_largest_mm: float
+    rotation_range_deg: float
+    rotation_least_deg: float
+    rotation_largest_deg: float
+    medial_share_percent: float | None
+    medial_share_at_largest_load_percent: float | None
+    largest_load_N: float
+    largest_load_at_percent: float
+    wear_mm3_per_million_cycles: float | None
+    wear_note: str | None
+
+
+def knee_of(files: RunFiles) -> KneeFigures | None:
+    """Return the figures of the knee over the cycle, None without a simulated cycle."""
     if not files.cycles:
         return None
     model, cycle = next(iter(files.cycles.items()))
     at = cycle["gait_percent"].to_numpy()
-    row: Row = {"model": model}
+    pressures = {}
     for name in COMPARTMENTS:
         pressure = _column(cycle, f"{name}_peak_pressure_Pa")
-        row[f"{name}_peak_pressure_MPa"] = _largest(pressure, 1e-6)
-        row[f"{name}_peak_pressure_at_percent"] = _largest_at(pressure, at)
+        pressures[f"{name}_peak_pressure_MPa"] = _largest(pressure, 1e-6)
+        pressures[f"{name}_peak_pressure_at_percent"] = _largest_at(pressure, at)
     area = _column(cycle, "total_area_m2")
-    row |= {
-        "largest_area_mm2": _largest(area, 1e6),
-        "largest_area_at_percent": _largest_at(area, at),
-        "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
-    }
+    motion: dict[str, float] = {}
     for name, (column, unit) in _MOTIONS.items():
         values = QUANTITIES[column].for_people(cycle[column])
         low, high = float(values.min()), float(values.max())
-        row |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
-        row[f"{name}_largest_{unit}"] = high
-    return row | _shares(cycle, at) | _wear(files)
+        motion |= {f"{name}_range_{unit}": high - low, f"{name}_least_{unit}": low}
+        motion[f"{name}_largest_{unit}"] = high
+    return KneeFigures.model_validate(
+        {
+            "model": model,
+            **pressures,
+            "largest_area_mm2": _largest(area, 1e6),
+            "largest_area_at_percent": _largest_at(area, at),
+            "mean_area_mm2": None if area is None else 1e6 * mean_over_cycle(area, at),
+            **motion,
+            **_shares(cycle, at),
+            "wear_mm3_per_million_cycles": _wear(files),
+            "wear_note": _wear_note(files),
+        }
+    )
 
 
 def mean_over_cycle(values: FloatArray, at: FloatArray) -> float:
@@ -83,11 +114,8 @@ def _largest_at(values: FloatArray | None, at: FloatArray) -> float | None:
     return None if values is None else float(at[int(values.argmax())])
 
 
-def _shares(cycle: pd.DataFrame, at: FloatArray) -> Row:
-    """Return the part of the axial force that the medial compartment bears [%].
-
-    `medial_share_percent` is that of the impulse over the cycle.
-    """
+def _shares(cycle: pd.DataFrame, at: FloatArray) -> dict[str, float | None]:
+    """Return the part of the axial force that the medial compartment bears [%], and the force."""
     names = [f"{name}_force_y_N" for name in COMPARTMENTS]
     forces = cycle[names].to_numpy(dtype=np.float64)
     medial, total = forces[:, 0], forces.sum(axis=1)
@@ -100,20 +128,23 @@ def _shares(cycle: pd.DataFrame, at: FloatArray) -> Row:
     }
 
 
-def _wear(files: RunFiles) -> Row:
-    """Return the worn volume per million cycles, and the reason if no volume is shown."""
-    row: Row = {"wear_mm3_per_million_cycles": None, "wear_note": None}
-    if files.wear is None:
-        return row
-    if not wears(files.config["contact"]):
-        modulus = number(files.config["contact"]["youngs_modulus_MPa"])
-        row["wear_note"] = (
-            f"No wear: the tibial layer, of {modulus} MPa, is taken as cartilage. Archard's law is "
-            f"that of polyethylene, from {WEARS_FROM_MPa:g} MPa."
-        )
-        return row
+def _wear(files: RunFiles) -> float | None:
+    """Return the worn volume of the original per million cycles [mm³], None if none is shown."""
+    if files.wear is None or not wears(files.config["contact"]):
+        return None
     volume = float(files.wear.volume_m3[MODELS.index("original")].sum())
-    return row | {"wear_mm3_per_million_cycles": 1e6 * 1e9 * volume}
+    return 1e6 * 1e9 * volume
+
+
+def _wear_note(files: RunFiles) -> str | None:
+    """Return why the wear of a run is not shown, None if it is shown or there is none."""
+    contact = files.config["contact"]
+    if files.wear is None or wears(contact):
+        return None
+    return (
+        f"No wear: the tibial layer, of {number(contact['youngs_modulus_MPa'])} MPa, is taken as "
+        f"cartilage. Archard's law is that of polyethylene, from {WEARS_FROM_MPa:g} MPa."
+    )
 
 
 def wears(contact: Mapping[str, Any]) -> bool:
@@ -121,24 +152,27 @@ def wears(contact: Mapping[str, Any]) -> bool:
     return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
 
 
-def knee_lines(knee: Row | None) -> list[str]:
+def knee_lines(knee: KneeFigures | None) -> list[str]:
     """Return the lines for the terminal, in units of ASCII characters."""
     if knee is None:
         return []
-    peaks = ", ".join(
-        f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
-        f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"
-        for name in COMPARTMENTS
-    )
-    wear = knee["wear_mm3_per_million_cycles"]
-    share = number(knee["medial_share_percent"])
+    wear, share = knee.wear_mm3_per_million_cycles, number(knee.medial_share_percent)
     lines = [
-        f"knee: AP travel {number(knee['anterior_range_mm'])} mm, rotation "
-        f"{number(knee['rotation_range_deg'])} deg, medial share of the load {share} %"
+        f"knee: AP travel {number(knee.anterior_range_mm)} mm, rotation "
+        f"{number(knee.rotation_range_deg)} deg, medial share of the load {share} %"
         + ("" if wear is None else f", wear {number(wear)} mm3 per million cycles")
     ]
-    if knee["medial_peak_pressure_MPa"] is not None:
-        area, mean = number(knee["largest_area_mm2"]), number(knee["mean_area_mm2"])
-        first = f"knee: peak pressure {peaks} of the cycle; contact area up to {area} mm2, mean "
-        lines.insert(0, f"{first}{mean} mm2")
+    if knee.medial_peak_pressure_MPa is not None:
+        peaks = ", ".join(
+            f"{name} {number(pressure)} MPa at {number(at, 2)} %"
+            for name, pressure, at in (
+                ("medial", knee.medial_peak_pressure_MPa, knee.medial_peak_pressure_at_percent),
+                ("lateral", knee.lateral_peak_pressure_MPa, knee.lateral_peak_pressure_at_percent),
+            )
+        )
+        lines.insert(
+            0,
+            f"knee: peak pressure {peaks} of the cycle; contact area up to "
+            f"{number(knee.largest_area_mm2)} mm2, mean {number(knee.mean_area_mm2)} mm2",
+        )
     return lines

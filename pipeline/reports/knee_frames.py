@@ -16,6 +16,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import half_edges
 from pipeline.reports import figures as fig
+from pipeline.reports.combinations import Frame
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.pressure_field import ContactFields
 from pipeline.store.run_documents import MODELS
@@ -33,13 +34,13 @@ _WIDTH = 2.5
 
 
 def frame_pictures(
-    fields: ContactFields | None, rows: list[dict[str, Any]]
-) -> tuple[Picture | None, list[tuple[dict[str, Any], Picture]]]:
+    fields: ContactFields | None, rows: list[Frame] | None
+) -> tuple[Picture | None, list[tuple[Frame, Picture]]]:
     """Return the colour scale of the frames and pictures of the knee at a few instants.
 
     Each picture has its row of the frames of `report.json`.
     """
-    if fields is None:
+    if fields is None or rows is None:
         return None, []
     frames = fields.frames
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces

@@ -19,7 +19,7 @@ from pipeline.reports.charts import chart_data, cycle_chart, line
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.pressure_field import vertex_pressures
-from pipeline.reports.tables import path_content
+from pipeline.reports.stages_section import knots_of
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.samples import POSE_COLUMNS
@@ -51,19 +51,15 @@ INPUT_COLOURS = {
 _DASHES: Any = (0, (4.0, 1.5))
 
 
-def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
-    """Yield the reference path over flexion, a picture per coordinate.
-
-    The sample space of `report.json` has the half widths of the box about the path.
-    """
-    knots = path_content(files.path)
-    low, high = space["flexion_range_deg"]
+def path_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield the reference path over flexion with the sampled box, a picture per coordinate."""
+    knots, space = knots_of(files.path), files.config["space"]
+    low, high = space["flexion_deg"]
     flexion = np.linspace(low, high, 200)
     curve = files.path.path.poses(np.radians(flexion))
     gait = next(iter(files.cycles.values()), None)
     for k, column in enumerate(POSE_COLUMNS[1:], start=1):
         quantity = QUANTITIES[column]
-        name, _, unit = quantity.column_for_people.rpartition("_")
         lines = {
             "knots": (knots["flexion_deg"], knots[quantity.column_for_people]),
             "path": (flexion, quantity.for_people(curve[:, k])),
@@ -72,7 +68,7 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
             angle = np.degrees(gait["flexion_rad"])
             lines["gait cycle"] = angle, quantity.for_people(gait[column])
         text = f"Reference path: {quantity.label} over flexion"
-        half_width = space.get(f"{name}_half_width_{unit}")
+        half_width = space.get(quantity.column_for_people)
         drawn = _path(text, lines, half_width, axis_label(quantity))
         chart = _path_chart(text, lines, half_width, axis_label(quantity))
         yield drawn._replace(chart=chart | {"name": f"path-{column}"})

@@ -7,19 +7,19 @@ at poses. Both evaluate the surrogate alone, a thousand poses in some hundredths
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import model_serializer
 
 from foundation.base.checks import FloatArray
 from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES, unit_token
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.units import row_of
 from pipeline.stages.assessment import feasible
+from pipeline.store.run_documents import Part
 from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
@@ -32,6 +32,7 @@ from surrogates.sampling.sensitivity import sobol_indices, unit_design
 _BASE, _SEED = 1024, 1
 #: Inputs that vary over the trained domain, in the order of `SampleSpace.draw`.
 INPUTS = ("flexion", "adduction", "rotation", "anterior", "lateral", "load")
+_INDICES = ("total", "total_half_width", "first")
 #: Quantities at a given load.
 _ANSWERS = ("force_x_N", "force_z_N", "area_m2", "peak_pressure_Pa", "cop_x_m", "cop_z_m")
 #: Pose coordinates in their order: name, unit for people, factor from the SI unit.
@@ -41,7 +42,97 @@ COORDINATES = tuple(
 )
 
 
-def domain_content(files: RunFiles) -> dict[str, Any] | None:
+class JudgedFlags(Part):
+    """Numbers of evaluated samples of a compartment: flagged, feasible, wrong and far off.
+
+    `covered_without_flag_percent` is the part of the forces without a flag in their 95 % intervals.
+    """
+
+    points: int
+    flagged: int
+    feasible: int
+    feasible_flagged: int
+    wrong: int
+    wrong_without_flag: int
+    far_off: int
+    far_off_without_flag: int
+    covered_without_flag_percent: float | None
+
+
+class Domain(Part):
+    """Numbers of held-out samples with a flag, and of wrong answers without a flag."""
+
+    wrong_percent_of_largest: float
+    standard_errors: float
+    far_off_percent_of_largest: float
+    compartments: dict[str, JudgedFlags]
+
+
+class StiffnessRow(Part):
+    """RMS change of a load per degree or mm of each coordinate.
+
+    The keys in JSON are `<coordinate>_<unit of the load>_per_<unit of the coordinate>`.
+    """
+
+    label: str
+    unit: str
+    changes: dict[str, float]
+
+    @model_serializer(mode="plain")
+    def _flat(self) -> dict[str, Any]:
+        token = unit_token(self.unit)
+        changes = {
+            f"{name}_{token}_per_{unit}": self.changes[name] for name, unit, _ in COORDINATES
+        }
+        return {"label": self.label, "unit": self.unit, **changes}
+
+
+class SobolShare(Part):
+    """Sobol indices of an input: total index, half width of its 95 % interval, first order [%]."""
+
+    total: float
+    total_half_width: float
+    first: float
+
+
+class SobolRow(Part):
+    """Sobol indices of a quantity at a given load; keys in JSON are `<input>_<index>_percent`."""
+
+    key: str
+    label: str
+    inputs: dict[str, SobolShare]
+
+    @model_serializer(mode="plain")
+    def _flat(self) -> dict[str, Any]:
+        shares = {
+            f"{name}_{index}_percent": value
+            for name, share in self.inputs.items()
+            for index, value in share.content().items()
+        }
+        return {"key": self.key, "label": self.label, **shares}
+
+
+class Sensitivity(Part):
+    """Sensitivity of the loads of each compartment to pose and load.
+
+    `sobol` is None for formulations that give no height at a load; `base` and `seed` are those of
+    Sobol's design.
+    """
+
+    stiffness: dict[str, list[StiffnessRow]]
+    sobol: dict[str, list[SobolRow]] | None
+    base: int
+    seed: int
+
+    @property
+    def widest_percent(self) -> float:
+        """Largest half width of the 95 % intervals of the total indices [%]."""
+        rows = [row for found in (self.sobol or {}).values() for row in found]
+        widths = (share.total_half_width for row in rows for share in row.inputs.values())
+        return max(widths, default=0.0)
+
+
+def domain_of(files: RunFiles) -> Domain | None:
     """Return the numbers of held-out samples with a flag, and of wrong answers without a flag.
 
     None for a run without the file of its surrogate.
@@ -51,24 +142,23 @@ def domain_content(files: RunFiles) -> dict[str, Any] | None:
     feasibility = FeasibilityConfig.model_validate(
         {k: tuple(v) if isinstance(v, list) else v for k, v in files.config["feasibility"].items()}
     )
-    return {
-        "wrong_percent_of_largest": 100.0 * WRONG,
-        "standard_errors": ERRORS,
-        "far_off_percent_of_largest": 100.0 * FAR,
-        "compartments": {
+    return Domain(
+        wrong_percent_of_largest=100.0 * WRONG,
+        standard_errors=ERRORS,
+        far_off_percent_of_largest=100.0 * FAR,
+        compartments={
             name: judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
             for name in files.compartments
         },
-    }
+    )
 
 
 def judged(
     surrogate: CompartmentSurrogate, rows: pd.DataFrame, feasibility: FeasibilityConfig
-) -> dict[str, Any]:
-    """Return how many of the evaluated samples of a compartment are flagged, wrong and far off.
+) -> JudgedFlags:
+    """Return how many samples of a compartment are flagged, wrong and far off.
 
-    With the numbers of those without a flag and of feasible samples, and the part of the forces
-    without a flag in their 95 % intervals; `rows` are samples that the original model answered.
+    `rows` are samples that the original model answered.
     """
     poses, truth = poses_of(rows), loads_of(rows)
     loads, _, variables = surrogate.evaluate_batch(poses)
@@ -80,17 +170,17 @@ def judged(
     kept = rows.index.isin(feasible(rows, feasibility).index)
     known = np.isfinite(expected) & ~flagged[:, None]
     covered = error[known] <= NORMAL_95 * expected[known]
-    return {
-        "points": len(rows),
-        "flagged": flagged.sum(),
-        "feasible": kept.sum(),
-        "feasible_flagged": (flagged & kept).sum(),
-        "wrong": wrong.sum(),
-        "wrong_without_flag": (wrong & ~flagged).sum(),
-        "far_off": far.sum(),
-        "far_off_without_flag": (far & ~flagged).sum(),
-        "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
-    }
+    return JudgedFlags(
+        points=len(rows),
+        flagged=int(flagged.sum()),
+        feasible=int(kept.sum()),
+        feasible_flagged=int((flagged & kept).sum()),
+        wrong=int(wrong.sum()),
+        wrong_without_flag=int((wrong & ~flagged).sum()),
+        far_off=int(far.sum()),
+        far_off_without_flag=int((far & ~flagged).sum()),
+        covered_without_flag_percent=100.0 * float(covered.mean()) if covered.size else None,
+    )
 
 
 def is_flagged(variables: FloatArray) -> np.ndarray:
@@ -98,9 +188,9 @@ def is_flagged(variables: FloatArray) -> np.ndarray:
     return np.asarray(beyond(variables).any(axis=1))
 
 
-def sensitivity_content(
+def sensitivity_of(
     knee: ContactSurrogate | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
-) -> dict[str, Any] | None:
+) -> Sensitivity | None:
     """Return the sensitivity of the loads of each compartment, or None without a surrogate.
 
     Parameters
@@ -108,12 +198,9 @@ def sensitivity_content(
     knee : ContactSurrogate, optional
         Surrogate of the run.
     held_out : DataFrame
-        Feasible held-out samples of all compartments; `stiffness` has the root mean square of the
-        change of each load per degree or mm of each pose coordinate at their poses.
+        Feasible held-out samples of all compartments; the stiffness is that at their poses.
     not_given : collection of str
-        Columns that the original model, a table, does not contain. Of other quantities, `sobol`
-        has the total Sobol indices of `INPUTS` over the trained domain at given loads; None for
-        formulations that give no height at a load.
+        Columns that the original model, a table, does not contain.
     """
     if knee is None:
         return None
@@ -124,28 +211,31 @@ def sensitivity_content(
         stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])
         if surrogate.learns_heights:
             sobol[name] = sobol_rows(surrogate, not_given)
-    return {"stiffness": stiffness, "sobol": sobol or None, "base": _BASE, "seed": _SEED}
+    return Sensitivity(stiffness=stiffness, sobol=sobol or None, base=_BASE, seed=_SEED)
 
 
-def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
+def stiffness_rows(jacobian: FloatArray) -> list[StiffnessRow]:
     """Return the root mean square of d(load)/d(coordinate), a row per load.
 
     The Jacobian (N, 6, 6) has the six loads by the coordinates [N/rad, N/m, N·m/rad, N·m/m].
     """
-    rows = []
     changes = np.sqrt((jacobian**2).mean(axis=0))
-    for load, per_coordinate in zip([QUANTITIES[c] for c in WRENCH_COLUMNS], changes, strict=True):
-        row = row_of(load)
-        for (name, unit, steps), value in zip(COORDINATES, per_coordinate, strict=True):
-            token = unit_token(load.unit_for_people)
-            row[f"{name}_{token}_per_{unit}"] = load.factor * float(value) / steps
-        rows.append(row)
-    return rows
+    return [
+        StiffnessRow(
+            label=load.label,
+            unit=load.unit_for_people,
+            changes={
+                name: load.factor * float(value) / steps
+                for (name, _, steps), value in zip(COORDINATES, per_coordinate, strict=True)
+            },
+        )
+        for load, per_coordinate in zip(
+            [QUANTITIES[c] for c in WRENCH_COLUMNS], changes, strict=True
+        )
+    ]
 
 
-def sobol_rows(
-    surrogate: CompartmentSurrogate, not_given: Collection[str] = ()
-) -> list[dict[str, Any]]:
+def sobol_rows(surrogate: CompartmentSurrogate, not_given: Collection[str] = ()) -> list[SobolRow]:
     """Return the total Sobol indices of quantities at given load, a row per quantity [%].
 
     Quantities that do not vary and those `not_given` have no row.
@@ -156,11 +246,10 @@ def sobol_rows(
     for column in (name for name in _ANSWERS if name not in not_given):
         indices = sobol_indices(list(INPUTS), loads[:, LOAD_COLUMNS.index(column)], _SEED)
         if indices is not None:
-            row: dict[str, Any] = {
-                "key": QUANTITIES[column].name,
-                "label": QUANTITIES[column].label,
+            shares = {
+                name: SobolShare(**{kind: 100.0 * indices[name][kind] for kind in _INDICES})
+                for name in INPUTS
             }
-            for name, kind in product(INPUTS, ("total", "total_half_width", "first")):
-                row[f"{name}_{kind}_percent"] = 100.0 * indices[name][kind]
-            rows.append(row)
+            quantity = QUANTITIES[column]
+            rows.append(SobolRow(key=quantity.name, label=quantity.label, inputs=shares))
     return rows

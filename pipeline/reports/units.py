@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
-from foundation.base.quantities import Quantity, unit_token
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from foundation.base.quantities import unit_token
+from pipeline.store.run_documents import Part
 
 _NAMES = {"poly_fourier": "Poly-Fourier"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
@@ -15,6 +18,24 @@ _OPEN_BRACKET = re.compile(r"\([^()]*$")
 #: ASCII characters for a terminal in place of those of units and signs.
 ASCII = str.maketrans({"²": "2", "³": "3", "µ": "u", "°": " deg", "−": "-", "±": "+-"})
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class InUnit(Part):
+    """Figures of a quantity in its unit for people; their keys in JSON end with the unit.
+
+    `measured` names these figures: with the unit "µm", `rmse` has the key `rmse_um`.
+    """
+
+    measured: ClassVar[tuple[str, ...]] = ()
+    unit: str
+
+    @model_serializer(mode="wrap")
+    def _with_unit(self, content: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        token = unit_token(self.unit)
+        return {
+            f"{key}_{token}" if key in self.measured else key: value
+            for key, value in content(self).items()
+        }
 
 
 def shown_name(name: str) -> str:
@@ -31,19 +52,6 @@ def kind_of(reason: str) -> str:
 def scaled(value: float | None, factor: float) -> float | None:
     """Return a value in another unit [any unit]; None stays None."""
     return None if value is None else factor * float(value)
-
-
-def row_of(quantity: Quantity, **values: float | None) -> dict[str, Any]:
-    """Return label and unit for people of a quantity, and values in SI units in that unit.
-
-    The keys of the values name the unit: `rmse_mm`.
-    """
-    token = unit_token(quantity.unit_for_people)
-    return {
-        "label": quantity.label,
-        "unit": quantity.unit_for_people,
-        **{f"{name}_{token}": scaled(value, quantity.factor) for name, value in values.items()},
-    }
 
 
 def largest(values: Iterable[float | None]) -> float | None:

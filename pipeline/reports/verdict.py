@@ -6,17 +6,25 @@ decides. The verdict names the reason and the command to run next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from foundation.base.wording import counted
-from pipeline.advice import FOLDER
+from pipeline.advice import FOLDER, command_line
 from pipeline.reports.mesh_resolution import Resolution
+from pipeline.reports.node_spacing import Spacing
 from pipeline.reports.units import ASCII, largest, number
+from pipeline.store.verdict_document import (
+    LEVELS,
+    Finding,
+    JudgedPart,
+    Judgement,
+    Level,
+    NextStep,
+    Verdict,
+)
 
-#: Levels of trust, the best first.
-LEVELS = ("trust", "care", "do not use")
 #: Largest figures [%] that are trusted, and that are used with care. `gait`: RMS difference of the
 #: surrogate from the original over the cycle, over the range, of axial forces, AP position and
 #: rotation. `held_out`: worst load at held-out poses (NRMSE), where contact is so stiff that a
@@ -42,28 +50,7 @@ _MANY_SAMPLES = (
     *("design.infill=sequence", "design.follow=pose", "design.family=polynomial"),
     *("design.load_spread=2.5", "surrogate.family=network"),
 )
-
-Row = dict[str, Any]
-
-
-class Finding(NamedTuple):
-    """What a rule found: index of the level, figure [%], reason, and the kind of remedy.
-
-    `judges` is False where the rule has no figure.
-    """
-
-    level: int
-    figure: float | None
-    reason: str
-    remedy: str
-    judges: bool = True
-
-    def words(self, shown: float | None) -> str:
-        """Return the reason, with its figure unless the part shows it already."""
-        if not self.judges or (self.figure is not None and self.figure == shown):
-            return self.reason
-        figure = "unknown" if self.figure is None else f"{number(self.figure, 2)} %"
-        return f"{self.reason}, {figure}"
+_CONFIG = f"{FOLDER}/config.toml"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +74,8 @@ class Evidence:
         Flags of the surrogate in the cycle.
     failed, combinations : int
         Combinations of inputs in which a model failed, and all combinations.
-    node_spacing : mapping, optional
-        Content of the report on the node spacing of finite elements, None with springs.
+    node_spacing : Spacing, optional
+        Node spacing of finite elements and its errors, None with springs.
     simulated : bool
         Whether a cycle was simulated.
     flagged_percent : float, optional
@@ -103,12 +90,25 @@ class Evidence:
     flagged: int = 0
     failed: int = 0
     combinations: int = 0
-    node_spacing: Mapping[str, Any] | None = None
+    node_spacing: Spacing | None = None
     simulated: bool = True
     flagged_percent: float | None = None
 
 
-def verdict(evidence: Evidence, more_samples: str) -> Row:
+class Summed(NamedTuple):
+    """Worst level of the parts of a verdict, and their words on a line."""
+
+    level: Level
+    line: str
+
+    @classmethod
+    def of(cls, parts: Sequence[JudgedPart]) -> Summed:
+        """Return level and words of a verdict from its parts."""
+        worst = max(parts, key=lambda part: LEVELS.index(part.level))
+        return cls(worst.level, "; ".join(part.text for part in parts))
+
+
+def verdict(evidence: Evidence, more_samples: str) -> Verdict:
     """Return the verdict: levels and reasons of its parts, a line of words, and what to do next.
 
     `more_samples` is the command that makes the run again with more samples.
@@ -116,25 +116,32 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
     parts = [part_of("loads and motion", list(_loads(evidence)), sign="")]
     if pressures := list(_pressure(evidence)):
         parts.append(part_of("peak pressure", pressures, sign="±"))
-    return {
-        **summed(parts),
-        "next": _next(parts, more_samples, evidence),
-        "limits": {f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
-        "least_triangles_across_ratio": evidence.least_across,
-    }
+    summed = Summed.of(parts)
+    return Verdict(
+        level=summed.level,
+        parts=parts,
+        line=summed.line,
+        next=_next(parts, more_samples, evidence),
+        limits={f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
+        least_triangles_across_ratio=evidence.least_across,
+    )
 
 
-def summed(parts: list[Row]) -> Row:
-    """Return level and words of a verdict from its parts: the worst level, and a line."""
-    worst = max(parts, key=lambda part: LEVELS.index(part["level"]))
-    line = "; ".join(part["text"] for part in parts)
-    return {"level": worst["level"], "parts": parts, "line": line}
-
-
-def _judged(figure: float | None, rule: str, words: str, remedy: str) -> Finding:
+def _judged(figure: float | None, rule: str, reason: str, remedy: str) -> Finding:
     """Return the finding of a figure [%] by the limits of a rule; an unknown figure needs care."""
-    level = 1 if figure is None else sum(figure > limit for limit in LIMITS[rule])
-    return Finding(level, figure, words, remedy)
+    level = 1 if figure is None else _level(figure, LIMITS[rule])
+    return Finding(level=level, figure_percent=figure, reason=reason, remedy=remedy, judges=True)
+
+
+def unjudged(level: Literal[0, 1, 2], reason: str, remedy: str) -> Finding:
+    """Return the finding of a rule that has no figure."""
+    return Finding(level=level, figure_percent=None, reason=reason, remedy=remedy, judges=False)
+
+
+def _level(figure: float, limits: tuple[float, float]) -> Literal[0, 1, 2]:
+    """Return the index of the level of a figure: the number of limits that the figure exceeds."""
+    trusted, usable = limits
+    return 0 if figure <= trusted else 1 if figure <= usable else 2
 
 
 def _loads(evidence: Evidence) -> Iterator[Finding]:
@@ -150,20 +157,20 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
     else:
         words = "not compared in gait, worst load at unseen poses off"
         yield _judged(held_out, "gait", words, "rows")
-    yield from _spacing(evidence, "force", "the node spacing limits the force at a given pose")
+    yield from _spacing(
+        evidence, "force_percent", "the node spacing limits the force at a given pose"
+    )
     if evidence.flagged:
-        yield Finding(1, None, "the cycle leaves the trained domain", "domain", judges=False)
+        yield unjudged(1, "the cycle leaves the trained domain", "domain")
     if evidence.failed:
         failed = counted(evidence.failed, "combination")
-        text = f"a model failed in {failed} of {evidence.combinations}"
-        yield Finding(1, None, text, "domain", judges=False)
+        yield unjudged(1, f"a model failed in {failed} of {evidence.combinations}", "domain")
 
 
 def _flags(percent: float | None) -> Iterator[Finding]:
     """Yield the finding on the poses with a flag, where no cycle tells of them."""
-    if percent is not None and (level := sum(percent > limit for limit in FLAGGED)):
-        words = f"{number(percent, 3)} % of the feasible poses have flags"
-        yield Finding(level, None, words, "samples", judges=False)
+    if percent is not None and (level := _level(percent, FLAGGED)):
+        yield unjudged(level, f"{number(percent, 3)} % of the feasible poses have flags", "samples")
 
 
 def _pressure(evidence: Evidence) -> Iterator[Finding]:
@@ -182,19 +189,23 @@ def _pressure(evidence: Evidence) -> Iterator[Finding]:
                 f"coarse mesh: {number(meshes[coarse].across, 2)} triangles across the {coarse} "
                 f"contact, expected at least {evidence.least_across:g}"
             )
-            yield Finding(1, None, text, "mesh", judges=False)
-    yield from _spacing(evidence, "peak_pressure", "the node spacing limits the peak pressure")
+            yield unjudged(1, text, "mesh")
+    words = "the node spacing limits the peak pressure"
+    yield from _spacing(evidence, "peak_pressure_percent", words)
     shares = _known(evidence.differences[name] for name in names)
     figure = largest([*shares, evidence.peak_difference_percent])
     yield _judged(figure, "pressure", "off the contact model in gait", "samples")
 
 
-def _spacing(evidence: Evidence, load: str, words: str) -> Iterator[Finding]:
+def _spacing(
+    evidence: Evidence, load: Literal["force_percent", "peak_pressure_percent"], words: str
+) -> Iterator[Finding]:
     """Yield the finding on the error of the node spacing in a load, if there are elements."""
     if evidence.node_spacing is not None:
-        errors = evidence.node_spacing["errors"]
-        figure = None if errors is None else errors[f"{load}_percent"]
-        yield _judged(figure, "spacing", words, "spacing")
+        errors = evidence.node_spacing.errors
+        yield _judged(
+            None if errors is None else getattr(errors, load), "spacing", words, "spacing"
+        )
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -202,85 +213,86 @@ def _known(figures: Iterable[float | None]) -> list[float]:
     return [figure for figure in figures if figure is not None]
 
 
-def part_of(what: str, findings: list[Finding], sign: str) -> Row:
+def part_of(what: str, findings: list[Finding], sign: str) -> JudgedPart:
     """Return a part of the verdict: level of the worst finding, largest figure, and reasons.
 
     The figure is that of the first rule, or for the peak pressure (with a sign) the largest.
     """
     level = max(finding.level for finding in findings)
-    known = [f.figure for f in findings if f.figure is not None]
-    figure = (max(known) if sign else findings[0].figure) if known else None
+    known = [f.figure_percent for f in findings if f.figure_percent is not None]
+    figure = (max(known) if sign else findings[0].figure_percent) if known else None
     wrong = [finding for finding in findings if level and finding.level == level]
-    reasons = [finding.words(figure) for finding in wrong]
+    reasons = [_words(finding, figure) for finding in wrong]
     text = f"{what}: {LEVELS[level]}" + ("" if figure is None else f", {sign}{number(figure, 2)} %")
     if level:
         text += f": {'; '.join(reasons)}"
-    return {
-        "what": what,
-        "level": LEVELS[level],
-        "figure_percent": figure,
-        "sign": sign,
-        "reasons": reasons,
-        "remedies": list(dict.fromkeys(finding.remedy for finding in wrong)),
-        "text": text,
-        "findings": [
-            {
-                "level": finding.level,
-                "figure_percent": finding.figure,
-                "reason": finding.reason,
-                "remedy": finding.remedy,
-                "judges": finding.judges,
-            }
-            for finding in findings
-        ],
-    }
+    return JudgedPart(
+        what=what,
+        level=LEVELS[level],
+        figure_percent=figure,
+        sign=sign,
+        reasons=reasons,
+        remedies=list(dict.fromkeys(finding.remedy for finding in wrong)),
+        text=text,
+        findings=findings,
+    )
 
 
-def _next(parts: list[Row], more_samples: str, evidence: Evidence) -> Row:
+def _words(finding: Finding, shown: float | None) -> str:
+    """Return the reason, with its figure unless the part shows the figure already."""
+    figure = finding.figure_percent
+    if not finding.judges or (figure is not None and figure == shown):
+        return finding.reason
+    return f"{finding.reason}, {'unknown' if figure is None else f'{number(figure, 2)} %'}"
+
+
+def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> NextStep:
     """Return the next step in words and its command, of the first part that is not trusted."""
-    nodes = evidence.node_spacing
-    check = f"knee-contact check {FOLDER}/config.toml"
-    many = " ".join(f"--set {pair}" for pair in _MANY_SAMPLES)
-    steps = {
+    wrong = [part for part in parts if part.level != LEVELS[0]]
+    if wrong:
+        steps = _steps(more_samples, evidence.node_spacing)
+        text, command = steps[next(name for name in steps if name in wrong[0].remedies)]
+    elif evidence.simulated:
+        text = "use it: vary the gait, the alignment and the material"
+        command = command_line("study", "montecarlo", "--set", f"study.run={FOLDER}")
+    else:
+        text, command = "use it: in Python, or exported to C", command_line("export", FOLDER)
+    return NextStep(text=text, command=command)
+
+
+def _steps(more_samples: str, nodes: Spacing | None) -> dict[str, tuple[str, str]]:
+    """Return the next step in words and its command by the kind of remedy, the first one first."""
+    check = command_line("check", _CONFIG)
+    many = [word for pair in _MANY_SAMPLES for word in ("--set", pair)]
+    return {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
         "mesh": ("see the size of the triangles, then refine the tibial mesh", check),
         "ridges": (
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
-            f"knee-contact run {FOLDER}/config.toml --out {FOLDER}-ridges {many}",
+            command_line("run", _CONFIG, "--out", f"{FOLDER}-ridges", *many),
         ),
-        **({} if nodes is None else {"spacing": _finer(nodes["spacing_mm"])}),
+        **({} if nodes is None else {"spacing": _finer(nodes.spacing_mm)}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
             "see what the surrogate misses, then add rows to the table there",
-            f"knee-contact report {FOLDER}",
+            command_line("report", FOLDER),
         ),
     }
-    wrong = [part for part in parts if part["level"] != LEVELS[0]]
-    if not wrong:
-        if not evidence.simulated:
-            command = f"knee-contact export {FOLDER}"
-            return {"text": "use it: in Python, or exported to C", "command": command}
-        command = f"knee-contact study montecarlo --set study.run={FOLDER}"
-        return {"text": "use it: vary the gait, the alignment and the material", "command": command}
-    remedies = wrong[0]["remedies"]
-    text, command = steps[next(name for name in steps if name in remedies)]
-    return {"text": text, "command": command}
 
 
 def _finer(spacing_mm: float) -> tuple[str, str]:
     """Return the step to half the node spacing in words, and its command."""
     half = max(0.5 * spacing_mm, _LEAST_SPACING_MM)
-    key = f"--set contact.finite_element.node_spacing_mm={half:g}"
+    key = f"contact.finite_element.node_spacing_mm={half:g}"
     words = "bring the nodes closer together, which takes several times as long"
-    return words, f"knee-contact run {FOLDER}/config.toml --out {FOLDER}-finer {key}"
+    return words, command_line("run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", key)
 
 
-def verdict_lines(found: Row) -> list[str]:
+def verdict_lines(found: Verdict) -> list[str]:
     """Return the lines for the terminal, in ASCII characters."""
-    step = found["next"]
-    return [f"verdict: {ascii_line(found)}", f"next: {step['text']}: {step['command']}"]
+    return [f"verdict: {ascii_line(found)}", f"next: {found.next.text}: {found.next.command}"]
 
 
-def ascii_line(found: Row) -> str:
+def ascii_line(found: Verdict | Judgement) -> str:
     """Return the line of a verdict in ASCII characters."""
-    return str(found["line"]).translate(ASCII)
+    return found.line.translate(ASCII)

@@ -58,7 +58,7 @@ def assess(
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
-    The errors are those of the evaluated samples inside the bounds of stage e, and beside them
+    The errors are those of the evaluated samples inside the bounds of stage e, and also
     (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
     compartment -> outputs -> residuals.
 

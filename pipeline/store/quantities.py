@@ -1,11 +1,11 @@
 """Quantities of samples, cycles and reports: those of poses and loads, and those derived of them.
 
-`quantity_of` finds a quantity by the name of a column, `outputs_of` by the outputs of a regressor.
+`quantity_of` finds a quantity by the name of a column, `OutputGroup` by the outputs of a regressor.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
@@ -35,22 +35,15 @@ def _derived(name: str, label: str, unit: str, factor: float) -> Quantity:
     return Quantity(name, "", "", unit, factor, label, 3)
 
 
-def _over(part: str, divisor: str, **forces: str) -> tuple[Quantity, ...]:
-    """Return forces, labelled by axis, and moments over an axial force."""
-    return (
-        *(
-            _derived(f"force_{axis}_over_{part}", f"{label} force over {divisor}", "%", 100.0)
-            for axis, label in forces.items()
-        ),
-        *(
-            _derived(f"moment_{axis}_over_{part}", f"moment {axis} over {divisor}", "mm", 1e3)
-            for axis in "xyz"
-        ),
-    )
-
-
 _HEIGHT = _derived("height", "height", "µm", 1e6)
-_RATIOS = _over("axial", "axial force", x="AP", z="ML")
+_RATIOS = (
+    _derived("force_x_over_axial", "AP force over axial force", "%", 100.0),
+    _derived("force_z_over_axial", "ML force over axial force", "%", 100.0),
+    *(
+        _derived(f"moment_{axis}_over_axial", f"moment {axis} over axial force", "mm", 1e3)
+        for axis in "xyz"
+    ),
+)
 #: Quantities of the error tables by column; the superior position is the height of a compartment.
 ERRORS = {
     "superior_m": _HEIGHT,
@@ -61,19 +54,11 @@ ERRORS = {
 #: Outputs of a formulation by the name of their group, as cross-validation lists them.
 OUTPUTS = {
     "height": (_HEIGHT,),
-    "adduction": (QUANTITIES["adduction_rad"],),
-    "shares": _over("total", "total axial force", x="AP", y="axial", z="ML"),
-    "reference": (_derived("reference_height", "height at the reference load", "µm", 1e6),),
-    "root": (_derived("root", "root of the load over the largest", "%", 100.0),),
-    # The regressor learns the logarithm, so the error is relative.
-    "stiffness": (_derived("stiffness", "secant stiffness, relative", "%", 100.0),),
     "ratios": _RATIOS,
     # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
     "quantities": tuple(QUANTITIES[column] for column in LOAD_COLUMNS[6:]),
     "loads": tuple(QUANTITIES[column] for column in LOAD_COLUMNS),
 }
-#: The formulation "power" learns roots of this many loads; a root has no unit for people.
-_ROOTED = 9
 
 
 def quantity_of(column: str) -> Quantity:
@@ -103,20 +88,34 @@ def axis_label(quantity: Quantity) -> str:
     return f"{quantity.label} [{quantity.unit_for_people}]"
 
 
-def outputs_of(group: str, formulation: str) -> tuple[Quantity, ...]:
-    """Return the quantities of a group of outputs of a formulation.
+@dataclass(frozen=True)
+class OutputGroup:
+    """Outputs of a formulation that were fitted together, and how they were cross-validated.
 
-    "+" joins groups that were fitted together; the text after a comma is the kind of
-    cross-validation.
+    Parameters
+    ----------
+    names : tuple of str
+        Groups of `OUTPUTS`.
+    kind : str
+        Kind of the cross-validation, "" for that of the fit.
     """
-    names = group.partition(",")[0].split("+")
-    outputs = tuple(quantity for name in names for quantity in OUTPUTS[name])
-    if formulation not in ("power", "knee_power"):
-        return outputs
-    roots = [
-        replace(
-            q, name=f"root_{q.name}", label=f"root of {q.label}", unit_for_people="SI", factor=1.0
-        )
-        for q in outputs[:_ROOTED]
-    ]
-    return (*roots, *outputs[_ROOTED:])
+
+    names: tuple[str, ...]
+    kind: str = ""
+
+    @classmethod
+    def read(cls, key: str) -> OutputGroup:
+        """Return the group of a key of `validation.json`, such as "height+ratios, 5 folds"."""
+        names, _, kind = key.partition(", ")
+        return cls(tuple(names.split("+")), kind)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Quantities of the outputs.
+
+        Raises
+        ------
+        KeyError
+            If a group is not in `OUTPUTS`.
+        """
+        return tuple(quantity for name in self.names for quantity in OUTPUTS[name])

@@ -20,6 +20,7 @@ from pydantic import (
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
+from pipeline.files import content_of
 from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 
@@ -77,7 +78,7 @@ class Part(BaseModel):
 
     def content(self) -> dict[str, Any]:
         """Return the content for JSON; keys that were not set are left out."""
-        return self.model_dump(exclude_unset=True)
+        return content_of(self)
 
 
 class PathKnots(Part):
@@ -108,6 +109,11 @@ class Remarked(Part):
     level: Literal["error", "warning", "note"]
     about: str
     text: str
+
+    @property
+    def words(self) -> str:
+        """The remark on one line."""
+        return f"{self.about}: {self.text}"
 
 
 class Cost(Part):
@@ -154,7 +160,7 @@ class SpacingErrors(Part):
 
 
 class NodeSpacing(Part):
-    """Node spacing of finite elements [m], and its errors; None for the `reason` that it tells."""
+    """Node spacing of finite elements [m] and its errors; `reason` says why errors are None."""
 
     spacing_m: Number
     coarser_m: Number

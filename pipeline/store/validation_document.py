@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
 from foundation.base.loads import LOAD_COLUMNS
-from pipeline.store.quantities import ERRORS, OUTPUTS, outputs_of
+from pipeline.store.quantities import ERRORS, OUTPUTS, OutputGroup
 from pipeline.store.run_documents import Count, Number, Optional, Part, keys, part_keys
 
 
@@ -101,13 +101,13 @@ class Judged(Part):
     @model_validator(mode="after")
     def _outputs(self) -> Self:
         for part in self.compartments.values():
-            for group, crossed in part.cross_validation.items():
-                names = group.partition(",")[0].split("+")
-                if not set(names) <= OUTPUTS.keys():
-                    raise InputError(f"cross_validation: unknown outputs {group!r:.60}")
-                count = len(outputs_of(group, self.formulation))
+            for key, crossed in part.cross_validation.items():
+                group = OutputGroup.read(key)
+                if not set(group.names) <= OUTPUTS.keys():
+                    raise InputError(f"cross_validation: unknown outputs {key!r:.60}")
+                count = len(group.quantities)
                 if {len(crossed.rmse), len(crossed.coverage)} != {count}:
-                    raise InputError(f"cross_validation: expected {count} numbers for {group!r}")
+                    raise InputError(f"cross_validation: expected {count} numbers for {key!r}")
         return self
 
 

@@ -20,6 +20,7 @@ from pipeline.store.documents import read_document
 from pipeline.store.job import Job
 from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.verdict_document import Judgement
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.outputs import model_errors
 from pipeline.studies.report import write_study_page
@@ -62,7 +63,7 @@ class Experiment:
         Common settings.
     evaluate : callable
         Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
-    judged : dict, optional
+    judged : Judgement, optional
         Verdict on the contact model (`pipeline.reports.judgement`).
     """
 
@@ -74,7 +75,7 @@ class Experiment:
     model: str
     task: Task
     evaluate: Callable[..., pd.DataFrame]
-    judged: dict[str, Any] | None = None
+    judged: Judgement | None = None
 
 
 def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.wear_law import Wear
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.quantities import unit_token
 from pipeline.store.quantities import quantity_of
+from pipeline.store.verdict_document import Judgement
 
 _MILLIONS = 1e6
 
@@ -98,22 +98,18 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
 
 
 def model_errors(
-    outputs: Mapping[str, Output],
-    values: Mapping[str, float],
-    judged: Mapping[str, Any] | None,
+    outputs: Mapping[str, Output], values: Mapping[str, float], judged: Judgement | None
 ) -> dict[str, float | None]:
     """Return the error of the contact model in values of outputs, in their units; None if unknown.
 
     `judged` is the verdict on the contact model (`pipeline.reports.judgement`).
     """
-    rows = {} if judged is None else {row["column"]: row for row in judged["errors"]}
-    found: dict[str, float | None] = {}
-    for name, value in values.items():
-        row = rows.get(outputs[name].column, {})
-        percent = row.get("error_percent")
-        absolute = row.get(f"error_{unit_token(row['unit'])}") if row else None
-        found[name] = absolute if percent is None else 0.01 * percent * abs(value)
-    return found
+    errors = {} if judged is None else {error.column: error for error in judged.errors}
+    found = {name: errors.get(outputs[name].column) for name in values}
+    return {
+        name: None if error is None else error.in_value(values[name])
+        for name, error in found.items()
+    }
 
 
 def cycle_waves(result: SimulationResult) -> dict[str, FloatArray]:

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from foundation.base.checks import FloatArray
 from pipeline.files import plain
-from pipeline.flagged_instants import flagged_sentence
+from pipeline.flagged_instants import flagged_sentence, without_numbers
 from pipeline.store.samples import OK
 from pipeline.studies.catalogue import CYCLES, Catalogue
 from pipeline.studies.design import base_runs, varying
@@ -62,7 +62,7 @@ def summarise(
 
 def _failures(failed: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the number of failed runs per reason; reasons that differ in numbers are the same."""
-    kinds = failed["reason"].str.replace(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?", "#", regex=True)
+    kinds = failed["reason"].map(without_numbers)
     groups = [group["reason"] for _, group in failed.groupby(kinds, sort=True)]
     groups.sort(key=lambda reasons: -len(reasons))
     return [{"runs": len(reasons), "example": str(reasons.iloc[0])} for reasons in groups]

@@ -49,7 +49,7 @@ def wrong_type(*_, **__):
     [
         ("run", "pipeline.runner.sample_space"),
         ("report", "pipeline.reports.report.summary_lines"),
-        ("report", "pipeline.reports.tables.path_content"),
+        ("report", "pipeline.reports.stages_section.knots_of"),
         ("report", "pipeline.reports.pictures.path_pictures"),
         ("validate", "pipeline.studies.repeated_stages.assess"),
         ("simulate", "pipeline.studies.repeated_stages.simulate_cycle"),

@@ -14,6 +14,10 @@ _HEAD = "medial: outside the trained domain, "
         (_HEAD + "anterior by 2 mm beyond", "widen space.anterior_mm in"),
         (_HEAD + "axial load of 3200 N, 200 N beyond", "widen space.load_N in"),
         (_HEAD + "AP force over axial load of 0.5 (limit 0.3)", "widen feasibility.ap_ratio in"),
+        (
+            _HEAD + "samples near this pose reach 2 times the largest trained ML force",
+            "ml_ratio in",
+        ),
         (_HEAD + "peak pressure of 70 MPa (limit 60 MPa)", "feasibility.peak_pressure_MPa"),
         (_HEAD + "errors near this pose are 2 times the accepted error", "design.budget"),
         (_HEAD + "of another kind", "see the flags"),

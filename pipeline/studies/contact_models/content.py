@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.files import plain, write_text
 from pipeline.reports.judgement import judgement
+from pipeline.store.verdict_document import Judgement
 from pipeline.studies.contact_models.figures import (
     COLUMNS,
     CRITERIA,
@@ -64,7 +65,7 @@ def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth:
     return dict(plain(content))
 
 
-def _verdict(folder: Path) -> Row | None:
+def _verdict(folder: Path) -> Judgement | None:
     """Return the verdict on the surrogate of a run in the folder, None without a surrogate."""
     return judgement(folder) if (folder / "knee.npz").is_file() else None
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
-from pipeline.flagged_instants import flagged_sentence
+from pipeline.flagged_instants import flagged_sentence, without_numbers
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
@@ -50,7 +50,7 @@ def contact_flags(result: SimulatedFrames) -> list[str]:
     """Return contacts that never touch, and each flag of a contact once with its instants."""
     found: dict[str, list[float]] = {}
     for flag in result.contact_flags:
-        found.setdefault(f"{flag.contact}: {_kind(flag.text)}", []).append(flag.time)
+        found.setdefault(f"{flag.contact}: {without_numbers(flag.text)}", []).append(flag.time)
     told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
     return [*_untouched(result), *told]
 
@@ -58,7 +58,7 @@ def contact_flags(result: SimulatedFrames) -> list[str]:
 def not_trusted(result: SimulatedFrames) -> str | None:
     """Return the sentence on the frames in which a contact has a flag, None without such frames."""
     flags = result.contact_flags
-    kinds = {_kind(flag.text): flag.text for flag in flags}
+    kinds = {without_numbers(flag.text): flag.text for flag in flags}
     flagged = len({flag.frame for flag in flags})
     return flagged_sentence(flagged, len(result.time), kinds.values(), "frames")
 
@@ -72,8 +72,3 @@ def _untouched(result: SimulatedFrames) -> list[str]:
         for k, name in enumerate(result.contacts)
         if compartment_forces(result, k)["total"].max(initial=0.0) < _LEAST_FORCE
     ]
-
-
-def _kind(flag: str) -> str:
-    """Return a flag without its numbers."""
-    return re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", "…", flag)

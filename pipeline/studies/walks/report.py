@@ -10,7 +10,8 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from foundation.base.loads import COMPARTMENTS
-from pipeline.reports.figures import Picture, cycle_panel
+from pipeline.reports.charts import cycle_chart
+from pipeline.reports.figures import Picture
 from pipeline.reports.pages import write_page
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
@@ -65,7 +66,8 @@ def _moments(walk: Walk, mass: float) -> Iterator[Picture]:
     """Yield the joint moments per body mass over the stride."""
     for joint, name in enumerate(MOMENTS):
         expected = [(peak.phase, peak.limits) for peak in PATTERN if peak.joint == joint]
-        yield cycle_panel(
+        yield cycle_chart(
+            f"{name.replace(' ', '-')}-moment",
             f"{name} moment over the stride, with the expected peaks",
             {"": (walk.knee.percent, walk.leg.moments[:, joint] / mass)},
             f"{name} [N·m/kg]",
@@ -76,24 +78,25 @@ def _moments(walk: Walk, mass: float) -> Iterator[Picture]:
 def _knee(walk: Walk) -> Iterator[Picture]:
     """Yield the loads of the knee over the stride."""
     knee = walk.knee
-    yield cycle_panel(
+    yield cycle_chart(
+        "axial-force",
         "Tibiofemoral axial force over the stride, and the mean peak in vivo",
         {"this walk": (knee.percent, knee.axial_force / walk.body_weight)},
         "axial force [body weights]",
         reference=("mean peak in vivo", IN_VIVO_PEAK),
     )
-    for label, values in (
-        ("knee flexion [°]", np.degrees(knee.flexion)),
-        ("AP force on the tibia [N]", knee.ap_force),
-        ("internal torque on the tibia [N·m]", knee.internal_torque),
+    for name, label, values in (
+        ("knee-flexion", "knee flexion [°]", np.degrees(knee.flexion)),
+        ("ap-force", "AP force on the tibia [N]", knee.ap_force),
+        ("internal-torque", "internal torque on the tibia [N·m]", knee.internal_torque),
     ):
-        yield cycle_panel(label, {"": (knee.percent, values)}, label)
+        yield cycle_chart(name, label, {"": (knee.percent, values)}, label)
     label = "adduction moment on the tibia [N·m]"
     moments = {
         "external": (knee.percent, knee.external_adduction_moment),
         "after the muscles": (knee.percent, knee.adduction_moment),
     }
-    yield cycle_panel(label, moments, label)
+    yield cycle_chart("adduction-moment", label, moments, label)
 
 
 def _muscles(walk: Walk) -> Picture:
@@ -102,7 +105,7 @@ def _muscles(walk: Walk) -> Picture:
     for group, heads in GROUPS.items():
         members = [name.startswith(heads) for name in walk.muscles.names]
         groups[group] = (walk.knee.percent, walk.muscles.forces[:, members].sum(axis=1))
-    return cycle_panel("Forces of groups of muscles", groups, "muscle force [N]")
+    return cycle_chart("muscle-forces", "Forces of groups of muscles", groups, "muscle force [N]")
 
 
 def _cycle(results: Mapping[str, SimulationResult]) -> Iterator[Picture]:
@@ -114,7 +117,9 @@ def _cycle(results: Mapping[str, SimulationResult]) -> Iterator[Picture]:
         ]
         for model, result in results.items()
     }
-    labels = [wave.axis for wave in WAVES.values()] + ["peak pressure [MPa]"]
-    for k, label in enumerate(labels):
+    labels = {name: wave.axis for name, wave in WAVES.items()}
+    labels["peak_pressure_MPa"] = "peak pressure [MPa]"
+    for k, (name, label) in enumerate(labels.items()):
         lines = {model: (results[model].gait_percent, waves[model][k]) for model in results}
-        yield cycle_panel(f"Simulated {label.partition(' [')[0]}", lines, label)
+        text = f"Simulated {label.partition(' [')[0]}"
+        yield cycle_chart(f"simulated-{name}", text, lines, label)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from foundation.base.pose import Pose
 from pipeline.reports.charts import chart_data, line, rounded, shaded
-from pipeline.reports.contact_figures import contact_content, low_points, medial_share
+from pipeline.reports.contact_figures import contact_of, low_points, medial_share
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.stages.frames import Frames
 
@@ -63,26 +63,26 @@ def test_medial_share() -> None:
 
 
 def test_content_is_that_of_the_cycle(files: RunFiles) -> None:
-    content = contact_content(files)
-    assert content is not None
+    contact = contact_of(files)
+    assert contact is not None
     fields = files.fields
     assert fields is not None
     for k, name in enumerate(("medial", "lateral")):
-        row = content["compartments"][name]
+        row = contact.compartments[name]
         travel = 1e3 * np.ptp(fields.frames.centre_m[0, :, k], axis=0)
-        assert_allclose(row["contact_ap_travel_mm"], travel[0], rtol=1e-12)
-        assert_allclose(row["contact_ml_travel_mm"], travel[2], rtol=1e-12)
+        assert_allclose(row.contact_ap_travel_mm, travel[0], rtol=1e-12)
+        assert_allclose(row.contact_ml_travel_mm, travel[2], rtol=1e-12)
         peaks = files.cycles["original"][f"{name}_peak_pressure_Pa"]
         # Coarse triangles: the field misses a part of the peak between their middles.
-        assert_allclose(row["largest_pressure_MPa"], 1e-6 * peaks.max(), rtol=0.1)
+        assert_allclose(row.largest_pressure_MPa, 1e-6 * peaks.max(), rtol=0.1)
         largest = 1e6 * files.cycles["original"][f"{name}_area_m2"].max()
-        assert row["area_touched_mm2"] > 0.9 * largest
+        assert row.area_touched_mm2 > 0.9 * largest
     share = medial_share(files.cycles["original"])
-    assert_allclose(content["medial_share_mean_percent"], share.mean(), rtol=1e-12)
+    assert_allclose(contact.medial_share_mean_percent, share.mean(), rtol=1e-12)
 
 
 def test_without_frames_there_are_no_figures(files: RunFiles) -> None:
-    assert contact_content(replace(files, frames=None)) is None
+    assert contact_of(replace(files, frames=None)) is None
 
 
 def test_chart_is_json_with_gaps() -> None:

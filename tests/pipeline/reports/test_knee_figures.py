@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose
 from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.glossary import GLOSSARY, glossary_of, term
 from pipeline.reports.inputs import read_run
-from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_content, mean_over_cycle, wears
+from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
 from pipeline.reports.overview_picture import peak_pressure
-from pipeline.reports.report import report_content, write_report
+from pipeline.reports.report import report_of, write_report
 from pipeline.store.samples import read_table, write_table
 
 
@@ -30,7 +30,9 @@ def folder(make_run: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def knee(folder: Path) -> dict[str, Any]:
-    return knee_content(read_run(folder))
+    found = knee_of(read_run(folder))
+    assert found is not None
+    return found.content()
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +82,11 @@ def test_unknown_quantities_are_left_out(folder: Path, tmp_path: Path) -> None:
     table = read_table(path)
     unknown = [c for c in table.columns if c.endswith(("area_m2", "peak_pressure_Pa"))]
     write_table(table.assign(**dict.fromkeys(unknown, np.nan)), path)
-    found = knee_content(read_run(copy))
-    assert found["medial_peak_pressure_MPa"] is None
-    assert found["largest_area_mm2"] is found["mean_area_mm2"] is None
-    assert found["anterior_range_mm"] > 0.0
+    found = knee_of(read_run(copy))
+    assert found is not None
+    assert found.medial_peak_pressure_MPa is None
+    assert found.largest_area_mm2 is found.mean_area_mm2 is None
+    assert found.anterior_range_mm > 0.0
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_polyethylene_wears_and_cartilage_does_not(modulus: float, *, worn: bool
 
 
 def test_run_of_an_implant_has_wear(tiny_run: Path) -> None:
-    found = report_content(read_run(tiny_run))
+    found = report_of(read_run(tiny_run)).content()
     wear = found["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"]
     assert_allclose(found["knee"]["wear_mm3_per_million_cycles"], wear, rtol=1e-12)
     assert found["knee"]["wear_note"] is None
@@ -134,10 +137,10 @@ def test_picture_is_at_the_highest_peak_of_the_frames(tiny_run: Path) -> None:
 
 def test_date_and_digests_come_from_the_run(tiny_run: Path) -> None:
     stored = json.loads((tiny_run / "run.json").read_text(encoding="utf-8"))
-    provenance = report_content(read_run(tiny_run))["provenance"]
-    assert provenance["date"] == stored["date"]
+    provenance = report_of(read_run(tiny_run)).provenance
+    assert provenance.date == stored["date"]
     assert stored["date"].endswith("+00:00")
-    assert provenance["sha256"] == stored["hashes"]
+    assert provenance.sha256 == stored["hashes"]
 
 
 def test_terms_have_their_line_of_the_glossary() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pipeline.reports.inputs import ReportError
-from pipeline.reports.node_spacing import spacing_lines
+from pipeline.reports.node_spacing import spacing_lines, spacing_of
 from pipeline.reports.report import write_report
+from pipeline.store.run_documents import NodeSpacing
 
 ERRORS = {
     **{"force": 0.003, "peak_pressure": 0.041, "area": 0.005, "centre": 2e-5},
@@ -77,11 +78,8 @@ def test_reason_is_told_where_the_error_is_not_known(report: Any) -> None:
 
 
 def test_line_is_ascii_and_names_resolved_peaks_only_where_some_are_not() -> None:
-    errors = {
-        **{"force_percent": 0.3, "peak_pressure_percent": 4.1, "area_percent": 0.5},
-        **{"centre_mm": 0.02, "poses": 26, "unresolved": 0},
-    }
-    (line,) = spacing_lines({"spacing_mm": 0.5, "coarser_mm": 1.0, "errors": errors})
+    stored = NodeSpacing.model_validate(entry(ERRORS | {"unresolved": 0}))
+    (line,) = spacing_lines(spacing_of(stored))
     assert line == LINE.partition(";")[0]
     assert line.isascii()
 

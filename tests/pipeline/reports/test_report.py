@@ -19,12 +19,12 @@ from numpy.testing import assert_allclose
 
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.files import plain
+from pipeline.reports.accuracy_document import Covered
 from pipeline.reports.accuracy_pictures import parity_panel
 from pipeline.reports.inputs import ReportError, read_run
-from pipeline.reports.report import report_content, write_report
-from pipeline.reports.tables import covered_part
+from pipeline.reports.report import report_of, write_report
 from pipeline.reports.units import given, kind_of, number
-from pipeline.store.quantities import axis_label, outputs_of, quantity_of
+from pipeline.store.quantities import OutputGroup, axis_label, quantity_of
 from pipeline.store.samples import read_table, write_table
 
 pytestmark = pytest.mark.drawn
@@ -88,7 +88,7 @@ def change(folder: Path, name: str, edit: Callable[[Any], None]) -> None:
 
 def content_of_run(folder: Path) -> dict[str, Any]:
     """Return the content of report.json without drawing the page."""
-    return report_content(read_run(folder))
+    return dict(plain(report_of(read_run(folder)).content()))
 
 
 def leaves(tree: Any, head: str = "") -> Iterator[tuple[str, Any]]:
@@ -435,17 +435,15 @@ class TestTrust:
         assert shown["height"]["kind"] == "leave-one-out"
 
     @pytest.mark.parametrize(
-        ("group", "what", "units"),
+        ("group", "units"),
         [
-            ("height+ratios+quantities", "inverted", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
-            ("loads", "direct", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
-            ("ratios, 5 folds", "inverted", ["%", "%", "mm", "mm", "mm"]),
+            ("height+ratios+quantities", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
+            ("loads", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
+            ("ratios, 5 folds", ["%", "%", "mm", "mm", "mm"]),
         ],
     )
-    def test_outputs_of_every_formulation_have_units(
-        self, group: str, what: str, units: list[str]
-    ) -> None:
-        shown = outputs_of(group, what)
+    def test_outputs_of_every_formulation_have_units(self, group: str, units: list[str]) -> None:
+        shown = OutputGroup.read(group).quantities
         assert [quantity.unit_for_people for quantity in shown][: len(units)] == units
         assert len({quantity.name for quantity in shown}) == len(shown)
 
@@ -454,7 +452,7 @@ class TestTrust:
         [(None, ""), (0.899, "low"), (0.9, ""), (0.95, ""), (0.99, ""), (0.991, "high")],
     )
     def test_coverage_is_judged(self, value: float | None, verdict: str) -> None:
-        assert covered_part(value)["verdict"] == verdict
+        assert Covered.of(value).verdict == verdict
 
     def test_coverage_table(self, content: dict[str, Any], page: Page) -> None:
         rows = {row["key"]: row for row in content["validation"]["coverage"]}

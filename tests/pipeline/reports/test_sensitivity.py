@@ -11,12 +11,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import surrogates
-from pipeline.reports.trained_domain import INPUTS, sensitivity_content, sobol_rows
+from pipeline.reports.trained_domain import INPUTS, SobolRow, sensitivity_of, sobol_rows
 from pipeline.store.samples import poses_of, read_table
 
 
-def shares(row: dict[str, Any], kind: str = "total") -> list[float]:
-    return [row[f"{name}_{kind}_percent"] for name in INPUTS]
+def shares(row: SobolRow, kind: str = "total") -> list[float]:
+    return [row.content()[f"{name}_{kind}_percent"] for name in INPUTS]
 
 
 def test_known_shares() -> None:
@@ -30,21 +30,21 @@ def test_known_shares() -> None:
 
     space = SimpleNamespace(draw=lambda unit, spread: (unit, unit[:, 5]))
     surrogate: Any = SimpleNamespace(space=space, at_load=at_load)
-    rows = {row["key"]: row for row in sobol_rows(surrogate)}
+    rows = {row.key: row for row in sobol_rows(surrogate)}
     assert list(rows) == ["force_x", "peak_pressure"]
     assert_allclose(shares(rows["force_x"]), [0, 20, 0, 0, 80, 0], rtol=0.0, atol=1.0)
     assert_allclose(shares(rows["force_x"], "first"), [0, 20, 0, 0, 80, 0], rtol=0.0, atol=1.0)
     assert_allclose(shares(rows["peak_pressure"]), [0, 0, 0, 0, 0, 100], rtol=0.0, atol=1.0)
-    assert [row["key"] for row in sobol_rows(surrogate, ["force_x_N"])] == ["peak_pressure"]
+    assert [row.key for row in sobol_rows(surrogate, ["force_x_N"])] == ["peak_pressure"]
 
 
 @pytest.mark.slow
 def test_stiffness_is_that_of_differences(tiny_run: Path) -> None:
     knee = surrogates.load(tiny_run / "knee.npz")
     held_out = read_table(tiny_run / "samples" / "heldout_prediction.parquet")
-    content = sensitivity_content(knee, held_out)
-    assert content is not None
-    rows = {row["label"]: row for row in content["stiffness"]["lateral"]}
+    found = sensitivity_of(knee, held_out)
+    assert found is not None
+    rows = {row.label: row.content() for row in found.stiffness["lateral"]}
     poses = poses_of(held_out[held_out["compartment"] == "lateral"])
     model = knee.compartment("lateral")
     for key, place, step, column, factor in (
@@ -61,12 +61,12 @@ def test_stiffness_is_that_of_differences(tiny_run: Path) -> None:
     assert_allclose(
         rows["moment x"]["superior_Nmm_per_mm"] / axial, 22e-3, rtol=0.3
     )  # the condyle is 22 mm from the middle
-    assert set(content["sobol"]) == {"medial", "lateral"}
+    assert set(found.sobol or {}) == {"medial", "lateral"}
 
 
 def test_no_surrogate_no_sensitivity(tiny_run: Path) -> None:
     table = read_table(tiny_run / "samples" / "heldout_prediction.parquet")
-    assert sensitivity_content(None, table) is None
+    assert sensitivity_of(None, table) is None
 
 
 def test_formulation_without_loads_has_stiffness_alone(tiny_run: Path) -> None:
@@ -79,7 +79,7 @@ def test_formulation_without_loads_has_stiffness_alone(tiny_run: Path) -> None:
         )
 
     knee: Any = SimpleNamespace(compartment=compartment)
-    content = sensitivity_content(knee, table)
-    assert content is not None
-    assert content["sobol"] is None
-    assert_allclose(content["stiffness"]["medial"][0]["anterior_N_per_mm"], 1e-3, rtol=1e-12)
+    found = sensitivity_of(knee, table)
+    assert found is not None
+    assert found.sobol is None
+    assert_allclose(found.stiffness["medial"][0].changes["anterior"], 1e-3, rtol=1e-12)

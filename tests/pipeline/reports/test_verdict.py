@@ -18,7 +18,9 @@ from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.mesh_resolution import Resolution
-from pipeline.reports.verdict import JUDGED, LEVELS, LIMITS, Evidence, verdict, verdict_lines
+from pipeline.reports.node_spacing import Spacing
+from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict, verdict_lines
+from pipeline.store.verdict_document import LEVELS, Verdict
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
@@ -30,15 +32,24 @@ GOOD = Evidence(
     least_across=6.0,
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
+OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}
 MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
-def judged(**changes: Any) -> dict[str, Any]:
+def spacing(spacing_mm: float, errors: dict[str, float] | None) -> Spacing:
+    """Return a node spacing with some of its errors."""
+    found = None if errors is None else OTHERS | errors
+    return Spacing.model_validate(
+        {"spacing_mm": spacing_mm, "coarser_mm": 2.0 * spacing_mm, "reason": "", "errors": found}
+    )
+
+
+def judged(**changes: Any) -> Verdict:
     return verdict(replace(GOOD, **changes), MORE)
 
 
-def levels(found: dict[str, Any]) -> list[str]:
-    return [part["level"] for part in found["parts"]]
+def levels(found: Verdict) -> list[str]:
+    return [part.level for part in found.parts]
 
 
 def off(**differences: float | None) -> dict[str, float | None]:
@@ -48,9 +59,9 @@ def off(**differences: float | None) -> dict[str, float | None]:
 def test_good_run_is_trusted_and_used() -> None:
     found = judged()
     assert levels(found) == ["trust", "trust"]
-    assert found["level"] == "trust"
-    assert found["line"] == "loads and motion: trust, 0.10 %; peak pressure: trust, ±0.20 %"
-    assert "knee-contact study" in found["next"]["command"]
+    assert found.level == "trust"
+    assert found.line == "loads and motion: trust, 0.10 %; peak pressure: trust, ±0.20 %"
+    assert "knee-contact study" in found.next.command
 
 
 @pytest.mark.parametrize("column", JUDGED)
@@ -58,43 +69,43 @@ def test_good_run_is_trusted_and_used() -> None:
 def test_every_load_and_motion_in_gait_decides(column: str, error: float, level: int) -> None:
     found = judged(differences=off(**{column: error}))
     assert levels(found) == [LEVELS[level], "trust"]
-    assert found["level"] == LEVELS[level]
-    assert found["parts"][0]["figure_percent"] == error
+    assert found.level == LEVELS[level]
+    assert found.parts[0].figure_percent == error
     if level:
-        assert found["next"]["command"] == MORE
+        assert found.next.command == MORE
 
 
 @pytest.mark.parametrize(("error", "level"), [(9.9, 0), (10.1, 1), (29.0, 1), (31.0, 2)])
 def test_held_out_loads_decide_with_wider_limits(error: float, level: int) -> None:
     """Contact is stiff: the load at a given pose has an error that gait does not have."""
-    part = judged(held_out_percent=error)["parts"][0]
-    assert part["level"] == LEVELS[level]
+    part = judged(held_out_percent=error).parts[0]
+    assert part.level == LEVELS[level]
     # The figure stays that of gait, the reason has the other one.
-    assert part["figure_percent"] == 0.1
-    assert bool(part["reasons"]) == bool(level)
+    assert part.figure_percent == 0.1
+    assert bool(part.reasons) == bool(level)
 
 
 def test_undefined_held_out_error_needs_care() -> None:
-    part = judged(held_out_percent=None)["parts"][0]
-    assert part["level"] == "care"
-    assert part["reasons"] == ["worst load at unseen poses off, unknown"]
+    part = judged(held_out_percent=None).parts[0]
+    assert part.level == "care"
+    assert part.reasons == ["worst load at unseen poses off, unknown"]
 
 
 def test_leaving_the_domain_needs_care() -> None:
     found = judged(flagged=1)
     assert levels(found) == ["care", "trust"]
-    assert found["next"]["command"] == "knee-contact check RUN_FOLDER/config.toml --deep"
+    assert found.next.command == "knee-contact check RUN_FOLDER/config.toml --deep"
 
 
 def test_failed_combination_needs_care() -> None:
-    part = judged(failed=2, combinations=11)["parts"][0]
-    assert part["level"] == "care"
-    assert part["reasons"] == ["a model failed in 2 combinations of 11"]
+    part = judged(failed=2, combinations=11).parts[0]
+    assert part.level == "care"
+    assert part.reasons == ["a model failed in 2 combinations of 11"]
 
 
 def test_coordinate_without_range_is_left_out() -> None:
     """A rotation that is prescribed and never changes has no range to relate an error to."""
-    assert judged(differences=off(rotation_rad=None))["level"] == "trust"
+    assert judged(differences=off(rotation_rad=None)).level == "trust"
 
 
 @pytest.mark.parametrize("column", PRESSURES)
@@ -102,13 +113,13 @@ def test_coordinate_without_range_is_left_out() -> None:
 def test_peak_pressure_in_gait_decides(column: str, error: float, level: int) -> None:
     found = judged(differences=off(**{column: error}))
     assert levels(found) == ["trust", LEVELS[level]]
-    assert found["parts"][1]["figure_percent"] == error
+    assert found.parts[1].figure_percent == error
 
 
 def test_difference_of_the_peaks_decides() -> None:
     found = judged(peak_difference_percent=6.0)
     assert levels(found) == ["trust", "care"]
-    assert found["next"]["command"] == MORE
+    assert found.next.command == MORE
 
 
 def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
@@ -117,22 +128,22 @@ def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
         differences=off(medial_peak_pressure_Pa=10.4),
         resolution={"medial": SMOOTH, "lateral": rough},
     )
-    part = found["parts"][1]
-    assert (part["level"], part["figure_percent"]) == ("care", 10.4)
+    part = found.parts[1]
+    assert (part.level, part.figure_percent) == ("care", 10.4)
     words = "ridges of the mesh: lateral pressure jumps from triangle to triangle, 9.0 %"
-    assert found["line"].endswith(
+    assert found.line.endswith(
         f"peak pressure: care, ±10 %: {words}; off the contact model in gait"
     )
-    assert "smooth the tibial mesh" in found["next"]["text"]
-    assert "--out RUN_FOLDER-ridges" in found["next"]["command"]
+    assert "smooth the tibial mesh" in found.next.text
+    assert "--out RUN_FOLDER-ridges" in found.next.command
 
 
 def test_coarse_mesh_needs_care() -> None:
     found = judged(resolution={"medial": Resolution(4.2, 0.1)})
     assert levels(found) == ["trust", "care"]
-    (reason,) = found["parts"][1]["reasons"]
+    (reason,) = found.parts[1].reasons
     assert reason == "coarse mesh: 4.2 triangles across the medial contact, expected at least 6"
-    assert found["next"]["command"] == "knee-contact check RUN_FOLDER/config.toml"
+    assert found.next.command == "knee-contact check RUN_FOLDER/config.toml"
 
 
 def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
@@ -140,14 +151,14 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
     assert levels(judged(**alone)) == ["trust"]
     found = judged(**alone, held_out_percent=LIMITS["gait"][0] + 0.1)
     assert levels(found) == ["care"]
-    assert "not compared in gait" in found["line"]
-    assert found["next"]["command"] == "knee-contact report RUN_FOLDER"
+    assert "not compared in gait" in found.line
+    assert found.next.command == "knee-contact report RUN_FOLDER"
 
 
 def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:
     found = judged(differences=off(anterior_m=3.0, medial_peak_pressure_Pa=30.0), flagged=3)
-    assert found["level"] == "do not use"
-    assert found["next"]["command"].endswith("--deep")
+    assert found.level == "do not use"
+    assert found.next.command.endswith("--deep")
 
 
 def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> None:
@@ -170,13 +181,13 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
         {"resolution": {"medial": Resolution(4.0, 0.1)}},
         {"resolution": {"medial": Resolution(12.0, 9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
-        {"node_spacing": {"spacing_mm": 1.0, "errors": None}},
+        {"node_spacing": spacing(1.0, None)},
     ],
 )
 def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
     """The parser takes the command, and the keys that it sets make a configuration."""
     design = tomllib.loads(dump_config(load_config(SMOKE)))["design"]
-    command = verdict(replace(GOOD, **changes), more_samples(design))["next"]["command"]
+    command = verdict(replace(GOOD, **changes), more_samples(design)).next.command
     words = shlex.split(in_folder(command, SMOKE.parent))
     assert words[0] == PROGRAM
     parse(words[1:])
@@ -207,25 +218,25 @@ def test_more_samples_go_on_in_the_run_where_they_can(
 @pytest.mark.parametrize(("part", "load"), [(0, "force"), (1, "peak_pressure")])
 def test_error_of_the_node_spacing_decides(part: int, load: str, error: float, level: int) -> None:
     errors = FINE | {f"{load}_percent": error}
-    found = judged(node_spacing={"spacing_mm": 1.0, "errors": errors})
+    found = judged(node_spacing=spacing(1.0, errors))
     assert levels(found)[part] == LEVELS[level]
     assert levels(found)[1 - part] == "trust"
     if level:
-        assert found["parts"][part]["reasons"][0].startswith("the node spacing limits the ")
-        assert found["next"]["command"].endswith(
+        assert found.parts[part].reasons[0].startswith("the node spacing limits the ")
+        assert found.next.command.endswith(
             "--out RUN_FOLDER-finer --set contact.finite_element.node_spacing_mm=0.5"
         )
 
 
 def test_spacing_below_the_limits_widens_the_figure_of_the_peak_pressure() -> None:
-    found = judged(node_spacing={"spacing_mm": 1.0, "errors": FINE})
-    assert found["line"] == "loads and motion: trust, 0.10 %; peak pressure: trust, ±1.2 %"
+    found = judged(node_spacing=spacing(1.0, FINE))
+    assert found.line == "loads and motion: trust, 0.10 %; peak pressure: trust, ±1.2 %"
 
 
 def test_unknown_error_of_the_node_spacing_needs_care() -> None:
-    found = judged(node_spacing={"spacing_mm": 3.0, "errors": None})
+    found = judged(node_spacing=spacing(3.0, None))
     assert levels(found) == ["care", "care"]
-    assert found["parts"][1]["reasons"] == ["the node spacing limits the peak pressure, unknown"]
+    assert found.parts[1].reasons == ["the node spacing limits the peak pressure, unknown"]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +244,6 @@ def test_unknown_error_of_the_node_spacing_needs_care() -> None:
 )
 def test_without_a_simulation_flags_at_feasible_poses_judge(percent, level):
     found = judged(differences={}, simulated=False, flagged_percent=percent)
-    assert found["level"] == level
-    assert ("of the feasible poses have flags" in found["line"]) == (level != "trust")
-    assert judged(flagged_percent=percent)["level"] == "trust"  # the cycle has no flag
+    assert found.level == level
+    assert ("of the feasible poses have flags" in found.line) == (level != "trust")
+    assert judged(flagged_percent=percent).level == "trust"  # the cycle has no flag

@@ -26,10 +26,10 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.reports import contact_figures, knee_frames, pictures
 from pipeline.reports.combinations import (
     above,
-    combinations_content,
+    combinations_of,
     load_rows,
     met,
-    wear_content,
+    wear_of,
     wear_rows,
 )
 from pipeline.reports.inputs import ReportError, read_run
@@ -192,9 +192,8 @@ class TestComparison:
         reason = "the pose left the domain at 0.7 s"
         assert failed.failure.content() == {"model": "surrogate", "reason": reason}
         assert len(table) == 21 * INSTANTS
-        content = combinations_content(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
-        assert content is not None
-        assert [item["where"] for item in content["failures"]] == ["flexion +10 %"]
+        found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
+        assert [item.where for item in found.failures] == ["flexion +10 %"]
 
     def test_table_holds_every_cycle(self) -> None:
         _, table = compared(drive_both)
@@ -212,10 +211,9 @@ class TestComparison:
         assert all(row.failure.model == "original" for row in rows)
         assert tuple(table.columns) == TABLE_COLUMNS
         assert len(table) == 0
-        content = combinations_content(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
-        assert content is not None
-        assert content["within"] == 0
-        assert set(content["worst"].values()) == {None}
+        found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
+        assert found.within == 0
+        assert set(found.worst.values()) == {None}
 
 
 GOOD = {
@@ -265,25 +263,25 @@ class TestBars:
         loads["total_force_z_N"] = Change(rms=0.1, peak=0.4)
         loads["total_moment_x_Nm"] = Change(rms=0.01, peak=10.0)
         loads["total_moment_y_Nm"] = Change(rms=0.01, peak=0.09)
-        shown = {row["column"]: row for row in load_rows(loads)}
-        silent = {column for column, row in shown.items() if not row["judged"]}
+        shown = {row.column: row for row in load_rows(loads)}
+        silent = {column for column, row in shown.items() if not row.judged}
         # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
         assert silent == {"total_force_z_N", "total_moment_y_Nm"}
-        assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
-        assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
-        assert shown["medial_force_y_N"]["label"] == "medial axial force"
+        assert_allclose(shown["total_force_z_N"].rms_over_peak_percent, 25.0, rtol=1e-12)
+        assert_allclose(shown["total_moment_x_Nm"].rms, 10.0, rtol=1e-12)
+        assert shown["medial_force_y_N"].label == "medial axial force"
 
     def test_wear_per_million_cycles(self) -> None:
         rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
-        assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
+        assert_allclose(rows.original.medial_mm3, 3.0, rtol=1e-12)
         # 4 mm³ of 0.94 mg/mm³.
-        assert_allclose(rows["original"]["mass_mg"], 3.76, rtol=1e-12)
-        shares = [rows["difference"][f"{side}_percent"] for side in ("medial", "lateral", "total")]
+        assert_allclose(rows.original.mass_mg, 3.76, rtol=1e-12)
+        shares = list(rows.difference.content().values())
         assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
 
     def test_nothing_worn_has_no_share(self) -> None:
         rows = wear_rows({"original": [0.0, 0.0], "surrogate": [0.0, 1e-15]})
-        assert set(rows["difference"].values()) == {None}
+        assert set(rows.difference.content().values()) == {None}
 
 
 def grid(n: int) -> TriangleMesh:
@@ -635,4 +633,7 @@ def test_arrays_are_read_as_written(folder: Path) -> None:
     assert found.frames is not None
     assert_allclose(found.wear.volume_m3, [[3e-15, 2e-15], [3e-15, 1.99e-15]], rtol=0.0)
     assert found.frames.femur_faces.dtype == np.int64
-    assert wear_content(replace(found.wear, depth_m=np.zeros((2, 3)))) is not None
+    assert (
+        wear_of(replace(found.wear, depth_m=np.zeros((2, 3)))).depth_rms_over_deepest_percent
+        is None
+    )

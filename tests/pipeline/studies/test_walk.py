@@ -15,6 +15,7 @@ from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.walking import write_motion_table
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
+from pipeline.store.verdict_document import Judgement
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.walks import walk as walks_of_subjects
 from pipeline.studies.walks.loads import loads_table, measure
@@ -87,6 +88,7 @@ def test_a_walk_has_the_verdict_of_its_run(done, tiny_run):
     pressure = summary["outputs"]["surrogate"]["medial_peak_pressure_MPa"]
     error = summary["model_errors"]["medial_peak_pressure_MPa"]
     assert error == pytest.approx(0.01 * share * pressure, rel=1e-12)
+    summary["verdict"] = Judgement.model_validate(summary["verdict"])
     assert walks_of_subjects.summary_text(summary, done).count("verdict of ") == 1
     page = (done / "walk.html").read_text()
     assert page.count('class="verdict"') == 1

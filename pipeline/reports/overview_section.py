@@ -1,0 +1,307 @@
+"""Section at the top of the report: the knee, headline figures, and notes to read first."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from foundation.base.wording import counted
+from pipeline.config.knee_schema import OWN_KEYS
+from pipeline.reports.accuracy_document import Accuracy, HeightError, WorstLoad
+from pipeline.reports.accuracy_section import height_error
+from pipeline.reports.combinations import CombinationsTable
+from pipeline.reports.gait_section import Gait
+from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
+from pipeline.reports.stages_section import Stages
+from pipeline.reports.units import ASCII, largest, number
+from pipeline.store.quantities import ERRORS
+from pipeline.store.run_documents import FromModel, FromTable, Part, RunRecord
+
+_LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
+#: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
+_ERRORS = (
+    ("height_m", "height_um", 1e6),
+    ("force_x_over_axial", "ap_force_over_axial_percent", 100.0),
+    ("force_z_over_axial", "ml_force_over_axial_percent", 100.0),
+)
+
+
+class CombinationsHeadline(Part):
+    """Combinations that keep all bars, the worst wear, and the ratio of times."""
+
+    total: int
+    within: int
+    worst_wear_combination: str | None
+    worst_wear_difference_percent: float | None
+    median_cycle_ratio: float | None
+
+
+class Headline(Part):
+    """Figures at the top of the page; the pressure is that of the worse compartment.
+
+    The gait of a table has nothing to compare with.
+    """
+
+    worst_load: WorstLoad
+    height_at_load: HeightError | None
+    gait_medial_force_rms_over_range_percent: float | None
+    gait_ap_position_rms_over_range_percent: float | None
+    gait_peak_pressure_rms_over_range_percent: float | None
+    evaluation_speed_ratio: float | None
+    cycle_speed_ratio: float | None
+    wear_difference_percent: float | None
+    combinations: CombinationsHeadline | None
+    candidates: int
+    evaluated: int
+    training_samples: int
+    held_out_samples: int
+
+
+class Note(Part):
+    """Note to read before the figures."""
+
+    where: str
+    text: str
+
+    @property
+    def words(self) -> str:
+        """The note on one line."""
+        return f"{self.where}: {self.text}"
+
+
+class Overview(Part):
+    """The knee, the contact model and the surrogate, headline figures and notes.
+
+    `original` is the original model: `kind` model, or a table and its content with `errors_found`,
+    the standard deviations of the errors of the rows by compartment. A table has neither a knee nor
+    layers.
+    """
+
+    name: str
+    surrogate: dict[str, str]
+    knee: dict[str, str | int] | None
+    layer: dict[str, Any] | None
+    femur_layer: dict[str, Any] | None
+    elements: dict[str, Any] | None
+    headline: Headline
+    original: dict[str, Any]
+    notes: list[Note]
+
+
+def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Overview:
+    """Return the section at the top of the report of a run."""
+    config, contact = files.config, files.config["contact"]
+    modelled = files.run.triangles is not None
+    femur_layer, elements = (
+        (contact.get(key) if modelled else None) for key in ("femur_layer", "finite_element")
+    )
+    springs = elements is None
+    return Overview(
+        name=files.run.name,
+        surrogate={key: config["surrogate"][key] for key in ("formulation", "family")},
+        knee=_knee(files),
+        layer=_layer(contact, springs=springs) if modelled else None,
+        femur_layer=femur_layer and _layer(femur_layer, springs=springs),
+        elements=elements,
+        headline=_headline(files, accuracy, gait),
+        original=_original(files.run),
+        notes=list(_notes(files, stages, accuracy, gait)),
+    )
+
+
+def _knee(files: RunFiles) -> dict[str, str | int] | None:
+    """Return the bodies of the knee with their triangles, None of a table."""
+    section, triangles = files.config["knee"], files.run.triangles
+    if triangles is None:
+        return None
+    knee: dict[str, str | int] = {"source": section["source"], "side": section["side"]}
+    for body in ("femur", "tibia"):
+        made = section["source"] == "builtin"
+        knee[body] = "built-in condylar implant" if made else Path(section[body]["file"]).name
+        knee[f"{body}_triangles"] = getattr(triangles, body)
+    return knee
+
+
+def _layer(layer: dict[str, Any], *, springs: bool) -> dict[str, Any]:
+    """Return the keys of a layer; the law and its keys belong to springs."""
+    keys = ("law", *_LAYER_KEYS, *OWN_KEYS.get(layer["law"], ())) if springs else _LAYER_KEYS
+    return dict(writable({key: layer[key] for key in keys if key in layer}))
+
+
+def writable(value: Any) -> Any:
+    """Return a configuration for strict JSON: infinity becomes the word "inf" of TOML."""
+    if isinstance(value, dict):
+        return {key: writable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [writable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _original(run: RunRecord) -> dict[str, Any]:
+    """Return the original model of the surrogate, errors of a table in units for people."""
+    content = run.original.content() | {"kind": run.original.kind}
+    if isinstance(run.original, FromTable) and run.original.errors_found is not None:
+        content["errors_found"] = _errors_found(run.original)
+    return content
+
+
+def _errors_found(table: FromTable) -> dict[str, dict[str, float]]:
+    """Return the standard deviations of the errors of the rows of a table by compartment."""
+    return {
+        name: {key: factor * getattr(errors, stored) for stored, key, factor in _ERRORS}
+        for name, errors in (table.errors_found or {}).items()
+    }
+
+
+def _headline(files: RunFiles, accuracy: Accuracy, gait: Gait) -> Headline:
+    shares = gait.rms_over_range_percent
+    force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
+    speed, wear, varied = gait.speed, gait.wear, gait.combinations
+    total = files.run.counts["total"]
+    return Headline(
+        worst_load=accuracy.worst_load,
+        height_at_load=height_error(files.validation.models[0]),
+        gait_medial_force_rms_over_range_percent=force,
+        gait_ap_position_rms_over_range_percent=anterior,
+        gait_peak_pressure_rms_over_range_percent=largest(pressures),
+        evaluation_speed_ratio=None if speed is None else speed.evaluation_ratio,
+        cycle_speed_ratio=None if speed is None else speed.cycle_ratio,
+        wear_difference_percent=(
+            None if wear is None else wear.per_million_cycles.difference.total_percent
+        ),
+        combinations=(
+            None if varied is None else _combinations_headline(varied, worn=wear is not None)
+        ),
+        candidates=total.candidates,
+        evaluated=total.first + total.evaluated + total.gait,
+        training_samples=total.training + total.gait,
+        held_out_samples=len(files.held_out),
+    )
+
+
+def _combinations_headline(varied: CombinationsTable, *, worn: bool) -> CombinationsHeadline:
+    """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
+    worst = varied.worst["wear_percent"] if worn else None
+    wear = {row.name: row.wear_percent for row in varied.ended}
+    return CombinationsHeadline(
+        total=len(varied.rows),
+        within=varied.within,
+        worst_wear_combination=worst,
+        worst_wear_difference_percent=None if worst is None else wear[worst],
+        median_cycle_ratio=varied.median_cycle_ratio,
+    )
+
+
+# ---- Notes and lines -----------------------------------------------------------------------------
+
+
+def _notes(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait) -> Iterator[Note]:
+    """Yield the notes to read before the figures."""
+    original = files.run.original
+    for remark in files.run.remarks:
+        if remark.level != "note":
+            yield Note(where=remark.about, text=remark.text)
+    if isinstance(original, FromTable):
+        for text in _table_notes(original):
+            yield Note(where=original.file, text=text)
+    if gait.not_trusted:
+        yield Note(where="gait, surrogate", text=gait.not_trusted)
+    for flag in gait.flags:
+        yield Note(where=f"gait, {flag.model}", text=flag.message)
+    for failure in gait.combinations.failures if gait.combinations else ():
+        yield Note(where=f"combination {failure.where}", text=failure.text)
+    total = stages.counts["total"]
+    if failed := total.first_failed + total.evaluated_failed:
+        evaluated = total.first + total.evaluated
+        text = f"{failed} of {evaluated} evaluations have no answer"
+        yield Note(where="training samples", text=text)
+    if accuracy.failed:
+        words = ("held-out evaluation has no answer", "held-out evaluations have no answer")
+        yield Note(where="held-out samples", text=counted(accuracy.failed, *words))
+    if accuracy.too_narrow:
+        text = f"too narrow, covering less than 90 %: {', '.join(accuracy.too_narrow)}"
+        yield Note(where="predicted 95 % intervals", text=text)
+
+
+def _table_notes(table: FromTable) -> Iterator[str]:
+    """Yield the notes on a table in the place of the original model."""
+    yield (
+        "a table of poses and loads took the place of the original model: the gait cycle is that "
+        "of the surrogate alone, without a comparison"
+    )
+    if table.not_given:
+        # The three coordinates of the centre of pressure are one entry.
+        labels = dict.fromkeys(
+            re.sub(r" [xyz]$", "", ERRORS[name].label) for name in table.not_given
+        )
+        yield f"not given: {', '.join(labels)}; not shown, and wear is not computed"
+    for count, words in (
+        (table.out_of_contact, "without contact are not used"),
+        (table.no_answer, "marked as failed are not used"),
+        (table.outside_space, "outside [space] are not used"),
+    ):
+        if count:
+            yield f"{number(count)} rows of a compartment {words}"
+    if table.ignored_columns:
+        yield f"columns not used: {', '.join(table.ignored_columns)}"
+
+
+def warning_lines(run: RunRecord) -> Iterator[str]:
+    """Yield the warnings of the checks for the terminal, in units of ASCII characters."""
+    for remark in run.remarks:
+        if remark.level != "note":
+            yield f"warning: {remark.words.translate(ASCII)}"
+
+
+def summary_lines(overview: Overview, original: FromModel | FromTable, gait: Gait) -> list[str]:
+    """Return the lines for the terminal, in units of ASCII characters."""
+    head = overview.headline
+    worst, height = head.worst_load, head.height_at_load
+    compared = []
+    if isinstance(original, FromTable):
+        compared = [_table_line(original)]
+    elif gait.models:
+        compared = [
+            f"gait: RMS difference over range: medial force "
+            f"{number(head.gait_medial_force_rms_over_range_percent)} %, "
+            f"AP position {number(head.gait_ap_position_rms_over_range_percent)} %, "
+            f"peak pressure {number(head.gait_peak_pressure_rms_over_range_percent)} %",
+            f"speed: {number(head.evaluation_speed_ratio)} times per evaluation, "
+            f"{number(head.cycle_speed_ratio)} times for the gait cycle",
+        ]
+    lines = [
+        f"accuracy: worst load NRMSE at given pose {number(worst.nrmse_percent)} % "
+        f"({worst.compartment} {worst.load})",
+        *compared,
+        f"samples: {head.candidates} candidates, {head.evaluated} evaluated, "
+        f"{head.training_samples} trained on, {head.held_out_samples} held out",
+    ]
+    if height is not None:
+        lines[0] += f"; height error at given load {number(height.rmse_um)} um"
+    if (varied := head.combinations) is not None:
+        off = number(varied.worst_wear_difference_percent)
+        most = varied.worst_wear_combination
+        lines.append(
+            f"combinations: {varied.within} of {varied.total} within all bars; "
+            + ("" if most is None else f"wear at most {off} % off ({most}), ")
+            + f"{number(varied.median_cycle_ratio)} times faster in the median"
+        )
+    if overview.notes:
+        lines.append(f"notes: {len(overview.notes)}, see the top of the report")
+    return lines
+
+
+def _table_line(table: FromTable) -> str:
+    """Return the line of the terminal on a table."""
+    text = f"original: table {table.file}, {table.rows} rows"
+    parts = _errors_found(table).values()
+    if not parts:
+        return text
+    height, ap, ml = (number(max(part[key] for part in parts)) for _, key, _ in _ERRORS)
+    return (
+        f"{text}; errors found in them: height {height} um, AP and ML force {ap} % and {ml} % of "
+        "the axial force"
+    )
