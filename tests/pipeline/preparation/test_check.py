@@ -175,7 +175,7 @@ def test_advice_is_a_command_that_a_shell_reads(study, tmp_path, capsys, monkeyp
     advice = capsys.readouterr().out.splitlines()[-1]
     verdict, command = advice.split("; next: ")
     assert verdict == "ready: 0 warnings"
-    words = ["python", "-m", "pipeline", "run", str(path), "--set", "run.name=x y"]
+    words = ["knee-contact", "run", str(path), "--set", "run.name=x y"]
     assert shlex.split(command) == words
 
 
@@ -263,7 +263,7 @@ FINDINGS = (
     (
         {"contact": {"law": "modified"}},
         "warning",
-        ["contact.law: ", "of [contact] is the linear law", "give f, m", "pipeline calibrate"],
+        ["contact.law: ", "of [contact] is the linear law", "give f, m", "knee-contact calibrate"],
     ),
     (
         {"contact": {"law": "modified", "reference_indentation_mm": 0.1}},
