@@ -25,7 +25,8 @@ from surrogates import CompartmentSurrogate, ContactSurrogate, ReferencePath, Sa
 from surrogates.compiled.layout import new_work
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.registry import FAMILIES, fit_family
-from surrogates.formulations.compartment_fit import Fitter, Samples, fit_compartment
+from surrogates.formulations.compartment_fit import Fitter, fit_compartment
+from surrogates.formulations.lessons import Samples
 
 _SAMPLES, _POSES = 1000, 500
 _SETTINGS = {

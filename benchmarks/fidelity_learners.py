@@ -22,11 +22,11 @@ from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.formulations.compartment_fit import (
     Fitter,
-    Samples,
     fit_compartment,
     quantities_of,
     ratios_of,
 )
+from surrogates.formulations.lessons import Samples
 
 #: Outputs that a regressor of Kriging learns together: height, ratios, quantities.
 _GROUPS = (slice(0, 1), slice(1, 6), slice(6, 12))

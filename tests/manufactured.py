@@ -16,13 +16,10 @@ from surrogates.families.kriging import KrigingSettings
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.training import polynomial_exponents
-from surrogates.formulations.compartment_fit import (
-    FORMULATIONS,
-    Fitter,
-    Samples,
-    fit_compartment,
-)
+from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.lessons import Samples
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

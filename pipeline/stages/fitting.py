@@ -20,13 +20,9 @@ from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
-from surrogates.formulations.compartment_fit import (
-    Fitter,
-    Samples,
-    Trained,
-    fit_compartment,
-)
+from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.lessons import Samples
 from surrogates.sampling.space import SampleSpace
 
 #: Influence of the peak pressure on the fit of a network over that of other quantities: the peak

@@ -17,7 +17,7 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.compartments import INVERTED, Box, Condyle, Constants
+from surrogates.compiled.compartments import REACH, Box, Condyle, Constants
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.compiled.regressor_data import CORRELATIONS
@@ -102,13 +102,13 @@ class CompartmentSurrogate(ArrayRecord):
     @property
     def learns_heights(self) -> bool:
         """Whether heights over the load are learnt, so that `gaps` and `at_load` are known."""
-        return FORMULATIONS[self.formulation] == INVERTED
+        return FORMULATIONS[self.formulation].learns_heights
 
     @cached_property
     def arguments(self) -> CompartmentArguments:
         """Packed form of the compartment for `surrogates.compiled.knee_loads`."""
         constants = Constants(
-            FORMULATIONS[self.formulation], self.largest, self.degree, float(self.depth[0]),
+            FORMULATIONS[self.formulation].code, self.largest, self.degree, float(self.depth[0]),
             float(self.depth[1]), self.smoothing,
             # without smoothing the fall is not read, and finding the fall takes a prediction
             self.fall if self.smoothing > 0.0 else 0.0,
@@ -257,10 +257,22 @@ class CompartmentSurrogate(ArrayRecord):
             loads, jacobian, _ = self.evaluate_batch(points)
             errors = errors_at_pose(self._levels, points, loads, jacobian)
         else:
-            u, height, _ = self.coordinates.variables(self.space.held(points))
-            inputs = np.column_stack([u, (height - self.depth[0]) / self.depth[1]])
-            errors = np.column_stack([r.standard_error(inputs) for r in self.regressors])
+            errors = self._errors_of_loads(points)
         return errors * self.domain.inflation
+
+    def _errors_of_loads(self, points: FloatArray) -> FloatArray:
+        """Return the standard errors (N, 12) [SI] of loads that are learnt over the height."""
+        u, height, _ = self.coordinates.variables(self.space.held(points))
+        inputs = np.column_stack(
+            [u, np.clip((height - self.depth[0]) / self.depth[1], -REACH, REACH)]
+        )
+        # A forged file can have scales that no number of its variables survives.
+        known = np.isfinite(inputs).all(axis=1)
+        errors = np.full((len(points), OUTPUTS), np.nan)
+        if known.any():
+            found = [r.standard_error(inputs[known]) for r in self.regressors]
+            errors[known] = np.column_stack(found)
+        return errors
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the space as arrays, such as constants (5,) [SI]."""

@@ -20,9 +20,10 @@ from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import Regressor, no_outputs
-from surrogates.formulations.compartment_fit import Samples, fit_compartment
+from surrogates.formulations.compartment_fit import fit_compartment
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.infill import largest_errors, load_error
+from surrogates.formulations.lessons import Samples
 from surrogates.formulations.validation import distance_figures, error_figures, predict_at_pose
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.designs import first_subset, unit_design

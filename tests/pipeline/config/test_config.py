@@ -18,8 +18,10 @@ from pipeline.config.reading import dump_config, load_config, read_tree
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.preparation import init_options
+from pipeline.store.quantities import OUTPUTS
 from pipeline.studies.calibration.laws import FREE_LAWS
 from pipeline.studies.contact_models.registry import MODELS
+from surrogates.formulations.registry import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
@@ -155,3 +157,8 @@ def test_schema_names_every_key_with_its_default():
 
     for key in keys(Config().model_dump()):
         assert f"`{key}`" in text or f"[{key}]" in text or f".{key}]" in text
+
+
+def test_every_group_of_outputs_has_units():
+    groups = {group for kind in FORMULATIONS.values() for group in kind.groups}
+    assert groups <= set(OUTPUTS)

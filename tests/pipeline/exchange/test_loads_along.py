@@ -259,7 +259,7 @@ def test_contact_of_a_run_is_its_surrogate_or_its_original(tiny_run):
     for source in (tiny_run, tiny_run / "knee.npz"):
         surrogate = contact_of(source)
         forces = np.array([surrogate.loads(pose).medial.force[1] for pose in poses])
-        assert np.median(np.abs(forces / wanted - 1.0)) < 0.2
+        assert np.median(np.abs(forces / wanted - 1.0)) < 0.4
         assert (forces != wanted).all()
 
 

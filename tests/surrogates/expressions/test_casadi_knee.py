@@ -93,7 +93,6 @@ def test_without_smoothing_as_the_kernels_at_many_poses(formulation, family):
     ("formulation", "family"),
     [
         *((name, "polynomial") for name in FORMULATIONS),
-        *slow_rows((name, "polynomial") for name in FORMULATIONS if name not in FORMULATIONS),
         *slow_rows([("inverted", "network")]),
     ],
 )

@@ -13,7 +13,8 @@ from manufactured import truth
 
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.families.registry import fit_family
-from surrogates.formulations.compartment_fit import Fitter, Samples, fit_compartment
+from surrogates.formulations.compartment_fit import Fitter, fit_compartment
+from surrogates.formulations.lessons import Samples
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)

@@ -1,0 +1,134 @@
+"""What each formulation of a compartment learns from its samples (docs/theory.md).
+
+u are the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height, r =
+(F / F_max)^(1/p) the *root* of the axial load F and s = 2 r - 1. "inverted" learns y over (u, s),
+and F_x, F_z and the moments about the point over F: the loads are exactly zero out of contact.
+"direct" learns the loads over (u, y). Area over r, pressures over r^(p-1) and the centre of
+pressure from the point are learnt too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.base.checks import FloatArray, check_array, check_fields
+from foundation.base.errors import InputError
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of one compartment.
+
+    Parameters
+    ----------
+    poses : (N, 6) float64
+        Poses in contact [rad, m].
+    loads : (N, 12) float64
+        Loads, in the order of `foundation.base.loads.LOAD_COLUMNS` [SI].
+    weights : (N,) float64, optional
+        Weights of the samples [1], for families that accept weights.
+
+    Raises
+    ------
+    InputError
+        If an array is malformed, or an axial load is not positive.
+    """
+
+    poses: FloatArray
+    loads: FloatArray
+    weights: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        poses = check_array("poses", self.poses, (None, 6))
+        loads = check_array("loads", self.loads, (len(poses), 12))
+        if not len(loads):
+            raise InputError("poses: expected at least one sample, found none")
+        if loads[:, 1].min() <= 0.0:
+            raise InputError(
+                f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
+            )
+        check_fields(self, poses=(None, 6), loads=(None, 12), weights=(len(poses),))
+
+
+class Lesson(NamedTuple):
+    """Inputs and outputs that a formulation learns, and the constants of the compartment.
+
+    Attributes
+    ----------
+    coordinates : CondyleCoordinates
+        Coordinates of the condyle.
+    inputs : (N, 6) float64
+        Inputs of the regressors [1].
+    groups : sequence of (N, k) float64
+        Outputs in groups of like outputs [SI].
+    largest, degree : float
+        F_max [N] and p [1].
+    depth : (2,) float64
+        Middle and half range of the height, where the height is an input [m].
+    """
+
+    coordinates: CondyleCoordinates
+    inputs: FloatArray
+    groups: Sequence[FloatArray]
+    largest: float
+    degree: float
+    depth: FloatArray
+
+
+def height_over_load(samples: Samples, largest: float, degree: float) -> Lesson:
+    """Return the lesson of "inverted", for F_max [N] and p [1]: height, ratios, quantities."""
+    coordinates = CondyleCoordinates.fit(samples.poses, samples.loads)
+    u, height, points = coordinates.variables(samples.poses)
+    loads = samples.loads
+    root = (loads[:, 1] / largest) ** (1.0 / degree)
+    groups = [
+        height[:, None],
+        ratios_of(coordinates, loads, points),
+        quantities_of(coordinates, loads, points, root, degree),
+    ]
+    inputs = np.column_stack([u, 2.0 * root - 1.0])
+    return Lesson(coordinates, inputs, groups, largest, degree, np.array([0.0, 1.0]))
+
+
+def loads_over_height(samples: Samples, largest: float, degree: float) -> Lesson:
+    """Return the lesson of "direct": the loads about the tibial origin, without F_max and p."""
+    del largest, degree
+    coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)
+    u, height, points = coordinates.variables(samples.poses)
+    depth = middle_and_half(height)
+    values = samples.loads.copy()
+    values[:, 9:] -= coordinates.lever(points)
+    inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
+    return Lesson(coordinates, inputs, [values], 1.0, 1.0, depth)
+
+
+def middle_and_half(values: FloatArray) -> FloatArray:
+    """Return middle and half range (2,) of the samples' heights (N,) [m]."""
+    low, high = values.min(), values.max()
+    if not low < high:
+        raise InputError(f"poses: expected samples of different heights, found only {low:g} m")
+    return np.array([0.5 * (low + high), 0.5 * (high - low)])
+
+
+def ratios_of(coordinates: CondyleCoordinates, loads: FloatArray, points: FloatArray) -> FloatArray:
+    """Return F_x, F_z [1] and moments about the point [m] over the axial load, (N, 5)."""
+    moments = loads[:, 3:6] - np.cross(coordinates.lever(points), loads[:, :3])
+    return np.column_stack([loads[:, [0, 2]], moments]) / loads[:, 1:2]
+
+
+def quantities_of(
+    coordinates: CondyleCoordinates,
+    loads: FloatArray,
+    points: FloatArray,
+    root: FloatArray,
+    degree: float,
+) -> FloatArray:
+    """Return area over the root, pressures over its power, centre from the point, (N, 6) [SI]."""
+    pressures = loads[:, 7:9] / root[:, None] ** (degree - 1.0)
+    centres = loads[:, 9:] - coordinates.lever(points)
+    return np.column_stack([loads[:, 6] / root, pressures, centres])
