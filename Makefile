@@ -98,7 +98,7 @@ format: $(STAMP) ## put the code into the house format
 	@$(BIN)/python -m ruff format .
 
 docs: $(STAMP) ## build the documentation site; it begins at site/index.html
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Needs no installed project: a lock that cannot be installed must not stand in its own way.
 lock: ## write the files of locked packages anew from pyproject.toml [ARGS="--upgrade"]

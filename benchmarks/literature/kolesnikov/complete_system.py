@@ -120,8 +120,8 @@ def _mixed_method() -> Statement:
         )
     return Statement(
         "eq. 30–33",
-        "C N + P = 0, Cᵀ U = D₀ - D and S D = N give the mixed method [S⁻¹ Cᵀ; -C 0] [N; U] = "
-        "[D₀; P], with the stiffness matrix R = C S Cᵀ",
+        "C N + P = 0, Cᵀ U = D₀ - D and S D = N give the mixed method (S⁻¹ Cᵀ; -C 0) (N; U) = "
+        "(D₀; P), with the stiffness matrix R = C S Cᵀ",
         "20 structures of 6 members and 3 degrees of freedom: N and U of the mixed method, of R "
         f"and of our solver with D₀ as pretension agree to {worst:.0e}",
         worst < 1e-8,

@@ -18,7 +18,7 @@ from pipeline.store.samples import digest, read_table
 
 EVALUATED = ("first", "kept-1", "kept-2", "kept-3", "kept-4", "domain", "heldout")
 DERIVED = ("candidates", "screened-3", "screened", "kept", "heldout_prediction")
-MORE = "design.budget=86"
+MORE = "design.budget=84"
 
 
 def resume(folder: Path, *overrides: str) -> int:
@@ -69,8 +69,8 @@ def test_larger_budget_evaluates_the_new_samples_only(at_once, run_copy, asked):
     before = {name: digest(table_of(run_copy, name)) for name in names}
     assert resume(run_copy, MORE) == 0
     new = pd.concat(asked)
-    assert new.groupby("compartment").size().tolist() == [6, 6]
-    assert [len(table_of(run_copy, f"kept-{k}")) for k in (1, 2, 3, 4)] == [20, 20, 6, 6]
+    assert new.groupby("compartment").size().tolist() == [4, 4]
+    assert [len(table_of(run_copy, f"kept-{k}")) for k in (1, 2, 3, 4)] == [20, 20, 4, 4]
     for name, stored in before.items():
         assert digest(table_of(run_copy, name)) == stored
     assert_same_results(run_copy, at_once, (*EVALUATED, *DERIVED))
@@ -81,21 +81,21 @@ def test_run_tells_which_budget_gave_which_samples(run_copy, capsys):
     run = [part for part in run_command(run_copy, *TINY, MORE) if part != "--quiet"]
     assert main([*run, "--resume"]) == 0
     told = capsys.readouterr().err
-    assert "design.budget is 86, and the run was made with 80" in told
+    assert "design.budget is 84, and the run was made with 80" in told
     assert "first: 120 samples known, 0 to evaluate" in told
-    assert "kept-3: 0 samples known, 6 to evaluate" in told
+    assert "kept-3: 0 samples known, 4 to evaluate" in told
     stored = json.loads((run_copy / "run.json").read_text())
     assert stored["budgets"] == [
         {"budget": 80, "evaluated": 160},
-        {"budget": 86, "evaluated": 12},
+        {"budget": 84, "evaluated": 8},
     ]
-    assert stored["counts"]["total"]["evaluated"] == 52
+    assert stored["counts"]["total"]["evaluated"] == 48
     made = check_configuration(run_copy)
     assert made is not None
-    assert (made["design"]["budget"], made["design"]["earlier_budgets"]) == (86, [80])
+    assert (made["design"]["budget"], made["design"]["earlier_budgets"]) == (84, [80])
     report = json.loads((run_copy / "report.json").read_text())
     assert report["stages"]["sampling"]["budgets"] == stored["budgets"]
-    assert "12 for a budget of 86" in (run_copy / "report.html").read_text()
+    assert "8 for a budget of 84" in (run_copy / "report.html").read_text()
 
 
 @pytest.mark.slow
