@@ -20,13 +20,8 @@ from pipeline.stages.fitting import family_fitter
 from surrogates import CompartmentSurrogate, SampleSpace
 from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor, linear_in
-from surrogates.formulations.compartment_fit import (
-    Fitter,
-    fit_compartment,
-    quantities_of,
-    ratios_of,
-)
-from surrogates.formulations.lessons import Samples
+from surrogates.formulations.compartment_fit import Fitter, fit_compartment
+from surrogates.formulations.lessons import Samples, quantities_of, ratios_of
 
 #: Outputs that a regressor of Kriging learns together: height, ratios, quantities.
 _GROUPS = (slice(0, 1), slice(1, 6), slice(6, 12))
