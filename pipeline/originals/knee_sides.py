@@ -8,10 +8,10 @@ import numpy as np
 
 from foundation.anatomy.femoral_frame import lateral_ridge
 from foundation.anatomy.tibial_frame import shape_of
+from foundation.base.findings import Finding
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.forward_frame import forward_frame
-from pipeline.originals.knee_surface_checks import SurfaceFinding
 
 #: Least logarithm of a ratio of medial and lateral sizes that tells the side (measured: plateaus
 #: 0.19 on cartilage and 0.04 on an insert, ridges 0.09 and 0).
@@ -48,7 +48,7 @@ def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     return scores
 
 
-def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[SurfaceFinding]:
+def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
     """Return warnings about bodies of different sides, or of another side than is stated.
 
     Parameters
@@ -69,7 +69,7 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[SurfaceFi
             f"knee ({_PLATEAU}); expected both of one knee: one of the files may be mirrored, name "
             "the file that is not"
         )
-        return [SurfaceFinding("[knee]", "different-sides", False, text)]
+        return [Finding("warning", "[knee]", text, "different-sides")]
     if sum(values) < (-TELLING if len(values) == 2 else -_ALONE):
         signs = {
             "femur": "the medial ridge of the trochlea is higher than the lateral ridge",
@@ -80,7 +80,7 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[SurfaceFi
             f"{' and '.join(signs[body] for body in scores)}, unlike in natural knees; set side = "
             f'"{other}" for a {other} knee, or check the axes'
         )
-        return [SurfaceFinding("knee.side", "side", False, text)]
+        return [Finding("warning", "knee.side", text, "side")]
     return []
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
-from foundation.surfaces.mesh_checks import Finding, check_mesh
+from foundation.surfaces.mesh_checks import check_mesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.progress import peak_memory, say
@@ -91,7 +92,7 @@ def _loaded(
             side=side,
             check=False,
         )
-    dropped = [Finding("dropped", False, str(warning.message)) for warning in caught]
+    dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
     # The rim of a bearing surface that is cut out has small holes: the solid is checked.
     count, findings = len(mesh.faces), (*dropped, *check_mesh(mesh))
     if config.surface == "bearing":

@@ -33,7 +33,7 @@ _FRAMES = ("anatomical", "file")
 
 
 class MeshAnswers(NamedTuple):
-    """Keys of [knee.femur] and [knee.tibia] by body, side, and remarks for user and file.
+    """Keys of [knee.femur] and [knee.tibia] by body, side, and what was guessed.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class MeshAnswers(NamedTuple):
         Side of the knee.
     side_known : bool
         Whether the side is stated, or told by shape or file names.
-    remarks : list of str
-        What was guessed, for the user.
+    guesses : list of str
+        What was guessed and why, for the user: words of an interview, not findings of checks.
     notes : dict of str to str
         Comments of the configuration by dotted key.
     """
@@ -55,20 +55,20 @@ class MeshAnswers(NamedTuple):
     keys: dict[str, dict[str, Any]]
     side: str
     side_known: bool
-    remarks: list[str]
+    guesses: list[str]
     notes: dict[str, str]
 
 
 class _Told(list[str]):
-    """Remarks, which a person at the terminal sees before the next question."""
+    """Guesses, which a person at the terminal sees before the next question."""
 
     def __init__(self, interview: Interview) -> None:
         super().__init__()
         self._interview = interview
 
-    def add(self, remark: str) -> None:
-        self.append(remark)
-        self._interview.tell(remark)
+    def add(self, guess: str) -> None:
+        self.append(guess)
+        self._interview.tell(guess)
 
 
 def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
