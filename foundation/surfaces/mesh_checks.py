@@ -87,8 +87,8 @@ def unreferenced_text(stray: int) -> str:
     """Return the warning about a number of vertices without triangles."""
     text = f"{counted(stray, 'unreferenced vertex', 'unreferenced vertices')} without triangles"
     return (
-        f"{text}, which load_mesh drops; the file may have lost the last of its triangles: look at "
-        "the surface, and export or copy the file again"
+        f"{text}, which load_mesh drops; the file may lack its last triangles: look at the "
+        "surface, and export or copy the file again"
     )
 
 
@@ -151,7 +151,9 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
     fragments = int((areas < FRAGMENT * areas[0]).sum())
     if fragments:
         text = f"{counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of the largest"
-        yield _warning(mesh, "fragments", f"{text} piece, carry load; delete them in a mesh editor")
+        yield _warning(
+            mesh, "fragments", f"{text} piece, carry load; delete the fragments in a mesh editor"
+        )
     if len(areas) - fragments > 2:
         text = f"{len(areas) - fragments} separate pieces, expected one, or one per condyle"
         text += "; check that the file contains one articular surface"

@@ -64,10 +64,10 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
     if len(values) == 2 and min(values) < 0.0 < max(values):
         found = {body: side if score > 0.0 else other for body, score in scores.items()}
         text = (
-            f"femur and tibia are of different sides by their shapes: {meshes['femur'].name} is "
-            f"of a {found['femur']} knee ({_RIDGE}), {meshes['tibia'].name} of a {found['tibia']} "
-            f"knee ({_PLATEAU}); expected both of one knee: one of the files may be mirrored, name "
-            "the file that is not"
+            f"the shapes of femur and tibia are of different sides: {meshes['femur'].name} is of a "
+            f"{found['femur']} knee ({_RIDGE}), {meshes['tibia'].name} is of a {found['tibia']} "
+            f"knee ({_PLATEAU}); expected both bodies of one knee: one of the files may be "
+            "mirrored; name a file that is not mirrored"
         )
         return [Finding("warning", "[knee]", text, "different-sides")]
     if sum(values) < (-TELLING if len(values) == 2 else -_ALONE):
@@ -76,7 +76,7 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
             "tibia": "the lateral plateau is longer than the medial plateau",
         }
         text = (
-            f'side = "{side}", but by the shape the knee is a {other} one: '
+            f'side = "{side}", but the shape is of a {other} knee: '
             f"{' and '.join(signs[body] for body in scores)}, unlike in natural knees; set side = "
             f'"{other}" for a {other} knee, or check the axes'
         )

@@ -140,7 +140,7 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
 
 def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
     if mesh is None:
-        raise InputError(f"[knee.{section}] is needed")
+        raise InputError(f"[knee.{section}] is missing; add the section with the file of the mesh")
     try:
         loaded = load_surface(mesh, side, section.removesuffix("_solid"))
         report_findings(loaded.findings)

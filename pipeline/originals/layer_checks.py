@@ -47,8 +47,8 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
         Finding(
             "warning",
             f"{section}.law",
-            f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
-            "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
+            f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
+            "m and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
             'them by `knee-contact calibrate`, or set law = "linear"',
         )
         for section, layer in sections.items()

@@ -103,7 +103,10 @@ def _loaded(
     say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated is None:
-        say(f"{path.name}: not decimated, which would deviate by {config.decimate_um:g} um")
+        say(
+            f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs more "
+            "than half of the triangles"
+        )
         return LoadedMesh(mesh, count, findings)
     loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
     say(f"{path.name}: {loaded.decimation}{peak_memory()}")

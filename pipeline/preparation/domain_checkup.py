@@ -253,7 +253,7 @@ def _check_pressure_limit(config: Config, findings: Findings) -> None:
     if bearable > _LARGEST_PRESSURE_MPA:
         findings.warning(
             "feasibility.peak_pressure_MPa",
-            f"{bearable:g} MPa is more than any layer of a knee bears: check the unit",
+            f"{bearable:g} MPa is more than a layer of a knee can bear: check the unit",
         )
 
 

@@ -36,7 +36,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         If the file exists, a mesh cannot be read, or a value is missing or out of its limits.
     """
     if config.exists() and not options.force:
-        raise InputError(f"{config}: exists; name another file, or replace it with --force")
+        raise InputError(f"{config}: exists; name another file, or replace the file with --force")
     interview = Interview(sys.stdin.isatty() and not options.yes)
     meshes = ask_meshes(config.parent, options, interview)
     material = meshes.material
@@ -100,6 +100,6 @@ def _notes(meshes: MeshAnswers) -> dict[str, str]:
     if not meshes.side_known:
         notes["knee.side"] = (
             f"Neither shape nor file names tell the side; verify that the knee is a {meshes.side} "
-            "one."
+            "knee."
         )
     return notes

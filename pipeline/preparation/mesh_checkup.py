@@ -103,8 +103,8 @@ def _read(
     if len(mesh.faces) > HUGE:
         findings.warning(
             about,
-            f"{count}; more than {HUGE} are slow without a gain in accuracy: set decimate_um to "
-            "a deviation of some micrometres, or decimate the mesh in a mesh editor",
+            f"{count}; more than {HUGE} triangles are slow without a gain in accuracy: set "
+            "decimate_um to a deviation of some micrometres, or decimate the mesh in a mesh editor",
         )
     return mesh
 

@@ -116,7 +116,8 @@ def _frames(options: InitOptions, interview: Interview) -> str:
         for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
             if getattr(options, option) is not None:
                 raise InputError(
-                    f"--{option.replace('_', '-')} is of no use with --frames file; leave one out"
+                    f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
+                    "one of the two options"
                 )
     question = "Frames of the bodies: proposed from the shape, or as in the files"
     return options.frames or interview.choose(question, "--frames", _FRAMES[0], _FRAMES)
@@ -241,7 +242,7 @@ def _anatomical_frames(
         keys[body] |= frame_keys(frame)
         if alignment.surfaces[body] == "bearing":
             keys[body]["surface"] = "bearing"
-            told.add(f"{files[body]}: closed solid: its bearing surface counts")
+            told.add(f"{files[body]}: closed solid: only the bearing surface is used")
         for line in frame_words(frame):
             told.add(f"{files[body]}: {line}")
         notes[f"knee.{body}.axes"] = (
