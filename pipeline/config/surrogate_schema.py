@@ -64,6 +64,15 @@ class NetworkConfig(Section):
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
+class SplineConfig(Section):
+    """Cubic splines of the sheared flexion times polynomials of the other inputs."""
+
+    degree: int = Field(
+        4, ge=1, le=8, description="largest total degree of the polynomials of the other inputs"
+    )
+    pieces: int = Field(16, ge=1, le=256, description="largest number of pieces of the splines")
+
+
 class FieldsConfig(Section):
     """Pressure fields of the surrogate on the tibial mesh, fitted to the fields of samples."""
 
@@ -99,6 +108,7 @@ class SurrogateConfig(Section):
     kriging: KrigingConfig = Field(default_factory=KrigingConfig)
     polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)
     network: NetworkConfig = Field(default_factory=NetworkConfig)
+    spline: SplineConfig = Field(default_factory=SplineConfig)
     fields: FieldsConfig | None = Field(
         None, description="pressure fields on the tibial mesh; none without this section"
     )

@@ -29,6 +29,9 @@ from surrogates.sampling.space import SampleSpace
 #: changes over shorter distances, and would have the largest error by far.
 _PEAK_INFLUENCE = 4.0
 
+#: Families of which one regressor takes all outputs, and that are fitted to weighted samples.
+_JOINT = ("network", "spline")
+
 
 class TrainedKnee(NamedTuple):
     """A knee fitted by a `family`, and the time of its fits, one after the other [s].
@@ -143,8 +146,8 @@ def _trained(pair: tuple[str, str], parts: dict[str, tuple[Trained, float]]) -> 
 
 
 def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    """Return the rows that a family is fitted to: all for networks, else rows of weight 1."""
-    if family == "network" or "weight" not in rows.columns:
+    """Return the rows that a family is fitted to: all for joint fits, else rows of weight 1."""
+    if family in _JOINT or "weight" not in rows.columns:
         return rows
     return rows[rows["weight"] == 1.0].drop(columns="weight")
 
@@ -165,7 +168,7 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int 
         rng = np.random.default_rng(seed)
         return fit_family(family, inputs, outputs, chosen, rng, weights)
 
-    joint = family == "network"
-    if not joint:
-        return Fitter(fit, folds=folds)
-    return Fitter(fit, joint, folds, _PEAK_INFLUENCE, settings.quantities_influence)
+    if family != "network":
+        # The outputs of a linear fit do not compete.
+        return Fitter(fit, family in _JOINT, folds)
+    return Fitter(fit, True, folds, _PEAK_INFLUENCE, settings.quantities_influence)

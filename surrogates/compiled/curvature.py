@@ -19,6 +19,14 @@ from surrogates.compiled.features import (
 )
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store, total
 from surrogates.compiled.layout import rows_of
+from surrogates.compiled.splines import (
+    BENDS,
+    SLOPES,
+    VALUES,
+    blend,
+    blend_weights,
+    slopes_by_first,
+)
 from surrogates.compiled.sums import STORED, add_rows
 
 
@@ -51,8 +59,12 @@ def evaluate_hessians(x, arguments, hessians, work):
         _bend_correlations(outputs, layout, numbers, work)
     fill_table(layout, numbers, work)
     term_rows(layout, numbers, work)
-    for j in range(d):
-        _bend_terms(j, outputs, layout, numbers, work)
+    if layout[slot.PIECES] > 0:
+        _bend_splines(outputs, layout, numbers, work)
+    else:
+        for j in range(d):
+            _bend_terms(j, outputs, layout, numbers, numbers, layout[slot.TERM_WEIGHTS],
+                        layout[slot.TERM_LINE], work)  # fmt: skip
     for net in range(layout[slot.NETS]):
         _bend_network(net, outputs, layout, numbers, work)
     for o in range(outputs):
@@ -79,8 +91,11 @@ def _weight(numbers, weights, line, step, o, m):
 
 
 @part
-def _bend_terms(j, outputs, layout, numbers, work):
-    """Add the derivatives by input j of the gradients of all terms to the sums of input j."""
+def _bend_terms(j, outputs, layout, numbers, holder, weights, line, work):
+    """Add the derivatives by input j of the gradients of all terms to the sums of input j.
+
+    The weights are rows of `holder`, as `add_rows` takes them.
+    """
     rows, bent = layout[slot.ROWS], layout[slot.ROWS] + layout[slot.TERMS]
     table, degrees = LANES * layout[slot.TABLE], LANES * (layout[slot.DEGREE] + 1)
     count = layout[slot.TERMS]
@@ -99,9 +114,42 @@ def _bend_terms(j, outputs, layout, numbers, work):
         row = fma(load(numbers, slot.UNIT + variable), steep, row)
         store(work, bent + t, row)
     add_rows(
-        work, bent, count, numbers, layout[slot.TERM_WEIGHTS], count, layout[slot.TERM_LINE],
+        work, bent, count, holder, weights, count, line,
         layout[slot.BENDS] + j * _stride(layout), outputs, STORED,
     )  # fmt: skip
+
+
+@part
+def _bend_splines(outputs, layout, numbers, work):
+    """Add the second derivatives of a spline-polynomial: of its terms, mixed, and of its splines.
+
+    With w the sheared first input, by which the splines are differentiated.
+    """
+    d, step, bends = layout[slot.INPUTS], _stride(layout), layout[slot.BENDS]
+    count, blended, sums = layout[slot.TERMS], layout[slot.BLENDED], layout[slot.SUMS]
+    piece = blend(layout, numbers, work)
+    blend_weights(piece, VALUES, outputs, layout, numbers, work)
+    for j in range(d):
+        _bend_terms(j, outputs, layout, numbers, work, blended, blended, work)
+    along = load(numbers, slot.UNIT) + load(numbers, slot.SHEAR)
+    blend_weights(piece, SLOPES, outputs, layout, numbers, work)
+    for o in range(outputs):
+        store(work, sums + o, spread(0.0))
+    add_rows(work, layout[slot.ROWS], count, work, blended, count, blended, sums, outputs, STORED)
+    for o in range(outputs):
+        mixed = load(work, sums + o)
+        for j in range(d):
+            by_first = 1.0 if j == 0 else numbers[slot.SHEAR, j]
+            row = fma(along, work[sums + o, j], load(work, bends + j * step + o))
+            store(work, bends + j * step + o, fma(mixed, by_first, row))
+    blend_weights(piece, BENDS, outputs, layout, numbers, work)
+    for first in range(0, outputs, LANES):
+        store(work, 1, slopes_by_first(first, outputs, layout, work))
+        for o in range(first, min(first + LANES, outputs)):
+            for j in range(d):
+                by_first = 1.0 if j == 0 else numbers[slot.SHEAR, j]
+                row = load(work, bends + j * step + o)
+                store(work, bends + j * step + o, fma(along, by_first * work[1, o - first], row))
 
 
 @part

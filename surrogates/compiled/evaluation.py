@@ -22,6 +22,7 @@ from surrogates.compiled.features import (
 )
 from surrogates.compiled.lanes import LANES, fma, load, spread, store
 from surrogates.compiled.layout import rows_of
+from surrogates.compiled.splines import add_spline_rows, add_spline_values
 from surrogates.compiled.sums import STORED, add_rows, add_values
 
 
@@ -54,10 +55,13 @@ def evaluate(x, arguments, value, jacobian, work):
     fill_table(layout, numbers, work)
     term_rows(layout, numbers, work)
     count = layout[slot.TERMS]
-    add_rows(
-        work, layout[slot.ROWS], count, numbers, layout[slot.TERM_WEIGHTS], count,
-        layout[slot.TERM_LINE], sums, outputs, STORED,
-    )  # fmt: skip
+    if layout[slot.PIECES] > 0:
+        add_spline_rows(layout, numbers, work, outputs)
+    else:
+        add_rows(
+            work, layout[slot.ROWS], count, numbers, layout[slot.TERM_WEIGHTS], count,
+            layout[slot.TERM_LINE], sums, outputs, STORED,
+        )  # fmt: skip
     if layout[slot.NETS] > 0:
         _add_networks(layout, numbers, work, outputs)
     d = layout[slot.INPUTS]
@@ -124,10 +128,13 @@ def evaluate_value(x, arguments, value, work):
     fill_table(layout, numbers, work)
     count, blocks = layout[slot.TERMS], layout[slot.UNIT_BLOCKS]
     term_values(slot.TERM_LIST, count, layout, work)
-    add_values(
-        work, layout[slot.ROWS], count // LANES, numbers, layout[slot.TERM_WEIGHTS], count,
-        layout[slot.TERM_LINE], value,
-    )  # fmt: skip
+    if layout[slot.PIECES] > 0:
+        add_spline_values(0, layout, numbers, work, value)
+    else:
+        add_values(
+            work, layout[slot.ROWS], count // LANES, numbers, layout[slot.TERM_WEIGHTS], count,
+            layout[slot.TERM_LINE], value,
+        )  # fmt: skip
     count = blocks * LANES
     for net in range(layout[slot.NETS]):
         inner_units(net, layout, numbers, work)

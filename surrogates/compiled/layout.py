@@ -6,7 +6,8 @@ scales, and the constant's weight shifted by the outputs' offsets. A row contain
 
 - eight inputs (seven at most; the eighth lane belongs to the value);
 - eight points, or hidden units, side by side;
-- the weights of one feature for eight outputs.
+- the weights of one feature for eight outputs;
+- one coefficient of the four B-splines of a piece between two knots, then of their derivatives.
 
 Lists of features are padded to whole rows by features of weight zero.
 """
@@ -28,17 +29,18 @@ VALUE = 7
 # Places in `layout`: counts
 (
     INPUTS, OUTPUTS, TERMS, RESTS, DEGREE, LAST_DEGREE, BLOCKS, NETS, UNIT_BLOCKS, ROUGH,
-    LAST_MOVES_FIRST, REST_LIST,
+    LAST_MOVES_FIRST, REST_LIST, PIECES,
     # first rows in `numbers`
     FIXED, POINTS, PLACES, INNER, INNER_ROWS, HIDDEN, HIDDEN_BIAS,
     TERM_WEIGHTS, POINT_WEIGHTS, UNIT_WEIGHTS, TERM_LINE, POINT_LINE, UNIT_LINE,
-    REST_WEIGHTS,
+    REST_WEIGHTS, KNOTS, SPLINES,
     # first rows in the scratch memory
-    SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, BENDS, WORK_SIZE,
-) = range(37)  # fmt: skip
+    SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, BENDS, BLENDS,
+    BLENDED, WORK_SIZE,
+) = range(42)  # fmt: skip
 #: Kinds of correlation (7), inputs of another kind than the squared exponential (7), and the terms:
 #: parent, input and place of the factor in the table of each term.
-KINDS, ROUGH_LIST, TERM_LIST = 37, 44, 51
+KINDS, ROUGH_LIST, TERM_LIST = 42, 49, 56
 
 # Rows in `numbers`: unit vectors, then constants of each input
 UNIT, OFFSET, INVERSE_SCALE, SCALE, SHEAR = 0, 8, 9, 10, 11

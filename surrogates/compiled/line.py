@@ -16,6 +16,8 @@ from surrogates.compiled.features import correlate, fill_table, scale_input, ter
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store, total
 from surrogates.compiled.layout import rows_of
+from surrogates.compiled.regressor_data import SPLINE_ORDER
+from surrogates.compiled.splines import blend
 from surrogates.compiled.sums import combine
 
 #: Newton steps of `solve_line`, and all steps, including the halvings that guarantee an end.
@@ -46,9 +48,17 @@ def prepare_line(x, arguments, work):
     fill_table(layout, numbers, work)
     rests = layout[slot.RESTS]
     term_values(layout[slot.REST_LIST], rests, layout, work)
-    for c in range(layout[slot.LAST_DEGREE] // LANES + 1):
-        weights = layout[slot.REST_WEIGHTS] + c * rests
+    eights = layout[slot.LAST_DEGREE] // LANES + 1
+    piece = blend(layout, numbers, work) if layout[slot.PIECES] > 0 else 0
+    for c in range(eights):
+        weights = layout[slot.REST_WEIGHTS] + (piece * eights + c) * rests
         row = combine(work, layout[slot.ROWS], rests // LANES, numbers, weights)
+        if layout[slot.PIECES] > 0:
+            row = row * work[layout[slot.BLENDS], 0]
+            for s in range(1, SPLINE_ORDER):
+                weights += eights * rests
+                other = combine(work, layout[slot.ROWS], rests // LANES, numbers, weights)
+                row = fma(other, work[layout[slot.BLENDS], s], row)
         store(work, layout[slot.LINE] + 1 + c, row)
     for net in range(layout[slot.NETS]):
         _fix_inputs(net, last, layout, numbers, work)

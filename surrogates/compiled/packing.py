@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PPoly
 
 from foundation.base.checks import FloatArray, frozen
 from surrogates.compiled import layout
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.compiled.regressor_data import SPLINE_ORDER, RegressorData
 
 
 def blocks_of(count: int) -> int:
@@ -34,17 +35,18 @@ def _even(values: FloatArray) -> FloatArray:
 
 def pack(regressor: RegressorData) -> Arguments:
     """Return the kernels' form of a regressor."""
-    t, n = len(regressor.exponents), len(regressor.points)
+    t, n = len(regressor.exponents) * regressor.splines, len(regressor.points)
     weights = regressor.weights * regressor.y_scale[:, None]
-    weights[:, 0] += regressor.y_offset
+    # The B-splines of a piece add up to 1, as does the single constant without splines.
+    weights[:, 0 : t : len(regressor.exponents)] += regressor.y_offset[:, None]
     terms, rests = _term_list(regressor.terms), _rest_list(regressor)
     parts = {layout.FIXED: _constants(regressor)}
-    parts |= _point_rows(regressor) | _network_rows(regressor)
+    parts |= _point_rows(regressor) | _network_rows(regressor) | _spline_rows(regressor)
     parts[layout.REST_WEIGHTS] = _rest_weights(regressor, weights)
     for place, line, group in (
-        (layout.TERM_WEIGHTS, layout.TERM_LINE, weights[:, :t]),
+        (layout.TERM_WEIGHTS, layout.TERM_LINE, _padded(weights[:, :t], regressor.splines)),
         (layout.POINT_WEIGHTS, layout.POINT_LINE, _even(weights[:, t : t + n])),
-        (layout.UNIT_WEIGHTS, layout.UNIT_LINE, _by_unit(regressor, weights[:, t + n :])),
+        (layout.UNIT_WEIGHTS, layout.UNIT_LINE, _padded(weights[:, t + n :], len(regressor.inner))),
     ):
         parts[place], parts[line] = _weight_rows(group)
     count = sum(len(rows) for rows in parts.values())
@@ -72,6 +74,7 @@ def _counts(regressor: RegressorData) -> NDArray[np.int64]:
     head[layout.NETS] = len(regressor.inner)
     head[layout.UNIT_BLOCKS] = blocks_of(regressor.inner.shape[2])
     head[layout.LAST_MOVES_FIRST] = regressor.shear[-1] != 0.0
+    head[layout.PIECES] = regressor.pieces
     head[layout.KINDS : layout.KINDS + d] = regressor.kinds
     head[layout.ROUGH] = len(rough)
     head[layout.ROUGH_LIST : layout.ROUGH_LIST + len(rough)] = rough
@@ -97,22 +100,46 @@ def _rest_list(regressor: RegressorData) -> NDArray[np.int64]:
 def _rest_weights(regressor: RegressorData, weights: FloatArray) -> FloatArray:
     """Return the first output's weight of each term without the last input times each degree of it.
 
-    In rows of eight degrees: of all such terms for the first eight degrees, then for the next.
+    In rows of eight degrees: of all such terms for the first eight degrees, then for the next; of
+    one spline after the other.
     """
     degrees = regressor.exponents[:, -1]
     number = np.cumsum(degrees == 0) - 1
     rest = np.where(degrees == 0, np.arange(len(degrees)), regressor.terms[:, 0])
-    rows = np.zeros((blocks_of(int(degrees.max()) + 1) * LANES, int(number[-1]) + 1))
-    if regressor.outputs:
-        rows[degrees, number[rest]] = weights[0, : len(degrees)]
-    return _weight_rows(rows)[0]
+    parts = []
+    for spline in range(regressor.splines):
+        rows = np.zeros((blocks_of(int(degrees.max()) + 1) * LANES, int(number[-1]) + 1))
+        if regressor.outputs:
+            first = spline * len(degrees)
+            rows[degrees, number[rest]] = weights[0, first : first + len(degrees)]
+        parts.append(_weight_rows(rows)[0])
+    return np.concatenate(parts)
 
 
-def _by_unit(regressor: RegressorData, weights: FloatArray) -> FloatArray:
-    """Return weights (k, M h) padded for each network."""
-    nets, _, h = regressor.inner.shape
-    rows = side_by_side(weights.reshape(len(weights), nets, h))
-    return rows.reshape(len(weights), nets * blocks_of(h) * LANES)
+def _spline_rows(regressor: RegressorData) -> dict[int, FloatArray]:
+    """Return the ends of the pieces, and the coefficients of their splines and derivatives.
+
+    Of each piece there is a row for each power of the distance from the piece's beginning: of four
+    splines, then of their derivatives.
+    """
+    rows = np.zeros((regressor.pieces, SPLINE_ORDER, LANES))
+    knots, degree = regressor.knots, SPLINE_ORDER - 1
+    for spline in range(regressor.splines if regressor.pieces else 0):
+        curve = PPoly.from_spline((knots, np.eye(regressor.splines)[spline], degree))
+        for piece in range(max(spline - degree, 0), min(spline, regressor.pieces - 1) + 1):
+            powers = curve.c[::-1, piece + degree]
+            rows[piece, :, spline - piece] = powers
+            rows[piece, :degree, SPLINE_ORDER + spline - piece] = powers[1:] * range(1, degree + 1)
+    ends = knots[degree : len(knots) - degree][None]
+    return {layout.KNOTS: side_by_side(ends).reshape(-1, LANES),
+            layout.SPLINES: rows.reshape(-1, LANES)}  # fmt: skip
+
+
+def _padded(weights: FloatArray, parts: int) -> FloatArray:
+    """Return weights (k, parts m), with zeros to whole eights of each part (a network, a spline)."""
+    m = weights.shape[1] // max(parts, 1)
+    rows = side_by_side(weights.reshape(len(weights), parts, m))
+    return rows.reshape(len(weights), parts * blocks_of(m) * LANES)
 
 
 def read_only(rows: FloatArray) -> FloatArray:
@@ -143,6 +170,8 @@ def _place_work(head: NDArray[np.int64]) -> None:
         (layout.LINE_BASE, head[layout.BLOCKS]),
         (layout.LINE_UNITS, head[layout.NETS] * units),
         (layout.BENDS, bends),
+        (layout.BLENDS, 2 if head[layout.PIECES] else 0),
+        (layout.BLENDED, head[layout.TERMS] * outputs // LANES if head[layout.PIECES] else 0),
     ):
         head[place] = row
         row += rows

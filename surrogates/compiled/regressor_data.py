@@ -8,7 +8,9 @@ the features phi being, one after the other,
 
 1. products of Legendre polynomials of the inputs (of a Fourier series in the first input if `wave`
    is positive: 1, sin(wave z_0), cos(wave z_0), sin(2 wave z_0), ...): the whole of a polynomial or
-   Poly-Fourier response surface, the trend of Kriging, the base of a network;
+   Poly-Fourier response surface, the trend of Kriging, the base of a network. With `knots`, each
+   cubic B-spline of the sheared first input z_0 + sum_j shear_j z_j times each product of the other
+   inputs, spline by spline: the whole of a spline-polynomial;
 2. correlations with the training points (Kriging);
 3. the outer hidden units of two-layer tanh networks.
 """
@@ -28,6 +30,9 @@ from surrogates.compiled.array_record import ArrayRecord
 #: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
 CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
 
+#: Number of coefficients of a piece of a spline, and of B-splines that are not zero there.
+SPLINE_ORDER = 4
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressorData(ArrayRecord):
@@ -36,7 +41,7 @@ class RegressorData(ArrayRecord):
     Parameters
     ----------
     family : str
-        Name of the family: "kriging", "polynomial", "poly_fourier" or "network".
+        Name of the family: "kriging", "polynomial", "poly_fourier", "network" or "spline".
     x_offset, x_scale : (d,) float64
         Scaling of the inputs [any unit].
     y_offset, y_scale : (k,) float64
@@ -46,6 +51,9 @@ class RegressorData(ArrayRecord):
         without its last factor is a term before it.
     wave : float
         Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
+    knots : (L,) float64
+        Knots of the cubic B-splines of the sheared first input, of which there are S = L - 4;
+        empty without splines (S = 1).
     points : (n, d) float64
         Training points z; n = 0 without correlations.
     lengths : (d,) float64
@@ -53,18 +61,19 @@ class RegressorData(ArrayRecord):
     kinds : (d,) int64
         Correlation function along each input, a code of `CORRELATIONS`.
     shear : (d,) float64
-        Distances along the first input are those of z_0 + sum_j shear_j z_j; shear_0 = 0.
+        Distances and splines along the first input are those of z_0 + sum_j shear_j z_j;
+        shear_0 = 0, and with splines the last is 0 too.
     inner, inner_bias, hidden, hidden_bias : (M, d, h), (M, h), (M, h, h), (M, h) float64
         Weights of M networks tanh(hidden^T tanh(inner^T z + inner_bias) + hidden_bias).
-    weights : (k, T + n + M h) float64
+    weights : (k, S T + n + M h) float64
         Weights of the features.
     nugget : float
         On the diagonal of the correlation matrix, in units of the process variance.
     variance : (k,) float64
         Process variance of Kriging, in output units squared.
-    spread : (k, S) float64
+    spread : (k, E) float64
         Without correlations: weights of the Legendre products of total degree 2 whose sum is the
-        logarithm of the standard error; S = 0 without such a model.
+        logarithm of the standard error; E = 0 without such a model.
     """
 
     family: str
@@ -74,6 +83,7 @@ class RegressorData(ArrayRecord):
     y_scale: FloatArray
     exponents: NDArray[np.int64]
     wave: float
+    knots: FloatArray
     points: FloatArray
     lengths: FloatArray
     kinds: NDArray[np.int64]
@@ -96,6 +106,16 @@ class RegressorData(ArrayRecord):
     def outputs(self) -> int:
         """Number of outputs k."""
         return len(self.y_offset)
+
+    @property
+    def splines(self) -> int:
+        """Number of B-splines S; 1 without splines."""
+        return max(len(self.knots) - SPLINE_ORDER, 1)
+
+    @property
+    def pieces(self) -> int:
+        """Number of pieces between the knots; 0 without splines."""
+        return max(len(self.knots) - 2 * SPLINE_ORDER + 1, 0)
 
     @cached_property
     def terms(self) -> NDArray[np.int64]:

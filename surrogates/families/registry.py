@@ -43,6 +43,7 @@ FAMILIES = {
     "polynomial": Family("polynomial", "PolynomialSettings", "fit_polynomial", True),
     "poly_fourier": Family("polynomial", "PolyFourierSettings", "fit_polynomial", True),
     "network": Family("network", "NetworkSettings", "fit_network", True),
+    "spline": Family("spline", "SplineSettings", "fit_spline", True),
 }
 
 

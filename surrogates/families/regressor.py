@@ -34,13 +34,15 @@ from surrogates.compiled import (
     standard_errors,
     workspace_size,
 )
-from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
+from surrogates.compiled.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
 from surrogates.families.training import polynomial_exponents
 
-FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network")
+FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 #: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
 MOST_INPUTS = 7
 HIGHEST_DEGREE = 24
+#: Most pieces of the splines.
+MOST_PIECES = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,10 +63,10 @@ class Regressor(RegressorData):
         self._check_integers()
         d, k = np.size(self.x_offset), np.size(self.y_offset)
         n, (nets, _, h) = np.shape(self.points)[0], np.shape(self.inner)
-        features = len(self.exponents) + n + nets * h
+        features = len(self.exponents) * self._spline_count() + n + nets * h
         shapes: dict[str, tuple[int | None, ...]] = {
             "x_offset": (d,), "x_scale": (d,), "y_offset": (k,), "y_scale": (k,),
-            "points": (n, d), "lengths": (d,), "shear": (d,),
+            "knots": (None,), "points": (n, d), "lengths": (d,), "shear": (d,),
             "inner": (nets, d, h), "inner_bias": (nets, h),
             "hidden": (nets, h, h), "hidden_bias": (nets, h),
             "weights": (k, features), "variance": (k,), "spread": (k, None),
@@ -96,9 +98,33 @@ class Regressor(RegressorData):
         object.__setattr__(self, "exponents", frozen(exponents))
         object.__setattr__(self, "kinds", frozen(kinds))
 
+    def _spline_count(self) -> int:
+        """Return the number of splines of knots that may still be malformed."""
+        knots = check_array("knots", self.knots, (None,))
+        if not len(knots):
+            return 1
+        degree = SPLINE_ORDER - 1
+        inner = knots[degree : len(knots) - degree]
+        if len(inner) < 2 or len(inner) > MOST_PIECES + 1 or not (np.diff(inner) > 0.0).all():
+            raise InputError(
+                f"knots: expected 2 to {MOST_PIECES + 1} rising knots and {degree} more at each "
+                f"end, found {knots.tolist()}"
+            )
+        if (knots[:degree] != inner[0]).any() or (knots[-degree:] != inner[-1]).any():
+            raise InputError(
+                f"knots: expected {SPLINE_ORDER} equal knots at each end, found {knots.tolist()}"
+            )
+        return len(knots) - SPLINE_ORDER
+
     def _check_values(self) -> None:
         if self.shear[0] != 0.0:
             raise InputError(f"shear: expected 0 for the first input, found {self.shear[0]}")
+        if len(self.knots) and (self.shear[-1] != 0.0 or self.exponents[:, 0].any() or self.wave):
+            raise InputError(
+                "knots: expected splines in the first input alone, with a shear of 0 for the last "
+                f"input, found a shear of {self.shear[-1]:g}, a wave of {self.wave:g} and degrees "
+                f"up to {self.exponents[:, 0].max()} in the first input"
+            )
         sizes = (0, len(polynomial_exponents(self.inputs, 2)))
         if self.spread.shape[1] not in sizes:
             raise InputError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
@@ -219,7 +245,7 @@ def linear_in(
     x_offset, _, y_offset, _ = scalings
     d, k = len(x_offset), len(y_offset)
     empty: dict[str, Any] = {
-        "wave": 0.0, "points": np.empty((0, d)), "lengths": np.ones(d),
+        "wave": 0.0, "knots": np.empty(0), "points": np.empty((0, d)), "lengths": np.ones(d),
         "kinds": np.zeros(d, dtype=np.int64), "shear": np.zeros(d),
         "inner": np.empty((0, d, 0)), "inner_bias": np.empty((0, 0)),
         "hidden": np.empty((0, 0, 0)), "hidden_bias": np.empty((0, 0)),
