@@ -117,6 +117,18 @@ class RegressorData(ArrayRecord):
         """Number of pieces between the knots; 0 without splines."""
         return max(len(self.knots) - 2 * SPLINE_ORDER + 1, 0)
 
+    @property
+    def operations(self) -> int:
+        """Multiplications of an evaluation with its gradient, by the counts of features."""
+        d, k, terms, n = self.inputs, self.outputs, len(self.exponents), len(self.points)
+        nets, _, h = self.inner.shape
+        if not k:
+            return 0
+        blends = 2 * SPLINE_ORDER * k if self.pieces else 0
+        per_feature = (d + 1) * k
+        networks = nets * h * (d + (d + 1) * h + per_feature)
+        return terms * (d + 1 + blends + per_feature) + n * (4 * d + per_feature) + networks
+
     @cached_property
     def terms(self) -> NDArray[np.int64]:
         """Parent, variable and degree (T, 3) of each term; see `polynomial_terms`."""

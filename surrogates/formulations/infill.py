@@ -32,7 +32,7 @@ def largest_errors(
     check_in("formulation", surrogate.formulation, ("inverted",))
     height = surrogate.regressors[0]
     inputs = surrogate.inputs_at_load(poses, load)
-    weights = _load_per_height(surrogate, inputs) * local_error(height, check, inputs)
+    weights = load_per_height(surrogate, inputs) * local_error(height, check, inputs)
     return spread_picks(height, inputs, weights, count)
 
 
@@ -49,10 +49,10 @@ def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: Float
         Inputs of the fit of the height [1].
     """
     at = inputs[check.rows]
-    return float(np.sqrt(np.mean((_load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))
+    return float(np.sqrt(np.mean((load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))
 
 
-def _load_per_height(surrogate: CompartmentSurrogate, inputs: FloatArray) -> FloatArray:
+def load_per_height(surrogate: CompartmentSurrogate, inputs: FloatArray) -> FloatArray:
     """Return |dF/dy| over the largest load at inputs (m, 6) [1/m]."""
     points = check_array("inputs", inputs, (None, 6))
     height = surrogate.regressors[0]

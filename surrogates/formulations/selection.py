@@ -1,0 +1,245 @@
+"""The cheapest surrogate of a compartment that reaches a wanted error.
+
+Learning from few samples and evaluating cheaply are two aims. Kriging learns best from few samples,
+but an evaluation visits every sample: it is *compressed* into a spline-polynomial, which is fitted
+to as many predictions of Kriging as are wanted. Many samples are fitted directly, by
+spline-polynomials of rising degree; where none reaches the wanted error, also by networks.
+
+All errors are out-of-sample: leave-one-out residuals, of networks held-back samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.base.checks import FloatArray
+from surrogates.families.cross_validation import CrossCheck, fit_spread, spread_at
+from surrogates.families.regressor import no_outputs
+from surrogates.families.spline import SplineSettings, fit_spline
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
+from surrogates.formulations.infill import load_per_height
+from surrogates.formulations.lessons import Samples
+from surrogates.sampling.space import SampleSpace
+
+#: Most samples that Kriging is fitted to.
+MOST_FOR_KRIGING = 2000
+#: Total degrees of the spline-polynomials, from the cheapest on.
+DEGREES = (2, 3, 4, 5, 6)
+#: A compressed surrogate may have this factor times the error of the surrogate it stands for.
+_COMPRESSED = 1.3
+#: A cheaper surrogate is preferred up to this factor times the least error.
+_PREFERRED = 1.1
+#: Name of the residuals of all outputs together.
+_ALL = "height+ratios+quantities"
+
+
+class FrontPoint(NamedTuple):
+    """A surrogate of the front.
+
+    Attributes
+    ----------
+    family : str
+        Family of the regressors; "spline of kriging" if compressed.
+    size : int
+        Degree of a spline-polynomial, samples of Kriging, units of a network.
+    load_error : float
+        Largest out-of-sample RMS error of forces and moments at a pose, over their peaks [1].
+    height_error : float
+        Out-of-sample RMS error of the height at a load [m].
+    operations : int
+        Multiplications of an evaluation.
+    """
+
+    family: str
+    size: int
+    load_error: float
+    height_error: float
+    operations: int
+
+
+class Selected(NamedTuple):
+    """The chosen surrogate, and the points of the front, the chosen one's number among them."""
+
+    trained: Trained
+    front: list[FrontPoint]
+    chosen: int
+
+
+class Drawn(NamedTuple):
+    """Candidates of a compartment that Kriging predicts for a compression.
+
+    Parameters
+    ----------
+    poses, load : (M, 6), (M,) float64
+        Poses, whose height is not read [rad, m], and axial loads [N].
+    kept : callable
+        Returns which predicted loads (M, 12) [SI] are feasible, (M,) bool.
+    """
+
+    poses: FloatArray
+    load: FloatArray
+    kept: Callable[[FloatArray], FloatArray]
+
+
+def fit_cheapest(
+    space: SampleSpace,
+    samples: Samples,
+    drawn: Drawn,
+    fitters: dict[str, Fitter],
+    wanted: float,
+    pieces: int,
+    load_degree: float = 2.0,
+) -> Selected:
+    """Fit the front of the formulation "inverted" to the samples of one compartment, and choose.
+
+    Parameters
+    ----------
+    space, samples, load_degree
+        As of `surrogates.formulations.compartment_fit.fit_compartment`.
+    drawn : Drawn
+        Candidates that are predicted where Kriging is compressed.
+    fitters : dict
+        Fits of "kriging" and "network".
+    wanted : float
+        Wanted error of the loads, as `FrontPoint.load_error` [1].
+    pieces : int
+        Largest number of pieces of the splines.
+
+    Raises
+    ------
+    InputError
+        If the samples are malformed or too few.
+    """
+    if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
+        return _compressed_front(space, samples, drawn, fitters["kriging"], wanted, pieces,
+                                 load_degree)  # fmt: skip
+
+    def splines(degree: int) -> Fitter:
+        settings = SplineSettings(degree, pieces)
+        return Fitter(lambda x, y, w: fit_spline(x, y, settings, np.random.default_rng(0), w), True)
+
+    found: list[Trained] = []
+    front: list[FrontPoint] = []
+    for degree in DEGREES:
+        found.append(fit_compartment("inverted", space, samples, splines(degree), load_degree))
+        front.append(front_point("spline", degree, found[-1], samples))
+        if front[-1].load_error <= wanted:
+            return Selected(found[-1], front, len(front) - 1)
+        if len(front) > 1 and front[-1].load_error > front[-2].load_error:
+            break
+    found.append(fit_compartment("inverted", space, samples, fitters["network"], load_degree))
+    units = found[-1].surrogate.regressors[0].inner_bias.size
+    front.append(front_point("network", units, found[-1], samples))
+    return _cheapest(found, front)
+
+
+def _cheapest(found: list[Trained], front: list[FrontPoint]) -> Selected:
+    """Return the cheapest surrogate of about the least error."""
+    least = min(point.load_error for point in front)
+    near = [k for k, point in enumerate(front) if point.load_error <= _PREFERRED * least]
+    chosen = min(near, key=lambda k: front[k].operations)
+    return Selected(found[chosen], front, chosen)
+
+
+def _compressed_front(
+    space: SampleSpace,
+    samples: Samples,
+    drawn: Drawn,
+    kriging: Fitter,
+    wanted: float,
+    pieces: int,
+    load_degree: float,
+) -> Selected:
+    """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
+
+    If none suffices, Kriging itself.
+    """
+    full = _full(samples)
+    few = Samples(samples.poses[full], samples.loads[full])
+    learnt = fit_compartment("inverted", space, few, kriging, load_degree)
+    front = [front_point("kriging", len(few.poses), learnt, few)]
+    limit = max(wanted, _COMPRESSED * front[0].load_error)
+    kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
+    inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
+    for degree in DEGREES:
+        compressed = compress(learnt, few, inputs, SplineSettings(degree, pieces))
+        front.append(front_point("spline of kriging", degree, compressed, few))
+        if front[-1].load_error <= limit:
+            return Selected(compressed, front, len(front) - 1)
+    return Selected(learnt, front, 0)
+
+
+def compress(
+    learnt: Trained, samples: Samples, inputs: FloatArray, settings: SplineSettings
+) -> Trained:
+    """Return a spline-polynomial in place of the regressors of a fitted compartment.
+
+    The spline-polynomial is fitted to predictions at inputs (M, 6) [1]. Its residuals at the
+    samples are those of the fitted compartment plus the difference of the predictions, from which
+    its standard errors follow.
+    """
+    surrogate = learnt.surrogate
+
+    def predict(x: FloatArray) -> FloatArray:
+        return np.column_stack([r.predict(x) for r in surrogate.regressors if r.outputs])
+
+    fitted = fit_spline(inputs, predict(inputs), settings, np.random.default_rng(0))
+    check = joint_check(learnt)
+    at = _inputs_of(surrogate, samples)[check.rows]
+    residuals = check.residuals + predict(at) - fitted.regressor.predict(at)
+    z = (at - fitted.regressor.x_offset) / fitted.regressor.x_scale
+    spread = fit_spread(z, residuals)
+    regressor = replace(fitted.regressor, spread=spread)
+    parts = (regressor, no_outputs(6), no_outputs(6))
+    total = check._replace(residuals=residuals, standard_errors=spread_at(spread, z))
+    return Trained(replace(surrogate, regressors=parts), {_ALL: total})
+
+
+def front_point(family: str, size: int, trained: Trained, samples: Samples) -> FrontPoint:
+    """Return the errors and the cost of a compartment fitted to samples."""
+    check, surrogate = joint_check(trained), trained.surrogate
+    loads = samples.loads[check.rows]
+    inputs = _inputs_of(surrogate, samples)[check.rows]
+    axial = surrogate.space.load[1] * load_per_height(surrogate, inputs) * check.residuals[:, 0]
+    full = _full(samples)[check.rows]
+    errors = []
+    for column in range(6):
+        # A ratio's error counts by the axial load, and the axial load's error by the ratio.
+        ratio = loads[:, column] / loads[:, 1]
+        own = 0.0 if column == 1 else check.residuals[:, _RATIOS[column]] * loads[:, 1]
+        miss = np.hypot(own, ratio * axial)[full]
+        errors.append(np.sqrt(np.mean(miss**2)) / np.abs(loads[full, column]).max())
+    height = float(np.sqrt(np.mean(check.residuals[full, 0] ** 2)))
+    operations = sum(r.operations for r in surrogate.regressors)
+    return FrontPoint(family, size, float(max(errors)), height, operations)
+
+
+#: Outputs of the ratios of the loads, by the columns of the loads.
+_RATIOS = {0: 1, 2: 2, 3: 3, 4: 4, 5: 5}
+
+
+def joint_check(trained: Trained) -> CrossCheck:
+    """Return the residuals of all twelve outputs, the height first, at the same rows."""
+    checks = [check for key, check in trained.checks.items() if not key.endswith("folds")]
+    return CrossCheck(
+        checks[0].rows,
+        np.column_stack([check.residuals for check in checks]),
+        np.column_stack([check.standard_errors for check in checks]),
+        checks[0].kind,
+    )
+
+
+def _inputs_of(surrogate: CompartmentSurrogate, samples: Samples) -> FloatArray:
+    return surrogate.inputs_at_load(samples.poses, samples.loads[:, 1])
+
+
+def _full(samples: Samples) -> FloatArray:
+    """Return which samples have the full weight, (N,) bool."""
+    if samples.weights is None:
+        return np.ones(len(samples.poses), dtype=bool)
+    return samples.weights >= 0.5 * samples.weights.max()
