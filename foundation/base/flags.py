@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
-#: Advice on springs under which a nearly incompressible layer would flow aside.
+#: Advice where independent springs are too stiff for a nearly incompressible layer.
 SOFTER_MODELS = 'use law = "coupled" or finite elements, which let the layer flow aside'
 _PLACE = re.compile(r"\{[^}]*\}")
 _DOMAIN = "outside the trained domain, "
@@ -112,7 +112,7 @@ WORDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Why the loads of a compartment are unreliable at a pose.
+    """Why the loads of a compartment are unreliable at a pose; `str` gives the wording.
 
     Parameters
     ----------

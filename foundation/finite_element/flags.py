@@ -9,8 +9,8 @@ import numpy as np
 from foundation.base.flags import Flag, FlagKind
 from foundation.finite_element.compartment import CompartmentContact, PatchState
 
-#: Overlap over thickness up to which the peak pressure of linear elasticity is within an error [%]
-#: (python -m benchmarks.large_strain).
+#: Overlap over thickness up to which linear elasticity gives the peak pressure, and the error of
+#: the peak pressure there [%] (python -m benchmarks.large_strain).
 LINEAR_STRAIN_LIMIT, _LINEAR_ERROR = 0.14, 5.0
 #: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
 SHARPEST = 0.25

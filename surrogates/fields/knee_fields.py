@@ -52,7 +52,7 @@ class PressureField:
 
     @cached_property
     def flags(self) -> tuple[Flag, ...]:
-        """Flags as of `foundation.base.loads.ContactLoads`, found when they are asked for."""
+        """Flags as of `foundation.base.loads.ContactLoads`, found on first access."""
         return self._reasons()
 
 

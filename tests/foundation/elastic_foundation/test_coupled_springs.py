@@ -327,7 +327,7 @@ def test_parameters_out_of_range_are_refused(options, name):
 
 
 def test_two_layers_are_both_coupled_or_neither():
-    with pytest.raises(InputError, match="two coupled laws or none"):
+    with pytest.raises(InputError, match="two coupled laws or no coupled law"):
         SeriesLaw(CoupledLaw(E, NU, H), LinearLaw(E, NU, H))
 
 
