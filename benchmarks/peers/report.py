@@ -59,8 +59,8 @@ definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is n
 
 ## How the engines differ
 
-- **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only. A copy inside and skirts
-  close the open surfaces, which doubles the triangles. At every evaluation OpenSim finds
+- **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only. A copy inside and
+  skirts close the open surfaces, which doubles the triangles. At every evaluation OpenSim finds
   the triangles inside the other body by rays and flooding over both meshes. The time therefore
   grows with all triangles, not with the triangles in contact, and is erratic: on some meshes the
   rays count far triangles as inside, and each of these triangles costs a search for its nearest
