@@ -26,6 +26,7 @@ from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.files import plain
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
@@ -445,7 +446,7 @@ def make_run() -> Callable[[Path], Path]:
 @pytest.fixture(scope="module")
 def content(folder: Path) -> dict[str, Any]:
     """Return the content of the report of the run of a module, its fixture `folder`."""
-    return write_report(folder)
+    return dict(plain(write_report(folder).content()))
 
 
 @pytest.fixture(scope="module")
