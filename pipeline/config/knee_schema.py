@@ -56,7 +56,7 @@ class OriginalConfig(Section):
     """Original model of the surrogate: a contact model, or a table of poses and loads.
 
     With a table, [knee] and [contact] are left out, and missing keys of [space], [design] and
-    [validation] are derived from its rows.
+    [validation] are derived from the rows of the table.
     """
 
     kind: Literal["model", "table"] = Field(
@@ -69,8 +69,9 @@ class OriginalConfig(Section):
     )
     side: Literal["right", "left"] = Field(
         "right",
-        description='"left" mirrors the table of a left knee with its third axis to the body\'s '
-        'right; use "right" if its third axis points lateral',
+        description='"left" mirrors the table of a left knee whose third axis points to the '
+        "body's right; "
+        'use "right" if the third axis points lateral',
     )
 
     @property
@@ -81,9 +82,14 @@ class OriginalConfig(Section):
     @model_validator(mode="after")
     def _file_of_a_table(self) -> Self:
         if self.kind == "table" and self.file is None:
-            raise InputError('kind = "table" needs file, a table of poses and loads')
+            raise InputError(
+                'file: expected a table of poses and loads with kind = "table", found none'
+            )
         if self.kind == "model" and (self.file is not None or self.side != "right"):
-            raise InputError('file and side need kind = "table"')
+            raise InputError(
+                'file and side: expected kind = "table", found "model"; remove the keys, or set '
+                "kind"
+            )
         return self
 
 
@@ -125,7 +131,8 @@ class KneeConfig(Section):
     compartments: tuple[str, ...] = Field(
         COMPARTMENTS,
         description="names of the compartments: two, from medial to lateral, or one that is the "
-        'whole surface of the tibia; others than the default need simulation.kind = "none"',
+        "whole surface of the tibia; names other than the default need simulation.kind = "
+        '"none"',
     )
 
     @model_validator(mode="after")
@@ -135,7 +142,10 @@ class KneeConfig(Section):
         with naming_keys({"compartment_names": "compartments"}):
             names = check_names(self.compartments)
         if self.source == "builtin":
-            raise InputError('compartments need source = "meshes"; those of the implant are known')
+            raise InputError(
+                'compartments: expected source = "meshes", since the built-in implant has medial '
+                "and lateral compartments; remove the key"
+            )
         if len(names) > 2:
             raise InputError(f"compartments: expected one or two, found {len(names)}")
         if len(names) == 1 and self.split_lateral_mm is not None:
@@ -186,8 +196,8 @@ class LayerConfig(Section):
     """Elastic layer of one body.
 
     The springs of all layers stand on the tibia: a table gives the thickness below each tibial
-    vertex, also for the femoral layer. With finite elements, the femoral layer has a table of its
-    own: the thickness at each femoral vertex.
+    vertex, also for the femoral layer. With finite elements, the femoral layer has a separate
+    table, with the thickness at each femoral vertex.
     """
 
     law: Law = Field("linear", description="spring law")
@@ -195,27 +205,27 @@ class LayerConfig(Section):
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
     thickness_mm: Thickness | Literal["underside"] = Field(
         "underside",
-        description="layer thickness; or measured against the tibial normal down to the underside "
-        "of the built-in insert or of [knee.tibia_solid]",
+        description='thickness of the layer; "underside" measures the thickness against the tibial '
+        "normal, down to the underside of the built-in insert or of [knee.tibia_solid]",
     )
     thickness_file: File | None = Field(
         None,
-        description="used instead of thickness_mm: CSV file with a column thickness_mm and one row "
-        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, "
-        "or $KNEE_DATA/...",
+        description="CSV file that replaces thickness_mm, with a column thickness_mm and one row "
+        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, or "
+        "$KNEE_DATA/...",
     )
     f: float = Field(
         float("inf"), gt=1.0, description="f of the modified law; inf with m = 1 is the linear law"
     )
     m: Positive = Field(1.0, description="exponent of the modified law")
     reference_indentation_mm: Positive = Field(
-        1.0, description="dref of the modified law; without influence at m = 1"
+        1.0, description="dref of the modified law; no effect at m = 1"
     )
     modulus_factor: Positive = Field(
-        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 is the theory"
+        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 keeps the modulus"
     )
     thickness_factor: Positive = Field(
-        1.0, description="factor of the thickness in the coupled law; 1 is the theory"
+        1.0, description="factor of the thickness in the coupled law; 1 keeps the thickness"
     )
     nodes_across: int = Field(
         8, ge=4, le=40, description="nodes across the patch of contact in the coupled law"
@@ -251,7 +261,7 @@ class FiniteElementConfig(Section):
     """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
     Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
-    the built-in insert or of [knee.tibia_solid], or at the given thickness below its surface. The
+    the built-in insert or of [knee.tibia_solid], or at the given thickness below the surface. The
     femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
@@ -262,7 +272,10 @@ class FiniteElementConfig(Section):
         description="distance of the surface nodes in the contact region",
     )
     growth: float = Field(
-        1.1, ge=1.0, le=2.0, description="height of an element over that of the element above"
+        1.1,
+        ge=1.0,
+        le=2.0,
+        description="ratio of the height of an element to the height of the element above",
     )
 
 
@@ -275,13 +288,13 @@ OF_BEDS = ("surface", "conservative")
 class ContactConfig(LayerConfig):
     """Original contact model: the tibial layer, and an elastic femoral layer if present.
 
-    The layer is a bed of springs (`law` and the keys of its row), or is solved by finite elements
-    ([contact.finite_element]), which have no spring law.
+    The layer is a bed of springs with a law (`law` and the keys of the law), or consists of finite
+    elements ([contact.finite_element]), which have no spring law.
     """
 
     model: Literal["elastic_foundation", "finite_element"] = Field(
         "elastic_foundation",
-        description="a bed of independent springs, or the elastic layer itself by finite elements",
+        description="a bed of springs, or finite elements of the elastic layer",
     )
     surface: Literal["curved", "flat"] = Field(
         "curved",
@@ -290,8 +303,8 @@ class ContactConfig(LayerConfig):
     )
     conservative: bool = Field(
         False,
-        description="loads are the gradient of the stored energy, instead of acting along the "
-        "normal of each spring; not with the modified law of finite f",
+        description="whether loads are the gradient of the stored energy, or act along the normal "
+        "of each spring; the modified law with finite f has no stored energy",
     )
     finite_element: FiniteElementConfig | None = Field(
         None, description='finite elements of the layers, with model = "finite_element"'
@@ -322,7 +335,7 @@ class ContactConfig(LayerConfig):
             changed += [f"{name}{key}" for key in _changed(layer, OF_LAWS)]
         if changed:
             raise InputError(
-                f"{', '.join(changed)}: expected only with springs, and model is "
+                f"{', '.join(changed)}: expected only with springs, found model = "
                 '"finite_element"; remove these keys, or set model = "elastic_foundation"'
             )
         for name, layer in self._layers:
@@ -346,8 +359,8 @@ class ContactConfig(LayerConfig):
             return
         if len(laws) > 1:
             raise InputError(
-                'law and femur_layer.law: expected "coupled" for both layers or for none, found '
-                f"{self.law!r} and {self.femur_layer.law!r}"  # type: ignore[union-attr]
+                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
+                f"found {self.law!r} and {self.femur_layer.law!r}"  # type: ignore[union-attr]
             )
         if self.surface != "curved":
             raise InputError(

@@ -18,7 +18,7 @@ from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.finite_element_layer import bed_beside, build_elements, check_nodes
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
-from pipeline.originals.layer_checks import law_remarks, layer_remarks
+from pipeline.originals.layer_checks import check_laws, check_layers
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
@@ -125,11 +125,11 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
         If a mesh or a parameter cannot be used; the message names it.
     """
     surfaces = load_surfaces(config)
-    for text in law_remarks(config.contact).values():
-        warnings.warn(text, stacklevel=2)
+    for finding in check_laws(config.contact):
+        warnings.warn(finding.text, stacklevel=2)
     knee = _BUILDERS[config.contact.model](config, surfaces, folder)
-    for key, text in layer_remarks(config.contact, surfaces.tibia, knee.quick).items():
-        warnings.warn(f"{key}: {text}", stacklevel=2)
+    for finding in check_layers(config.contact, surfaces.tibia, knee.quick):
+        warnings.warn(f"{finding.about}: {finding.text}", stacklevel=2)
     return knee
 
 

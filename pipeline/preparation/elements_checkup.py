@@ -10,7 +10,7 @@ from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.originals.finite_element_layer import spacing_for
-from pipeline.preparation.remarks import Remarks
+from pipeline.preparation.findings import Findings
 from pipeline.progress import rounded
 
 _ABOUT = "[contact.finite_element]"
@@ -39,12 +39,12 @@ class Elements(NamedTuple):
         nodes = area / (1e-3 * self.settings.node_spacing_mm) ** 2
         return float(np.polynomial.polynomial.polyval(nodes, _SECONDS))
 
-    def describe(self, area: float, remarks: Remarks) -> None:
+    def describe(self, area: float, findings: Findings) -> None:
         """Note nodes, unknowns, memory and times; `area` is that of a typical contact [m²]."""
         size = self.model.size
         medial, lateral, *femoral = size.candidates
         on_femur = f", and {sum(femoral):,} of the femoral layer," if femoral else ""
-        remarks.note(
+        findings.note(
             _ABOUT,
             f"{medial:,} medial and {lateral:,} lateral nodes{on_femur} may come into contact, in "
             f"meshes of {sum(size.unknowns):,} unknowns; the condensation takes about "
@@ -52,21 +52,21 @@ class Elements(NamedTuple):
             f"{_bytes(size.storage)} on the disk; a pose then takes about "
             f"{2e3 * self.seconds_per_evaluation(area):.2g} ms",
         )
-        remarks.note(
+        findings.note(
             _ABOUT,
             "path and domain were checked with an elastic foundation over the same surfaces, "
             "which needs no condensation",
         )
 
-    def check_nodes(self, area: float, remarks: Remarks) -> None:
+    def check_nodes(self, area: float, findings: Findings) -> None:
         """Compare the spacing of the nodes with the area of a typical contact [m²]."""
         width = 2.0 * np.sqrt(area / np.pi)
         across = 1e3 * width / self.settings.node_spacing_mm
         text = f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} nodes"
         if across >= NODES_ACROSS:
-            remarks.note(_ABOUT, text)
+            findings.note(_ABOUT, text)
             return
-        remarks.warning(
+        findings.warning(
             _ABOUT,
             f"{text} (expected at least {NODES_ACROSS:g}); peak pressures will be inaccurate: set "
             f"node_spacing_mm = {spacing_for(width, NODES_ACROSS):g}",

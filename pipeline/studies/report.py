@@ -80,7 +80,7 @@ def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[st
 
 
 @picture("svg")
-def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figure:
+def _histogram(output: Output, values: pd.Series[float], nominal: float | None) -> Figure:
     """Draw the histogram of an output with median, 95 % interval and nominal value."""
     figure, axes = fig.panel(x=output.axis, y="runs")
     known = values.to_numpy(dtype=float)
@@ -94,7 +94,8 @@ def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figu
     low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
     axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
     axes.axvline(median, color=fig.INK, lw=1.6, label="median")
-    axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
+    if nominal is not None:
+        axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
     fig.legend_above(axes, 3)
     return figure
 
@@ -142,10 +143,11 @@ def _tornados(sensitivity: Sensitivity, catalogue: Catalogue) -> Iterator[Pictur
             yield _tornado(f"inputs that matter to {title}", names, title, *columns)
 
 
-def _shown(value: SobolIndex | float) -> tuple[float | None, ...]:
+def _shown(value: SobolIndex | float) -> tuple[float, ...]:
     """Return total index, its half width and first-order index of an input, or its correlation."""
     if isinstance(value, SobolIndex):
-        return value.total, value.total_half_width, value.first
+        values = value.total, value.total_half_width, value.first
+        return tuple(np.nan if each is None else each for each in values)
     return (value,)
 
 

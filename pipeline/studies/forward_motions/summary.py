@@ -46,7 +46,7 @@ class ForwardSummary(Computed):
     kind: str
     interval_s: list[float]
     instants: int
-    activation: float
+    activation: float | None
     secondary: dict[str, CoordinateCourse]
     sides: dict[str, ContactSide]
     contact: dict[str, dict[str, Course]]
@@ -126,4 +126,6 @@ def summary_text(summary: ForwardSummary, folder: Path) -> str:
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")
     lines += [f"page: {folder / 'forward.html'}"]
-    return "\n".join([*lines, *([told] if (told := summary.not_trusted) else [])])
+    if summary.not_trusted:
+        lines.append(summary.not_trusted)
+    return "\n".join(lines)

@@ -282,4 +282,6 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
     seconds = summary.seconds
     lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
     lines += [f"page: {folder / 'walk.html'}"]
-    return "\n".join([*lines, *([told] if (told := summary.not_trusted) else [])])
+    if summary.not_trusted:
+        lines.append(summary.not_trusted)
+    return "\n".join(lines)

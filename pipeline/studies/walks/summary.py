@@ -167,7 +167,7 @@ def summarise(
         body_weight_N=walk.body_weight,
         moments=moment_peaks(walk, file.subject.mass_kg),
         knee=_extremes(walk),
-        outputs=dict(cycles.outputs),
+        outputs={model: dict(values) for model, values in cycles.outputs.items()},
         verdict=judged,
         model_errors=model_errors(OUTPUTS, cycles.outputs["surrogate"], judged),
         warnings=list(walk.warnings),
