@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -422,7 +423,7 @@ def space() -> SampleSpace:
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a run with its surrogate: leave out the gait simulation and the report."""
     monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-    monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+    monkeypatch.setattr("pipeline.runner.write_report", lambda _: SimpleNamespace(summary=[]))
 
 
 @pytest.fixture(scope="session")

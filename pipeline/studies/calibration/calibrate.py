@@ -87,7 +87,7 @@ class CalibratedLaw(Computed):
 
     law: str
     calibrated: bool
-    keys: dict[str, float | None]
+    keys: dict[str, int | float | None]
     errors: LawErrors
     errors_at_fitted_samples: LawErrors | None = None
 
