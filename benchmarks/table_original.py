@@ -162,7 +162,7 @@ def _found_in_rows(folder: Path) -> dict[str, float]:
     return {
         f"found in the rows, {side}, {key}": value
         for side, each in errors.items()
-        for key, value in each.items()
+        for key, value in each.content().items()
     }
 
 

@@ -112,6 +112,8 @@ def walk(
     ----------
     config : Path
         TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
+    contact
+        Contact model of each joint.
     replay
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model

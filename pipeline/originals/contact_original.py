@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
 from pipeline.originals.spring_bed import bed_digest, build_bed
+from pipeline.store.run_documents import FromModel
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -100,10 +101,10 @@ class Knee:
         self.model.compartment_loads(Pose(), self.model.compartment_names[0])
         return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:
         """Return the entry `original` of `run.json`."""
         del space, surrogate
-        return {"kind": "model"}
+        return FromModel(kind="model")
 
 
 def build_knee(config: Config, folder: Path | None = None) -> Knee:

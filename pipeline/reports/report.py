@@ -16,7 +16,7 @@ import tomli_w
 
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.files import content_of, plain, write_document
+from pipeline.files import write_document
 from pipeline.reports import accuracy_pictures as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy_document import Accuracy
@@ -89,7 +89,7 @@ class Report(Part):
     provenance: Provenance
 
 
-def write_report(folder: Path) -> dict[str, Any]:
+def write_report(folder: Path) -> Report:
     """Write `report.html` and `report.json` of a finished run.
 
     Parameters
@@ -99,8 +99,8 @@ def write_report(folder: Path) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Content of `report.json`, see `Report`.
+    Report
+        The content of `report.json`.
 
     Raises
     ------
@@ -121,9 +121,8 @@ def write_report(folder: Path) -> dict[str, Any]:
         changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )
-    content: dict[str, Any] = plain(content_of(report))
-    write_document(folder / "report.json", content)
-    return content
+    write_document(folder / "report.json", report)
+    return report
 
 
 def report_of(files: RunFiles) -> Report:

@@ -121,7 +121,7 @@ def _write(
         speed=times,
         node_spacing=spacing,
     )
-    run.write_json("simulation.json", content.content())
+    run.write_json("simulation.json", content)
 
 
 def _simulated(
@@ -163,7 +163,7 @@ def _combinations(
         )
     write_table(table, cycles)
     content = Combinations(wear_factor_per_Pa=law.factor, combinations=rows)
-    run.write_json(document.name, content.content())
+    run.write_json(document.name, content)
 
 
 def _maps(model: SurfaceContact, results: dict[str, SimulationResult]) -> PressureMaps:

@@ -42,6 +42,7 @@ from pipeline.studies.muscle_walks.walk_outputs import (
     walk_outputs,
     walk_waves,
 )
+from pipeline.studies.summary import StudySummary
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 _FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
@@ -122,8 +123,8 @@ def simulate_walk_study(
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
-    """Simulate the walks of a study, write its folder, and return `summary.json`.
+) -> StudySummary:
+    """Simulate the walks of a study, write its folder, and return its summary.
 
     Parameters as of `pipeline.studies.study.simulate_study`.
 
@@ -149,7 +150,7 @@ def simulate_walk_study(
     return simulate_experiment(job, study, experiment)
 
 
-def walk_study_text(summary: dict[str, Any], folder: Path) -> str:
+def walk_study_text(summary: StudySummary, folder: Path) -> str:
     """Return the lines on the terminal for a study of a walk."""
     walk = load_section(folder / STUDY.stored, WalkStudyFile).study.walk
     return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])

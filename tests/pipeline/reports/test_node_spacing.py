@@ -35,7 +35,8 @@ def report(
 
     def write(**entry: Any) -> tuple[dict[str, Any], str]:
         path.write_text(json.dumps(before | entry), encoding="utf-8")
-        return write_report(folder), (folder / "report.html").read_text(encoding="utf-8")
+        content = write_report(folder).content()
+        return content, (folder / "report.html").read_text(encoding="utf-8")
 
     return write
 

@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -165,7 +166,7 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
     lines = verdict_lines(judged())
     assert all(line.isascii() for line in lines)
     folder = tmp_path / "my runs"
-    text = run_answer({"summary": lines}, folder).text
+    text = run_answer(SimpleNamespace(summary=lines), folder).text
     assert "RUN_FOLDER" not in text
     # The folder has a space, which a shell must not split at.
     assert f"--set study.run='{folder}'" in text

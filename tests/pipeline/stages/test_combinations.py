@@ -599,7 +599,7 @@ class TestReport:
         assert field.levels[-1] >= max(peaks) > field.levels[-2]
 
     def test_without_them_nothing_is_said(self, make_run: MakeRun, tmp_path: Path) -> None:
-        content = write_report(make_run(tmp_path))
+        content = write_report(make_run(tmp_path)).content()
         gait = content["gait"]
         assert [gait[key] for key in ("combinations", "wear", "frames")] == [None] * 3
         assert content["overview"]["headline"]["combinations"] is None

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -57,7 +58,7 @@ def at_once(tmp_path_factory):
     folder = tmp_path_factory.mktemp("at_once") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-        patch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+        patch.setattr("pipeline.runner.write_report", lambda _: SimpleNamespace(summary=[]))
         assert main(run_command(folder, *TINY, MORE, "design.earlier_budgets=[80]")) == 0
     return folder
 
