@@ -37,8 +37,6 @@ def law_remarks(contact: ContactConfig) -> dict[str, str]:
 
     A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
     """
-    if contact.model != "elastic_foundation":
-        return {}
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
@@ -85,7 +83,7 @@ def layer_remarks(
         layers["contact.femur_layer"] = contact.femur_layer
         laws["contact.femur_layer"] = getattr(law, "second", None)
     sides = np.ptp(tibia.vertices, axis=0)[[0, 2]]
-    springs = contact.model == "elastic_foundation"
+    springs = contact.has_laws
     remarks: dict[str, str] = {}
     for section, layer in layers.items():
         thickness = getattr(laws[section], "thickness", None)

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
-from pipeline.originals.contact_original import Knee
-from pipeline.originals.layer_checks import law_remarks
+from pipeline.originals.contact_original import kind_of
+from pipeline.originals.knee import Knee
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
@@ -85,7 +85,7 @@ def _check_tables(config: Config, remarks: Remarks) -> None:
 
 
 def _check_laws(config: Config, remarks: Remarks) -> None:
-    for key, text in law_remarks(config.contact).items():
+    for key, text in kind_of(config).remarks(config.contact).items():
         remarks.warning(key, text)
 
 
