@@ -16,6 +16,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import surrogates
+from foundation.base.findings import Finding
 from pipeline import stages
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import KneeConfig
@@ -26,9 +27,9 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import preparation_of, remove_stale
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
-from pipeline.preparation.checkup import run_remarks
+from pipeline.preparation.checkup import run_findings
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
-from pipeline.preparation.remarks import Remark, Remarks
+from pipeline.preparation.findings import Findings
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
@@ -41,7 +42,7 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
-from pipeline.store.run_documents import RunRecord
+from pipeline.store.run_documents import RunRecord, StoredFinding
 from pipeline.store.samples import digest, without, write_table
 from pipeline.store.validation_document import Round, Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -100,7 +101,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
             gait_cycle(config.simulation)
             gait_ligaments(config.simulation)
         run.compile_kernels()
-        heard = Remarks()
+        heard = Findings()
         with heard.hearing(config.original.sections):
             original = build_original(config, folder)
         if config.feasibility.bounds == "gait":
@@ -110,7 +111,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     with run.timed("reference path"):
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))
-        remarks = run_remarks(config, original, space, heard)
+        findings = run_findings(config, original, space, heard)
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
@@ -131,7 +132,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
         surrogates.save(main, folder / "knee.npz")
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
     description = original.describe(space, main)
-    provenance = _provenance(run, original, sampled, hashes, description, remarks)
+    provenance = _provenance(run, original, sampled, hashes, description, findings)
     run.write_json("run.json", provenance.content())
     if config.simulation.kind == "gait":
         with run.timed("h: gait simulation"):
@@ -252,9 +253,9 @@ def _provenance(
     sampled: Sampled,
     hashes: dict[str, str],
     description: dict[str, Any],
-    remarks: list[Remark],
+    findings: list[Finding],
 ) -> RunRecord:
-    """Return the content of `run.json`: versions, seeds, digests, counts, times and remarks."""
+    """Return the content of `run.json`: versions, seeds, digests, counts, times and findings."""
     model = original.model
     configuration = configuration_digest(dump_config(run.config))
     digests = {"configuration": configuration, **_file_digests(run.config.knee)}
@@ -274,7 +275,7 @@ def _provenance(
         "budgets": sampled.added,
         "seconds": run.seconds,
         "original": description,
-        "remarks": [remark._asdict() for remark in remarks],
+        "remarks": [StoredFinding.of(finding) for finding in findings],
     }
     return RunRecord.model_validate(content)
 

@@ -1,25 +1,37 @@
-"""Statements of papers beside ours: `python -m benchmarks.literature [PAPER ...]` prints tables.
+"""Compare statements of papers with ours: `python -m benchmarks.literature [PAPER ...]`.
 
-With `--docs`, the tables and pictures of docs/literature.md are written anew.
+The program prints one table per paper. `--docs` rewrites the tables and pictures of
+docs/literature.md, and docs/literature/statements.csv, which has all rows with all figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 
 from benchmarks.frame import DOCS
 from benchmarks.literature.papers import PAPERS
-from benchmarks.literature.statements import Paper, section, tally
+from benchmarks.literature.statements import HEAD, Paper, numbered, section, summary, tally
 
 PAGE = DOCS / "literature.md"
-HEAD, TAIL = "<!-- tables -->\n", "<!-- end of tables -->\n"
+RECORD = DOCS / "literature" / "statements.csv"
+BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"
+
+
+def write_tables(tables: dict[Paper, list[tuple[str, ...]]]) -> None:
+    """Replace the tables of the page, and the record of all rows."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    text = "\n".join(summary(paper, rows) for paper, rows in tables.items())
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    with RECORD.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("paper", *HEAD))
+        writer.writerows((paper.name, *row) for paper, rows in tables.items() for row in rows)
 
 
 def write_page(papers: tuple[Paper, ...]) -> None:
-    """Replace the tables of the page, and the pictures."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(HEAD)
-    text = "\n".join(section(paper) for paper in papers)
-    PAGE.write_text(f"{before}{HEAD}\n{text}\n{TAIL}{rest.split(TAIL)[1]}", encoding="utf-8")
+    """Replace the tables of the page, the record of all rows, and the pictures."""
+    write_tables({paper: numbered(paper) for paper in papers})
     for paper in papers:
         if paper.picture is not None:
             paper.picture().savefig(DOCS / paper.image, dpi=110)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+HEAD = ("no.", "place", "printed", "ours", "verdict")
 VERDICTS = ("agrees", "differs", "error in print", "undecidable")
 
 
@@ -111,15 +112,37 @@ def _computed(rows: tuple[Callable[[], Statement], ...]) -> tuple[Statement, ...
 
 
 def section(paper: Paper) -> str:
-    """Return heading, picture, number of verdicts and table of a document as Markdown."""
+    """Return heading, number of verdicts and table of all statements of a document as Markdown."""
+    parts = [f"## {paper.title}", f"{tally(paper.statements())}.", _table(HEAD, numbered(paper))]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(paper: Paper, rows: Sequence[tuple[str, ...]]) -> str:
+    """Return heading, picture and tables of a document for the documentation, as Markdown.
+
+    Parameters
+    ----------
+    paper : Paper
+        The document.
+    rows : sequence of tuples of str
+        All its rows, as of `numbered`. Those that agree are listed without the figures found.
+    """
     parts = [f"## {paper.title}"]
     if paper.picture is not None:
         parts.append(f"![{paper.title}]({paper.image})")
-    statements = paper.statements()
-    parts.append(f"{tally(statements)}.")
-    rows = [(str(i), *row(each)) for i, each in enumerate(statements, start=1)]
-    parts.append(_table(("no.", "place", "printed", "ours", "verdict"), rows))
+    counts = Counter(row[-1].partition(":")[0] for row in rows)
+    parts.append(f"{_counted(counts)}.")
+    agreed = [row for row in rows if row[-1].startswith("agrees")]
+    parts.append(_table(HEAD, [row for row in rows if row not in agreed]))
+    parts.append("The following statements agree:")
+    brief = [(*row[:3], row[-1].removeprefix("agrees").removeprefix(": ")) for row in agreed]
+    parts.append(_table(("no.", "place", "printed", "remark"), brief))
     return "\n\n".join(parts) + "\n"
+
+
+def numbered(paper: Paper) -> list[tuple[str, ...]]:
+    """Return the rows of the table of a document: number, place, printed, ours, verdict."""
+    return [(str(i), *row(each)) for i, each in enumerate(paper.statements(), start=1)]
 
 
 def row(statement: Statement) -> tuple[str, str, str, str]:
@@ -132,9 +155,12 @@ def row(statement: Statement) -> tuple[str, str, str, str]:
 
 def tally(statements: Sequence[Statement]) -> str:
     """Return how many statements have each verdict, in words."""
-    counts = Counter(each.verdict for each in statements)
+    return _counted(Counter(each.verdict for each in statements))
+
+
+def _counted(counts: Counter[str]) -> str:
     named = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
-    return f"{len(statements)} statements: {named}"
+    return f"{counts.total()} statements: {named}"
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

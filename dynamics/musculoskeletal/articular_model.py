@@ -33,7 +33,9 @@ MESH = ObjectTable(
         Property("elastic_modulus", "youngs_modulus", NUMBER, 1e6, "Young's modulus [Pa]"),
         Property("poissons_ratio", "poissons_ratio", NUMBER, 0.5, "Poisson's ratio [1]"),
         Property("thickness", "thickness", NUMBER, 0.005, "thickness of the layer [m]"),
-        Property("use_variable_thickness", "measured", FLAG, False, "whether to measure it"),
+        Property(
+            "use_variable_thickness", "measured", FLAG, False, "whether to measure the thickness"
+        ),
         Property("min_thickness", "thinnest", NUMBER, 0.001, "least measured thickness [m]"),
         Property("max_thickness", "thickest", NUMBER, 0.01, "largest measured thickness [m]"),
         Property("scale_factors", "scale", NUMBERS, (1.0,) * 3, "factors along the axes [1]"),
@@ -54,7 +56,7 @@ FORCE = ObjectTable(
         Property("min_proximity", "least_overlap", NUMBER, 0.0, "overlap that bears a load [m]"),
         Property("max_proximity", "search_depth", NUMBER, 0.01, "largest searched overlap [m]"),
         Property("elastic_foundation_formulation", "law", TEXT, "linear", "spring law"),
-        Property("use_lumped_contact_model", "lumped", FLAG, True, "one layer of both"),
+        Property("use_lumped_contact_model", "lumped", FLAG, True, "one layer for both meshes"),
         *read_apart(
             socket_target_mesh="target mesh",
             socket_casting_mesh="mesh whose triangles carry the springs",

@@ -68,8 +68,8 @@ class Comak:
         names = tuple(s.name for s in settings.secondary)
         if names != plant.secondary:
             raise InputError(
-                f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
-                f" found {', '.join(names)}"
+                "secondary coordinates: expected the secondary coordinates of the plant, "
+                f"{', '.join(plant.secondary)}, found {', '.join(names)}"
             )
         _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
@@ -85,8 +85,8 @@ class Comak:
         for contact in self.contacts.contacts:
             if self._with_energy and contact.energy is None:
                 raise InputError(
-                    f"{contact.name}: expected the gradient of its energy, which has the weight "
-                    f"{settings.contact_energy_weight:g}, found none"
+                    f"{contact.name}: expected the gradient of the energy of the contact, which "
+                    f"has the weight {settings.contact_energy_weight:g}, found none"
                 )
         self._free = plant.motion.index(plant.free)
         self._secondary = plant.motion.index(plant.secondary)

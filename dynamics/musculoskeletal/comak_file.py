@@ -42,7 +42,9 @@ _SETTINGS = (
     Property("settle_threshold", "settle_threshold", NUMBER, 1e-5, "settled change [rad, m]"),
     Property("max_iterations", "iterations", INTEGER, 25, "most iterations of a frame"),
     Property("udot_tolerance", "tolerance", NUMBER, 1.0, "error of a frame [rad/s², m/s²]"),
-    Property("udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable one"),
+    Property(
+        "udot_worse_case_tolerance", "worst_tolerance", NUMBER, 50.0, "error of a usable frame"
+    ),
     Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
     Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
 )
@@ -203,9 +205,9 @@ class ComakFile:
         if left:
             notes += (
                 f"{tool.where}: {', '.join(left)}: expected in prescribed_coordinates, "
-                "primary_coordinates or the secondary coordinates, found in none; these "
-                "coordinates follow the motion as prescribed coordinates do; add each coordinate "
-                "to the list that is meant",
+                "primary_coordinates or the secondary coordinates, found in no list; these "
+                "coordinates follow the motion like prescribed coordinates; add each coordinate to "
+                "one of the lists",
             )
         forces = self.files.forces
         return notes + (() if forces is None else reserve_notes(forces))

@@ -138,7 +138,7 @@ class ComakSettings:
             found: Self = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
             raise InputError(
-                f"settings: expected those of a COMAK simulation, found {error}"
+                f"settings: expected settings of a COMAK simulation, found {error}"
             ) from error
         return found
 

@@ -133,8 +133,8 @@ def with_markers(model: str, markers: Path) -> str:
     if found.find("objects/Marker/body") is not None:
         raise InputError(
             f"{markers}: expected markers with a socket_parent_frame, found markers with a body, "
-            "as OpenSim before 4.0; leave marker_set out if the model has these markers, or let "
-            "OpenSim write the file anew"
+            "as OpenSim before 4.0; leave marker_set out if the model has these markers, or open "
+            "and save the file with OpenSim 4"
         )
     root = ET.fromstring(model)
     place = _model_in(root)

@@ -155,6 +155,6 @@ class CoordinateTable:
         if self.table.in_degrees is None:
             stated = "and count as degrees, since the header states no unit"
         return (
-            f"{self.table.source}: the angles look like radians, {stated}: none is beyond "
-            f"{largest:.3g} degrees; state inDegrees=no if they are in radians",
+            f"{self.table.source}: the angles look like radians, {stated}: no angle exceeds "
+            f"{largest:.3g} degrees; state inDegrees=no if the angles are in radians",
         )

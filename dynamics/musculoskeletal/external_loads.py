@@ -80,9 +80,9 @@ class ExternalLoads:
         time, slack = self.table.time, 1e-6
         if start < time[0] - slack or stop > time[-1] + slack:
             raise InputError(
-                f"{self.path}: expected forces from {start:g} to {stop:g} s as the motion, found "
-                f"{time[0]:g} to {time[-1]:g} s; set {section}.start_s and {section}.stop_s within "
-                "the forces"
+                f"{self.path}: expected forces from {start:g} to {stop:g} s, the times of the "
+                f"motion, found {time[0]:g} to {time[-1]:g} s; set {section}.start_s and "
+                f"{section}.stop_s within the forces"
             )
 
 

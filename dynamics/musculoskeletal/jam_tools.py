@@ -42,7 +42,7 @@ def settings_notes(tool: OsimObject, *tables: ObjectTable) -> tuple[str, ...]:
     ]
     idle = [e.tag for e in tool.element if e.tag in own.not_done and _requests(e)]
     if idle:
-        notes.append(f"{tool.where}: no effect of {', '.join(idle)}")
+        notes.append(f"{tool.where}: ignored settings: {', '.join(idle)}")
     return tuple(notes)
 
 

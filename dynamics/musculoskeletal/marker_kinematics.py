@@ -123,7 +123,7 @@ def _check_markers(
     if not seen & known & weighted:
         raise InputError(
             f"{measured.source}: expected markers with weights that are in the model and in the "
-            f"file, found none; the file has {', '.join(sorted(seen))}, weights are those of "
+            f"file, found none; the file has {', '.join(sorted(seen))}, weights name "
             f"{', '.join(sorted(weighted))}, and the model has "
             f"{', '.join(sorted(known)) or 'no marker'}"
         )

@@ -157,11 +157,12 @@ def _notes(tool: OsimObject, constrained: bool) -> tuple[str, ...]:
     notes = settings_notes(tool, _TOOL)
     tasks = [name for name, weight in _tasks(tool, "IKCoordinateTask") if weight > 0.0]
     if tasks:
-        notes += (f"{tool.where}: no effect of the tasks of coordinates {', '.join(tasks)}",)
+        notes += (f"{tool.where}: ignored tasks of coordinates: {', '.join(tasks)}",)
     weight = tool.text("ik_constraint_weight", "Inf")
     if constrained and weight.lower() not in ("inf", "infinity"):
         notes += (
             f"{tool.where}, ik_constraint_weight: expected Inf, found {weight}; secondary "
-            "coordinates lie on their functions, while OpenSim-JAM lets markers pull them off",
+            "coordinates follow their constraint functions exactly, while in OpenSim-JAM markers "
+            "can move the coordinates away from the functions",
         )
     return notes

@@ -118,7 +118,9 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
         raise InputError(f"{path}: no such file; check the path of the markers")
     lines = [line.split("\t") for line in read_text(source).splitlines()]
     if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
-        raise InputError(f"{path}: expected a .trc file that begins with PathFileType, found none")
+        raise InputError(
+            f"{path}: expected a .trc file that begins with PathFileType, found another first line"
+        )
     keys, values = ([cell.strip() for cell in line if cell.strip()] for line in lines[1:_HEAD])
     unit = dict(zip(keys, values, strict=False)).get("Units", "")
     if unit not in _UNITS:
@@ -137,7 +139,9 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     ]
     table = np.array([_numbers(source, number, line, len(names)) for number, line in rows])
     if not len(table) or not np.isfinite(table[:, 0]).all() or (np.diff(table[:, 0]) <= 0.0).any():
-        raise InputError(f"{path}: expected rows at increasing instants, found others")
+        raise InputError(
+            f"{path}: expected rows at increasing instants, found times that do not increase"
+        )
     if np.isinf(table).any():
         raise InputError(f"{path}: expected finite coordinates, found infinite ones")
     positions = table[:, 1:].reshape(len(table), len(names), 3)

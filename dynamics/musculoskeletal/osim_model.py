@@ -238,8 +238,8 @@ class OsimModel:
             If a boolean is malformed.
         """
         notes = [
-            f"{found.where}: no effect of {', '.join(unknown)}, which no {table.tag} of "
-            "OpenSim-JAM since 2020 has"
+            f"{found.where}: ignored properties: {', '.join(unknown)}; since 2020, no {table.tag} "
+            "of OpenSim-JAM has these properties"
             for table, found in (
                 *((FORCE, force) for force in self._model.objects("ForceSet", FORCE.tag)),
                 *((MESH, mesh) for mesh in self._meshes()),
@@ -253,8 +253,7 @@ class OsimModel:
         ]
         if left_out:
             notes.append(
-                f"{self.path.name}: no effect of the constraints {', '.join(left_out)}; motion and "
-                "forces do not take them into account"
+                f"{self.path.name}: motion and forces ignore the constraints {', '.join(left_out)}"
             )
         return tuple(notes)
 

@@ -69,11 +69,11 @@ def reserve_notes(path: Path) -> tuple[str, ...]:
     notes = []
     if others:
         text = "which are not CoordinateActuators"
-        notes.append(f"{path.name}: no effect of {', '.join(others)}, {text}")
+        notes.append(f"{path.name}: ignored forces: {', '.join(others)}, {text}")
     if limited:
         notes.append(
-            f"{path.name}: no effect of min_control and max_control of {', '.join(limited)}; "
-            "reserves have no limits"
+            f"{path.name}: ignored min_control and max_control of {', '.join(limited)}; reserves "
+            "have no limits"
         )
     return tuple(notes)
 

@@ -27,19 +27,19 @@ def opensim() -> Any:
     except ImportError as error:
         if "casadi" in sys.modules:
             raise InputError(
-                "opensim: expected a process without CasADi, found CasADi imported, of which "
-                "OpenSim has another version; use OpenSim in a process of its own, or replay a "
+                "opensim: expected a process without CasADi, found CasADi imported, but OpenSim "
+                "has another version of CasADi; use OpenSim in a separate process, or replay a "
                 "recorded plant"
             ) from error
         if not (isinstance(error, ModuleNotFoundError) and error.name == "opensim"):
             raise InputError(
                 f"opensim: expected a package that Python imports, found an error: {error}; "
-                'install it again with pip install --force-reinstall "knee-contact[opensim]", or '
-                "replay a recorded plant"
+                'install OpenSim again with pip install --force-reinstall "knee-contact[opensim]", '
+                "or replay a recorded plant"
             ) from error
         raise InputError(
-            "OpenSim is not installed, which models in .osim files need: install it with "
-            'pip install "knee-contact[opensim]", or replay a recorded plant'
+            "models in .osim files need OpenSim, which is not installed: install OpenSim with pip "
+            'install "knee-contact[opensim]", or replay a recorded plant'
         ) from error
     module.Logger.removeFileSink()
     module.Logger.setLevelString("Error")

@@ -111,7 +111,7 @@ def load_iso14243(
 def _read_table(source: Path) -> TextTable:
     if source.suffix.lower() in (".xlsx", ".xls", ".ods"):
         raise InputError(
-            f"{source}: expected a table as text, found a workbook; save its sheet as CSV"
+            f"{source}: expected a table as text, found a workbook; save the sheet as CSV"
         )
     lines = read_lines(source)
     separator = next((mark for mark in "\t;," if mark in lines[0][1]), ",")

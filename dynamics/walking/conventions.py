@@ -227,8 +227,8 @@ def _contradictions(
     stated, unit = ("yes", "radians") if motion.in_degrees else ("no", "degrees")
     return (
         f"{motion.source}: the header states inDegrees={stated}, but the ranges of "
-        f"{', '.join(others)} are those of {unit}, in which they are read; correct the header, or "
-        f"state the unit (measured.in_degrees)",
+        f"{', '.join(others)} are typical of {unit}, and the angles are read in {unit}; correct "
+        "the header, or state the unit (measured.in_degrees)",
     )
 
 

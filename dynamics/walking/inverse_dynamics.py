@@ -1,7 +1,7 @@
 """Joint forces and moments of a leg in walking by the Newton-Euler equations, from the foot up.
 
 The segments rotate in the sagittal plane that contains hip, knee and ankle, about the principal
-axis z; the ground force is three-dimensional. docs/mechanics.md states the equations (Winter 2009,
+axis z; the ground force is three-dimensional. docs/walking.md states the equations (Winter 2009,
 ch. 5) and how far the pin of the knee is from a sliding knee. The accelerations are those of the
 splines of the trial.
 """

@@ -5,7 +5,7 @@ The muscles are tension-only members of a structure with the joint rotations as 
 stiffness k is that of "stress", k ∝ A² with the cross-section A, the least sum of squared stresses
 (Pedotti et al. 1978, Math Biosci 38:57-76; with cubes Crowninshield & Brand 1981, J Biomech
 14:793-801), or of "elastic", k ∝ A/l with the fibre length l, the muscle as an elastic rod.
-docs/mechanics.md compares the compression of the knee with instrumented implants.
+docs/walking.md compares the compression of the knee with instrumented implants.
 """
 
 from __future__ import annotations

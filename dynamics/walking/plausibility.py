@@ -91,7 +91,7 @@ def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
             (0.0, TORQUE_ERROR),
             f"ground torque: expected less than {_TORQUE_WARNING * mass:.0f} N m about the point "
             "of application",
-            f"{torque:.0f} N m; check its unit and point",
+            f"{torque:.0f} N m; check the unit and the point of application",
         )
     return (*unusual, *_phases(trial, weight))
 
@@ -119,7 +119,7 @@ def _check_angles(trial: GaitTrial) -> None:
         if not low <= angle[worst] <= high:
             raise InputError(
                 f"{name}: expected {low:g} to {high:g} deg, found {angle[worst]:.1f} deg at "
-                f"{trial.time[worst]:.3f} s; check unit and sign of its column"
+                f"{trial.time[worst]:.3f} s; check unit and sign of the column"
             )
     hip, knee = (
         float(np.degrees(np.ptp(trial.coordinate(name))))

@@ -220,7 +220,7 @@ def _forces(
 def _not_mine(ground: MotionTable, steps: Sequence[Contact], side: str) -> str:
     text = (
         f"{ground.source}: expected a contact of the {side} foot with a plate, found "
-        f"{counted_contacts(len(steps))}, none of them under that foot"
+        f"{counted_contacts(len(steps))}, but no contact under the {side} foot"
     )
     pointless = without_points(ground)
     if pointless:
@@ -332,8 +332,8 @@ def _no_stride(ground: MotionTable, motion: MotionTable, strikes: FloatArray, si
     begin = f"{strikes[0]:.3f}" if len(strikes) else f"{first:.3f}"
     count = "one heel strike" if len(strikes) == 1 else f"{len(strikes)} heel strikes"
     return (
-        f"{ground.source}: expected a stride of the {side} foot between {first:.3f} and "
-        f"{last:.3f} s, found {count} in the ground force and no next one in the motion; set "
+        f"{ground.source}: expected a stride of the {side} foot between {first:.3f} and {last:.3f} "
+        f"s, found {count} in the ground force and no next heel strike in the motion; set "
         f"measured.stride_s to the instants of two heel strikes, such as [{begin}, {last:.3f}]"
     )
 

@@ -148,7 +148,7 @@ def _start(mesh: TriangleMesh) -> FloatArray:
     values, vectors = np.linalg.eigh((mesh.normals.T * mesh.areas) @ mesh.normals)
     if values[0] > _CYLINDER * values[1]:
         raise MeshError(
-            f"{mesh.name}: the surface bends alike in all directions, as a sphere or a box does; "
+            f"{mesh.name}: the surface bends equally in all directions, like a sphere or a box; "
             "expected the condyles of a femur, which roll about one axis: check the file"
         )
     middle = _hull_centroid(mesh)

@@ -68,7 +68,7 @@ def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
     if sizes[0] > _FLAT * sizes[1]:
         raise MeshError(
             f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
-            "expected a flat insert; cut its bearing surface out in a mesh editor"
+            "expected a flat insert; cut the bearing surface out in a mesh editor"
         )
     sides = [tibial_bearing(mesh, sign * axes[0]) for sign in (1.0, -1.0)]
     plane = [_plane_fraction(sides[0], axes[0]), _plane_fraction(sides[1], -axes[0])]

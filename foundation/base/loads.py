@@ -74,8 +74,8 @@ def check_names(names: Sequence[str]) -> tuple[str, ...]:
     ]
     if not found or wrong or len(set(found)) < len(found):
         raise InputError(
-            "{name}: expected one or more distinct names of letters, digits and underscores, no "
-            f"quantity of the loads or total, found {list(found)}; for example "
+            "{name}: expected one or more distinct names of letters, digits and underscores, "
+            f'except "total" and the quantities of the loads, found {list(found)}; for example '
             '["patellofemoral"]',
             "compartment_names",
         )
@@ -263,7 +263,9 @@ class ContactLoads:
         """
         if isinstance(medial, Mapping):
             if lateral is not None:
-                raise InputError("lateral: expected nothing beside a mapping of compartments")
+                raise InputError(
+                    "lateral: expected None, since `medial` is a mapping of all compartments"
+                )
             return cls.from_values(list(medial.values()), tuple(medial), flags)
         if lateral is None:
             raise InputError(
@@ -299,8 +301,8 @@ class ContactLoads:
         rows: Sequence[ArrayLike] = list(values)  # type: ignore[arg-type]
         if len(rows) != len(checked):
             raise InputError(
-                f"values: expected the loads of {len(checked)} compartments ({', '.join(checked)}),"
-                f" found those of {len(rows)}"
+                f"values: expected the loads of {len(checked)} compartments "
+                f"({', '.join(checked)}), found the loads of {len(rows)}"
             )
         parts = tuple(check_array("loads", row, (12,), allow_nan=True) for row in rows)
         return cls.trusted_parts(parts, checked, flags)

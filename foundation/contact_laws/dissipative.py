@@ -132,9 +132,13 @@ class HysteresisLaw(ContactLaw):
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
         name = type(self).__name__
         if start is None:
-            raise InputError(f"impact_rate: {name} requires the rate at first touch, found None")
+            raise InputError(
+                f"impact_rate: expected the rate at first touch, which {name} needs, found None"
+            )
         if start.size and start.min() <= 0.0:
-            raise InputError(f"impact_rate: {name} requires > 0 m/s, found {start.min():g}")
+            raise InputError(
+                f"impact_rate: expected > 0 m/s, which {name} needs, found {start.min():g} m/s"
+            )
         return self._elastic(depth) * (1.0 + self.hysteresis_factor * rate / start)
 
 

@@ -360,7 +360,7 @@ class SeriesLaw(SpringLaw):
                 )
         if isinstance(self.first, CoupledLaw) != isinstance(self.second, CoupledLaw):
             raise InputError(
-                "first and second: expected two coupled laws or none, found "
+                "first and second: expected two coupled laws or no coupled law, found "
                 f"{type(self.first).__name__} and {type(self.second).__name__}"
             )
 

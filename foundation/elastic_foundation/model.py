@@ -125,7 +125,7 @@ class ElasticFoundation(SurfaceContact):
         self._coupled = coupled_springs(law, layers.thicknesses, conservative=self.conservative)
         if self._coupled is not None and (self.surface != "curved" or self.dissipation.resisting):
             raise InputError(
-                'surface and dissipation: expected "curved" and none with the coupled law, found '
+                'surface and dissipation: expected "curved" and None with the coupled law, found '
                 f'"{self.surface}" and {self.dissipation}'
             )
         if self.conservative and self._law.offsets.any():

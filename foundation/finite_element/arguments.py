@@ -60,5 +60,7 @@ def checked_candidates(
     chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0
     for side, name in enumerate(names):
         if not (chosen & (compartments == side)).any():
-            raise InputError(f"candidates: no triangle of the {name} compartment is chosen")
+            raise InputError(
+                f"candidates: expected triangles of the {name} compartment, found none"
+            )
     return chosen

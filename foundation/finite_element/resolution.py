@@ -78,7 +78,9 @@ def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
     error = extrapolated(coarse, fine) - fine
     touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
     if not touching.any():
-        raise InputError("the error of the node spacing needs poses in contact, found none")
+        raise InputError(
+            "poses: expected poses in contact for the error of the node spacing, found none"
+        )
 
     def relative(column: int) -> float:
         return _mean_square(error[..., column][touching]) / float(fine[..., column].max())

@@ -45,7 +45,9 @@ class Ellipsoid:
     def __post_init__(self) -> None:
         check_fields(self, centre=(3,), matrix=(3, 3))
         if not np.allclose(self.matrix, self.matrix.T, rtol=1e-9, atol=0.0):
-            raise InputError("ellipsoid matrix: expected a symmetric matrix, found another")
+            raise InputError(
+                "ellipsoid matrix: expected a symmetric matrix, found an asymmetric matrix"
+            )
         if np.linalg.eigvalsh(self.matrix)[0] <= 0.0:
             raise InputError(
                 "ellipsoid matrix: expected a positive definite matrix, found eigenvalues "
@@ -93,7 +95,9 @@ class Quadric:
     def __post_init__(self) -> None:
         check_fields(self, origin=(3,), axes=(3, 3), coefficients=(9,))
         if not np.allclose(self.axes.T @ self.axes, np.eye(3), rtol=0.0, atol=1e-9):
-            raise InputError("quadric axes: expected orthonormal columns, found others")
+            raise InputError(
+                "quadric axes: expected orthonormal columns, found columns that are not orthonormal"
+            )
 
     def distances(self, points: ArrayLike) -> FloatArray:
         """Return signed distances (N,) [m] of points (N, 3) [m], to first order, > 0 outside."""

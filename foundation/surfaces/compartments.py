@@ -183,7 +183,10 @@ def check_labels(
         raise InputError(f"compartments: expected only {listed}")
     for value, name in enumerate(names):
         if not (array == value).any():
-            raise InputError(f"compartments: no triangle is {name} ({value})")
+            raise InputError(
+                f"compartments: expected triangles of each compartment, found none that is {name} "
+                f"({value})"
+            )
     return array.astype(np.int8), names
 
 

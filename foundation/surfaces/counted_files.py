@@ -66,13 +66,13 @@ def _check_lines(text: str, elements: list[_Element]) -> None:
     for name, count, properties in elements:
         found = len(rows[start : start + count])
         if found < count:
-            raise InputError(f"{found} of {count} lines of element {name} that its header counts")
+            raise InputError(f"{found} of {count} lines of element {name} that the header counts")
         for number, words in enumerate(rows[start : start + count], start=1):
             if _length_of_line(words, properties) != len(words):
                 raise InputError(f"element {name} number {number} has a wrong number of values")
         start += count
     if len(rows) > declared:
-        raise InputError(f"{len(rows)} lines of elements, its header counts {declared}")
+        raise InputError(f"{len(rows)} lines of elements, expected {declared} as in the header")
 
 
 def _length_of_line(words: list[str], properties: list[tuple[str, ...]]) -> int:
@@ -105,7 +105,7 @@ def _check_bytes(content: bytes, at: int, elements: list[_Element], order: str) 
         if at > len(content):
             raise InputError(f"{len(content)} bytes, too few for the {count} of element {name}")
     if at != len(content):
-        raise InputError(f"{len(content)} bytes, expected {at} for the counts in its header")
+        raise InputError(f"{len(content)} bytes, expected {at} for the counts in the header")
 
 
 def _end(content: bytes, at: int, count: int, properties: list[tuple[str, ...]], order: str) -> int:
@@ -158,12 +158,12 @@ def check_off(content: bytes) -> None:
         rows[:1] = [rows[0][1:]] if rows[0][1:] else []
     counts = rows[0][:2] if rows else []
     if len(counts) < 2 or not all(word.isdecimal() for word in counts):
-        raise InputError("its header has no counts of vertices and faces")
+        raise InputError("the header has no counts of vertices and faces")
     vertices, faces = map(int, counts)
     if len(rows) - 1 != vertices + faces:
         raise InputError(
-            f"{len(rows) - 1} lines, expected {vertices} vertices and {faces} triangles as its "
-            "header counts"
+            f"{len(rows) - 1} lines, expected {vertices} vertices and {faces} triangles as in the "
+            "header"
         )
     for number, words in enumerate(rows[1 : 1 + vertices], start=1):
         if len(words) < 3:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_in
+from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import Edges, boundary_loops, find_edges, label_pieces
 from foundation.surfaces.surface_shape import outwardness, ridge_rise
@@ -46,43 +46,28 @@ _UNIT_MISTAKES = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Finding of a check: code of the fault ("orientation"), whether an error, and message."""
-
-    code: str
-    is_error: bool
-    message: str
-
-
 def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
     """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
     Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
     (warnings); and orientation or inverted (errors) if the `body` of the surface, "femur" or
-    "tibia", is stated.
+    "tibia", is stated. The text of a finding starts with the name of the mesh.
     """
     findings = [*_scale(mesh), *_connectivity(mesh)]
-    named = [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
-    return named if body is None else [*named, *orientation_findings(mesh, body)]
-
-
-def orientation_findings(mesh: TriangleMesh, body: str) -> list[Finding]:
-    """Return the error of `check_orientation`, if there is one, as a finding."""
-    return [
-        Finding(code, is_error, f"{mesh.name}: {text}")
-        for code, is_error, text in _orientation(mesh, body)
-    ]
+    return findings if body is None else [*findings, *orientation_findings(mesh, body)]
 
 
 def report_findings(findings: Iterable[Finding]) -> None:
-    """Warn (`MeshWarning`) about each warning, then raise all errors in one `MeshError`."""
+    """Warn (`MeshWarning`) about each warning, then raise all errors in one `MeshError`.
+
+    An error starts with the key or section that the finding is about, if the finding states one.
+    """
     errors = []
     for finding in findings:
         if finding.is_error:
-            errors.append(finding.message)
+            errors.append(f"{finding.about} {finding.text}".lstrip())
         else:
-            warnings.warn(finding.message, MeshWarning, stacklevel=3)
+            warnings.warn(finding.text, MeshWarning, stacklevel=3)
     if errors:
         raise MeshError("\n".join(errors))
 
@@ -95,21 +80,27 @@ def check_orientation(mesh: TriangleMesh, body: str) -> None:
     convex, and the middle of a tibia rises between the plateaus. Raises `MeshError` if the surface
     faces another direction, and `InputError` for a `body` other than "femur" and "tibia".
     """
-    for _, _, text in _orientation(mesh, body):
-        raise MeshError(f"{mesh.name}: {text}")
+    report_findings(orientation_findings(mesh, body))
 
 
 def unreferenced_text(stray: int) -> str:
     """Return the warning about a number of vertices without triangles."""
     text = f"{counted(stray, 'unreferenced vertex', 'unreferenced vertices')} without triangles"
     return (
-        f"{text}, which load_mesh drops; the file may have lost the last of its triangles: look at "
-        "the surface, and export or copy the file again"
+        f"{text}, which load_mesh drops; the file may lack its last triangles: look at the "
+        "surface, and export or copy the file again"
     )
 
 
-#: Code, whether an error, and text of a finding.
-_Findings = Iterator[tuple[str, bool, str]]
+_Findings = Iterator[Finding]
+
+
+def _error(mesh: TriangleMesh, code: str, text: str) -> Finding:
+    return Finding("error", "", f"{mesh.name}: {text}", code)
+
+
+def _warning(mesh: TriangleMesh, code: str, text: str) -> Finding:
+    return Finding("warning", "", f"{mesh.name}: {text}", code)
 
 
 def _used(mesh: TriangleMesh) -> FloatArray:
@@ -130,12 +121,8 @@ def _scale(mesh: TriangleMesh) -> _Findings:
         remedy = "check the unit of the file and whether the mesh is a knee"
     else:
         remedy = f"a file in {best[1]} was probably read in {best[2]}: set unit={best[1]!r}"
-    yield (
-        "scale",
-        True,
-        f"bounding box has a diagonal of {diagonal:.4g} m, expected {low:g} to {high:g} m for a "
-        f"knee; {remedy}",
-    )
+    text = f"bounding box has a diagonal of {diagonal:.4g} m, expected {low:g} to {high:g} m"
+    yield _error(mesh, "scale", f"{text} for a knee; {remedy}")
 
 
 def _connectivity(mesh: TriangleMesh) -> _Findings:
@@ -146,15 +133,16 @@ def _connectivity(mesh: TriangleMesh) -> _Findings:
     repeated = np.flatnonzero(first[inverse.reshape(-1)] != np.arange(len(mesh.faces)))
     if len(repeated):
         text = f"{counted(len(repeated), 'duplicate triangle')}, the first is number {repeated[0]}"
-        yield "duplicate", True, f"{text}; a duplicate carries load twice: remove the duplicates"
+        text += "; a duplicate carries load twice: remove the duplicates"
+        yield _error(mesh, "duplicate", text)
     if wrong := int(((edges.count == 2) & (edges.balance != 0)).sum()):
         text = f"inconsistent winding at {counted(wrong, 'edge')}: neighbouring normals disagree"
-        yield "winding", True, f"{text}; unify the normals in a mesh editor"
+        yield _error(mesh, "winding", f"{text}; unify the normals in a mesh editor")
     if shared := int((edges.count > 2).sum()):
         text = f"{counted(shared, 'non-manifold edge')} (more than two triangles meet)"
-        yield "non-manifold", False, f"{text}; delete inner faces in a mesh editor"
+        yield _warning(mesh, "non-manifold", f"{text}; delete inner faces in a mesh editor")
     if stray := len(mesh.vertices) - len(np.unique(mesh.faces)):
-        yield "unreferenced", False, unreferenced_text(stray)
+        yield _warning(mesh, "unreferenced", unreferenced_text(stray))
     yield from _pieces_and_holes(mesh, edges)
 
 
@@ -163,10 +151,13 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
     fragments = int((areas < FRAGMENT * areas[0]).sum())
     if fragments:
         text = f"{counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of the largest"
-        yield "fragments", False, f"{text} piece, carry load; delete them in a mesh editor"
+        yield _warning(
+            mesh, "fragments", f"{text} piece, carry load; delete the fragments in a mesh editor"
+        )
     if len(areas) - fragments > 2:
         text = f"{len(areas) - fragments} separate pieces, expected one, or one per condyle"
-        yield "pieces", False, f"{text}; check that the file contains one articular surface"
+        text += "; check that the file contains one articular surface"
+        yield _warning(mesh, "pieces", text)
     loops = boundary_loops(mesh, edges, labels)
     rim = np.zeros(len(areas))
     np.maximum.at(rim, loops.piece, loops.length)
@@ -177,11 +168,12 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
     if holes.any():
         x, y, z = 1e3 * loops.centre[np.flatnonzero(holes)[0]]
         text = f"{counted(int(holes.sum()), 'hole')} in the surface, the first at about"
-        text += f" ({x:.1f}, {y:.1f}, {z:.1f}) mm"
-        yield "hole", False, f"{text}; contact there is missed: fill the holes in a mesh editor"
+        text += f" ({x:.1f}, {y:.1f}, {z:.1f}) mm; contact there is missed: fill the holes in a"
+        yield _warning(mesh, "hole", f"{text} mesh editor")
 
 
-def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
+def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
+    """Yield the error of `check_orientation`, if there is one, as a finding."""
     check_in("body", body, BODIES)
     wanted = -1.0 if body == "femur" else 1.0
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
@@ -189,12 +181,12 @@ def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
         middle = _used(mesh).mean(axis=0)
         if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) <= 0.0:
             text = "the normals of this closed body point inwards, expected outwards"
-            yield "inverted", True, f"{text}; the winding is inverted: flip the normals"
+            yield _error(mesh, "inverted", f"{text}; the winding is inverted: flip the normals")
         return
     if hollow := _hollow(mesh, body):
         text = f"the normals of this {body} point inwards: {hollow}"
         remedy = "the winding is inverted: flip the normals in a mesh editor, and leave the axes"
-        yield "inverted", True, f"{text}; {remedy}"
+        yield _error(mesh, "inverted", f"{text}; {remedy}")
         return
     if wanted * mean[1] >= FACING:
         return
@@ -205,7 +197,7 @@ def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
         remedy = "the y axis points the wrong way: change the signs of two axes"
     else:
         remedy = "set axes to the file's axes that point anterior, superior and right"
-    yield "orientation", True, f"this {body} faces {faces}, expected {expected}; {remedy}"
+    yield _error(mesh, "orientation", f"this {body} faces {faces}, expected {expected}; {remedy}")
 
 
 def _hollow(mesh: TriangleMesh, body: str) -> str:

@@ -137,10 +137,10 @@ def check_place(
     boxes = [mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0) for mesh in (solid, surface)]
     apart = 0.5e3 * (boxes[0] - boxes[1])
     raise MeshError(
-        f"{surface.name}: {int(off.sum())} of {len(off)} points inside the rim are "
-        f"farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected the same "
-        f"surface; the centres of the bounding boxes differ by ({apart[0]:.1f}, {apart[1]:.1f}, "
-        f"{apart[2]:.1f}) mm: export both in the same frame"
+        f"{surface.name}: {int(off.sum())} of {len(off)} points inside the rim are farther than "
+        f"{1e3 * tolerance:g} mm from the solid {solid.name}, expected the same surface; the "
+        f"centres of the bounding boxes differ by ({apart[0]:.1f}, {apart[1]:.1f}, {apart[2]:.1f}) "
+        "mm: export both meshes in the same frame"
     )
 
 

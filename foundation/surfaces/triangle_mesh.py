@@ -62,7 +62,8 @@ class TriangleMesh:
         if len(flat):
             raise MeshError(
                 f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
-                f"normal), the first is number {flat[0]}; remove them, as load_mesh does"
+                f"normal), the first is number {flat[0]}; remove the degenerate triangles, as "
+                "load_mesh does"
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))

@@ -96,15 +96,17 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     $ knee-contact check mine.toml --deep
     $ knee-contact check mine.toml --set knee.side=left --json
     """
+    from foundation.base.findings import LEVELS
     from foundation.base.wording import counted
     from pipeline.advice import command_line
     from pipeline.config.reading import find_config
     from pipeline.preparation.checkup import check_study
-    from pipeline.preparation.remarks import LEVELS
+    from pipeline.store.run_documents import StoredFinding
 
     file = find_config(config)
-    remarks, figures = check_study(file, overrides, deep=deep)
-    counts = {level: sum(r.level == level for r in remarks) for level in LEVELS}
+    findings, figures = check_study(file, overrides, deep=deep)
+    stored = [StoredFinding.of(finding) for finding in findings]
+    counts = {level: sum(each.level == level for each in stored) for level in LEVELS}
     ready = counts["error"] == 0
     verdict = counted(counts["warning"], "warning")
     if ready:
@@ -112,12 +114,12 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
         verdict = f"ready: {verdict}; next: {command_line('run', file, *options)}"
     else:
         verdict = f"not ready: {counted(counts['error'], 'error')}, {verdict}"
-    lines = [f"{remark.level}: {remark.about}: {remark.text}" for remark in remarks]
+    lines = [f"{each.level}: {each.words}" for each in stored]
     content = {
         "file": str(file),
         "ready": ready,
         "counts": counts,
-        "remarks": [remark._asdict() for remark in remarks],
+        "remarks": stored,
         "figures": figures,
     }
     return Answer("\n".join([*lines, verdict]), content, 0 if ready else 2)

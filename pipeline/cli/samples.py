@@ -62,7 +62,7 @@ def export(
     out : Path
         File to write; a folder for several tables as CSV or Parquet.
     tables : tuple of str
-        Table to write, as named by `summary`; repeat the option for more (default: all).
+        Table to write, as named by `summary`; repeat the option for more (default: all tables).
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
 

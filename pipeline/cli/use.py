@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def _check_one(arguments: ArgumentCollection) -> None:
     if len(arguments.filter_by(value_set=True)) != 1:
-        raise InputError("expected either a configuration or --factors")
+        raise InputError("expected either a configuration or --factors, found both or neither")
 
 
 _ONE = Parameter(group=Group("Arguments (one of)", validator=_check_one, sort_key=3))
@@ -54,7 +54,7 @@ def study(
     config, overrides, out, resume, force
         Configuration, replaced values, folder to write, whether to continue or to replace.
     factors : bool
-        List the inputs that a study can vary, instead of a study.
+        List the inputs that a study can vary, and run no study.
     walk : Path, optional
         With --factors: folder of a walk of an OpenSim model, whose inputs are listed.
 
@@ -82,12 +82,18 @@ def _factors(walk: Path | None) -> str:
     return describe_factors() if walk is None else describe_walk_factors(walk)
 
 
+_CONTACT_HELP = (
+    "original: springs on flat triangles as in OpenSim-JAM; surrogate: the newest runs in `runs` "
+    "with the meshes of the model; or a run directory. Repeat the option for each joint."
+)
+
+
 @command(USE)
 def walk(
     config: Path,
     /,
     *,
-    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False)] = (),
+    contact: Annotated[tuple[str, ...], Parameter(consume_multiple=False, help=_CONTACT_HELP)] = (),
     replay: Path | None = None,
     model: Path | None = None,
     geometry: Path | None = None,
@@ -97,22 +103,19 @@ def walk(
 ) -> Answer:
     """Simulate knee loads from measured walking.
 
-    With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
-    has articular contact, muscles, ligaments and contact by COMAK. From OpenSim-JAM's settings
-    (.xml), and with one of --contact, --replay, --model, --geometry, the walk also writes tables
-    with the names of OpenSim-JAM.
+    With walk.model = "planar", the walk simulates a planar leg with a trained knee. With an OpenSim
+    model (.osim) that has articular contact, COMAK finds the forces of muscles, ligaments and
+    contact. With settings of OpenSim-JAM (.xml), or with one of --contact, --replay, --model and
+    --geometry, the walk also writes tables with the names of OpenSim-JAM.
 
     Parameters
     ----------
     config : Path
         TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
-    contact
-        original: springs on flat triangles, as OpenSim-JAM; surrogate: the newest runs in `runs`
-        with the meshes of the model; or a run directory. Repeat the option for each joint.
     replay
-        plant.npz of an earlier walk, replayed in place of OpenSim.
+        plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model
-        Model in place of that of the settings.
+        Model that replaces the model of the settings.
     geometry
         Folder with the mesh files that the folder of the model lacks.
     overrides, out, force
@@ -213,7 +216,7 @@ def export(
     fmu : {"2.0", "3.0"}, optional
         Write NAME.fmu for co-simulation and model exchange by this version of FMI.
     sources_only : bool
-        Leave the compiled library out of the FMU; a C compiler is not needed then.
+        Leave the compiled library out of the FMU, so that no C compiler is needed.
     casadi : bool
         Add NAME_wrench to the C source, which casadi.external loads with its derivatives.
 
@@ -225,7 +228,7 @@ def export(
     from pipeline.exchange.exports import export_c, write_fmu
 
     if fmu and casadi:
-        raise InputError("--casadi: expected C source, found --fmu; leave out one of them")
+        raise InputError("--casadi: expected C source, found --fmu; leave out --casadi or --fmu")
     if sources_only and not fmu:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
     if fmu:
@@ -275,7 +278,7 @@ def _judged(
     found = stored_judgement(source, model)
     told = judgement_lines(found)
     if found is None and model == "surrogate":
-        told = [f"verdict of {source}: not known, without a report and held-out errors"]
+        told = [f"verdict of {source}: unknown, since there is no report and no held-out errors"]
     known = {} if found is None else {"verdict": found}
     return Answer("\n".join([*lines, *told, *last]), {**content, **known})
 

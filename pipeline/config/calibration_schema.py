@@ -18,12 +18,12 @@ else:
 class CalibrationConfig(Section):
     """Calibration of spring laws on finite elements of the knee of the configuration; optional.
 
-    The finite elements are those of [contact.finite_element], or their defaults if the
-    configuration describes springs. The samples lie along the gait cycle of [simulation].
+    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
+    the configuration describes springs. The samples lie along the gait cycle of [simulation].
     """
 
     laws: tuple[CalibratedLaw, ...] = Field(
-        ("modified", "coupled"), min_length=1, description="laws that are calibrated"
+        ("modified", "coupled"), min_length=1, description="laws to calibrate"
     )
     samples: int = Field(60, ge=10, description="samples of each compartment")
     folds: int = Field(

@@ -19,8 +19,8 @@ ComparedModel = Literal[
 class ComparisonConfig(Section):
     """Comparison of contact models on the knee of the configuration (`compare-models`); optional.
 
-    The finite elements of the comparison are those of [contact.finite_element], or their defaults
-    if the configuration describes springs.
+    The finite elements have the keys of [contact.finite_element], or the defaults of these keys if
+    the configuration describes springs.
     """
 
     poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")

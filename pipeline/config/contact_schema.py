@@ -49,8 +49,8 @@ class LayerConfig(Section):
     """Elastic layer of one body.
 
     The springs of all layers stand on the tibia: a table gives the thickness below each tibial
-    vertex, also for the femoral layer. With finite elements, the femoral layer has a table of its
-    own: the thickness at each femoral vertex.
+    vertex, also for the femoral layer. With finite elements, the femoral layer has a separate
+    table, with the thickness at each femoral vertex.
     """
 
     law: Law = Field("linear", description="spring law")
@@ -58,27 +58,27 @@ class LayerConfig(Section):
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
     thickness_mm: Thickness | Literal["underside"] = Field(
         "underside",
-        description="layer thickness; or measured against the tibial normal down to the underside "
-        "of the built-in insert or of [knee.tibia_solid]",
+        description='thickness of the layer; "underside" measures the thickness against the tibial '
+        "normal, down to the underside of the built-in insert or of [knee.tibia_solid]",
     )
     thickness_file: File | None = Field(
         None,
-        description="used instead of thickness_mm: CSV file with a column thickness_mm and one row "
-        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, "
-        "or $KNEE_DATA/...",
+        description="CSV file that replaces thickness_mm, with a column thickness_mm and one row "
+        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, or "
+        "$KNEE_DATA/...",
     )
     f: float = Field(
         float("inf"), gt=1.0, description="f of the modified law; inf with m = 1 is the linear law"
     )
     m: Positive = Field(1.0, description="exponent of the modified law")
     reference_indentation_mm: Positive = Field(
-        1.0, description="dref of the modified law; without influence at m = 1"
+        1.0, description="dref of the modified law; no effect at m = 1"
     )
     modulus_factor: Positive = Field(
-        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 is the theory"
+        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 keeps the modulus"
     )
     thickness_factor: Positive = Field(
-        1.0, description="factor of the thickness in the coupled law; 1 is the theory"
+        1.0, description="factor of the thickness in the coupled law; 1 keeps the thickness"
     )
     nodes_across: int = Field(
         8, ge=4, le=40, description="nodes across the patch of contact in the coupled law"
@@ -114,7 +114,7 @@ class FiniteElementConfig(Section):
     """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
     Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
-    the built-in insert or of [knee.tibia_solid], or at the given thickness below its surface. The
+    the built-in insert or of [knee.tibia_solid], or at the given thickness below the surface. The
     femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
@@ -125,7 +125,10 @@ class FiniteElementConfig(Section):
         description="distance of the surface nodes in the contact region",
     )
     growth: float = Field(
-        1.1, ge=1.0, le=2.0, description="height of an element over that of the element above"
+        1.1,
+        ge=1.0,
+        le=2.0,
+        description="ratio of the height of an element to the height of the element above",
     )
 
 
@@ -172,8 +175,8 @@ def _check_springs(contact: ContactConfig) -> None:
     if "coupled" in laws:
         if len(laws) > 1:
             raise InputError(
-                'law and femur_layer.law: expected "coupled" for both layers or for none, found '
-                f"{contact.law!r} and {contact.femur_layer.law!r}"  # type: ignore[union-attr]
+                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
+                f"found {contact.law!r} and {contact.femur_layer.law!r}"  # type: ignore[union-attr]
             )
         if contact.surface != "curved":
             raise InputError(
@@ -209,14 +212,14 @@ def _check_elements(contact: ContactConfig) -> None:
 CONTACT_MODELS = {
     "elastic_foundation": ModelKeys(
         words="springs",
-        description="a bed of independent springs",
+        description="a bed of springs",
         own=("surface", "conservative"),
         of_layers=OF_LAWS,
         check=_check_springs,
     ),
     "finite_element": ModelKeys(
         words="finite elements",
-        description="the elastic layer itself by finite elements",
+        description="finite elements of the elastic layer",
         section=FiniteElementConfig,
         check=_check_elements,
     ),
@@ -233,8 +236,8 @@ else:
 class ContactConfig(LayerConfig):
     """Original contact model: the tibial layer, and an elastic femoral layer if present.
 
-    The layer is a bed of springs (`law` and the keys of its row), or is solved by finite elements
-    ([contact.finite_element]), which have no spring law.
+    The layer is a bed of springs with a law (`law` and the keys of the law), or consists of finite
+    elements ([contact.finite_element]), which have no spring law.
     """
 
     model: ModelName = Field(
@@ -248,8 +251,8 @@ class ContactConfig(LayerConfig):
     )
     conservative: bool = Field(
         False,
-        description="loads are the gradient of the stored energy, instead of acting along the "
-        "normal of each spring; not with the modified law of finite f",
+        description="whether loads are the gradient of the stored energy, or act along the normal "
+        "of each spring; the modified law with finite f has no stored energy",
     )
     finite_element: FiniteElementConfig | None = Field(
         None, description='finite elements of the layers, with model = "finite_element"'
@@ -298,7 +301,7 @@ class ContactConfig(LayerConfig):
             changed += [f"{head}{key}" for key in _changed(layer, refused)]
         if changed:
             raise InputError(
-                f"{', '.join(changed)}: expected only with {other.words}, and model is "
+                f"{', '.join(changed)}: expected only with {other.words}, found model = "
                 f'"{self.model}"; remove these keys, or set model = "{name}"'
             )
 

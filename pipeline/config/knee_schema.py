@@ -49,7 +49,7 @@ class OriginalConfig(Section):
     """Original model of the surrogate: a contact model, or a table of poses and loads.
 
     With a table, [knee] and [contact] are left out, and missing keys of [space], [design] and
-    [validation] are derived from its rows.
+    [validation] are derived from the rows of the table.
     """
 
     kind: Literal["model", "table"] = Field(
@@ -62,8 +62,9 @@ class OriginalConfig(Section):
     )
     side: Literal["right", "left"] = Field(
         "right",
-        description='"left" mirrors the table of a left knee with its third axis to the body\'s '
-        'right; use "right" if its third axis points lateral',
+        description='"left" mirrors the table of a left knee whose third axis points to the '
+        "body's right; "
+        'use "right" if the third axis points lateral',
     )
 
     @property
@@ -74,9 +75,14 @@ class OriginalConfig(Section):
     @model_validator(mode="after")
     def _file_of_a_table(self) -> Self:
         if self.kind == "table" and self.file is None:
-            raise InputError('kind = "table" needs file, a table of poses and loads')
+            raise InputError(
+                'file: expected a table of poses and loads with kind = "table", found none'
+            )
         if self.kind == "model" and (self.file is not None or self.side != "right"):
-            raise InputError('file and side need kind = "table"')
+            raise InputError(
+                'file and side: expected kind = "table", found "model"; remove the keys, or set '
+                "kind"
+            )
         return self
 
 
@@ -118,7 +124,8 @@ class KneeConfig(Section):
     compartments: tuple[str, ...] = Field(
         COMPARTMENTS,
         description="names of the compartments: two, from medial to lateral, or one that is the "
-        'whole surface of the tibia; others than the default need simulation.kind = "none"',
+        "whole surface of the tibia; names other than the default need simulation.kind = "
+        '"none"',
     )
 
     @model_validator(mode="after")
@@ -128,7 +135,10 @@ class KneeConfig(Section):
         with naming_keys({"compartment_names": "compartments"}):
             names = check_names(self.compartments)
         if self.source == "builtin":
-            raise InputError('compartments need source = "meshes"; those of the implant are known')
+            raise InputError(
+                'compartments: expected source = "meshes", since the built-in implant has medial '
+                "and lateral compartments; remove the key"
+            )
         if len(names) > 2:
             raise InputError(f"compartments: expected one or two, found {len(names)}")
         if len(names) == 1 and self.split_lateral_mm is not None:

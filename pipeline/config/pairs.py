@@ -22,6 +22,7 @@ def require_simulator(simulation: SimulationConfig, what: str) -> None:
     """Raise an `InputError` if `what` is asked of a configuration without a simulated cycle."""
     if simulation.kind == "none":
         raise InputError(
-            f'simulation.kind: expected "gait" for {what}, found "none"; set the key, which needs '
-            f"the knee.compartments {' and '.join(COMPARTMENTS)}, and make the run again"
+            f'simulation.kind: expected "gait" for {what}, found "none"; set simulation.kind = '
+            '"gait", which needs the knee.compartments '
+            f"{' and '.join(COMPARTMENTS)}, and run again"
         )

@@ -69,8 +69,9 @@ def shipped_config(name: str) -> Path:
     known = shipped_configs()
     if name not in known:
         raise ConfigError(
-            f"{name}: is neither a file nor a shipped configuration{_near(name, known)}; shipped "
-            f"are {', '.join(known)}, and `knee-contact init` writes a configuration"
+            f"{name}: is neither a file nor a shipped configuration{_near(name, known)}; the "
+            f"shipped configurations are {', '.join(known)}; `knee-contact init` writes a new "
+            "configuration"
         )
     return known[name]
 

@@ -19,16 +19,21 @@ class PathConfig(Section):
     """Reference path over flexion; the sampled offsets are relative to this path."""
 
     kind: Literal["settled", "table"] = Field(
-        "settled", description="found by settling the knee simulator, or given as a table"
+        "settled",
+        description=(
+            "whether the knee simulator finds the path by settling, or a table states the path"
+        ),
     )
     step_deg: Positive = Field(10.0, description="flexion between two knots of a settled path")
-    axial_force_N: Positive = Field(1000.0, description="axial force of settling")
+    axial_force_N: Positive = Field(
+        1000.0, description="axial force while the knee simulator settles"
+    )
     flexion_deg: tuple[Finite, ...] = Field((), description="knots of the table")
-    adduction_deg: tuple[Finite, ...] = ()
-    rotation_deg: tuple[Finite, ...] = ()
-    anterior_mm: tuple[Finite, ...] = ()
-    superior_mm: tuple[Finite, ...] = ()
-    lateral_mm: tuple[Finite, ...] = ()
+    adduction_deg: tuple[Finite, ...] = Field((), description="adduction at the knots")
+    rotation_deg: tuple[Finite, ...] = Field((), description="rotation at the knots")
+    anterior_mm: tuple[Finite, ...] = Field((), description="anterior position at the knots")
+    superior_mm: tuple[Finite, ...] = Field((), description="superior position at the knots")
+    lateral_mm: tuple[Finite, ...] = Field((), description="lateral position at the knots")
 
     @model_validator(mode="after")
     def _table_complete(self) -> Self:
@@ -45,7 +50,10 @@ class PathConfig(Section):
                     f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
                 )
         elif any(getattr(self, name) for name in ("flexion_deg", *PATH_COLUMNS)):
-            raise InputError('the columns of a path need kind = "table"')
+            raise InputError(
+                'the columns of a path: expected kind = "table", found "settled"; set kind, or '
+                "remove the columns"
+            )
         return self
 
 
@@ -57,10 +65,10 @@ class MotionConfig(Section):
     """
 
     flexion_deg: tuple[Finite, ...] = Field(description="flexion of each pose")
-    adduction_deg: tuple[Finite, ...] = Field(description="as flexion_deg")
-    rotation_deg: tuple[Finite, ...] = Field(description="as flexion_deg")
-    anterior_mm: tuple[Finite, ...] = Field(description="as flexion_deg")
-    lateral_mm: tuple[Finite, ...] = Field(description="as flexion_deg")
+    adduction_deg: tuple[Finite, ...] = Field(description="adduction of each pose")
+    rotation_deg: tuple[Finite, ...] = Field(description="rotation of each pose")
+    anterior_mm: tuple[Finite, ...] = Field(description="anterior position of each pose")
+    lateral_mm: tuple[Finite, ...] = Field(description="lateral position of each pose")
     margin_deg: Positive = Field(2.0, description="half width of the margin of the three angles")
     margin_mm: Positive = Field(2.0, description="half width of the margin of the two lengths")
     part: float = Field(
@@ -112,22 +120,28 @@ class DesignConfig(Section):
 
     kind: Design = Field("sobol", description="design of experiments")
     candidates: int = Field(
-        4096, ge=20, description="m, number of candidates; a full factorial rounds it up to a grid"
+        4096,
+        ge=20,
+        description="m, number of candidates; a full factorial rounds the number up to a grid",
     )
     first: int = Field(400, ge=10, description="n, number of candidates evaluated in stage b")
     rounds: int = Field(3, ge=1, le=20, description="number of rounds")
     budget: int = Field(
-        1000, ge=0, description="most samples evaluated; 0 evaluates all that stage e keeps"
+        1000,
+        ge=0,
+        description=(
+            "largest number of evaluated samples; 0 evaluates all candidates that stage e keeps"
+        ),
     )
     earlier_budgets: tuple[int, ...] = Field(
         (),
-        description="increasing budgets that were spent before `budget`, each in rounds of its "
-        "own; `run --resume` with a larger budget writes this key",
+        description="increasing budgets that were spent before `budget`, each in separate rounds; "
+        "`run --resume` with a larger budget writes this key",
     )
     infill: Literal["sequence", "error"] = Field(
         "error",
-        description="kept candidates that a round adds: the next of the design, or those with the "
-        "largest predicted error of the load (Kriging)",
+        description="kept candidates that a round adds: the next candidates of the design, or the "
+        "candidates with the largest predicted error of the load (Kriging)",
     )
     wanted_error_percent: NonNegative = Field(
         0.0,
@@ -146,8 +160,8 @@ class DesignConfig(Section):
     domain_samples: int = Field(
         1000,
         ge=0,
-        description="samples of the whole box that no surrogate is fitted to; they locate where "
-        "the surrogate can be trusted. With 0, only the bounds of [feasibility] are used",
+        description="samples of the whole box that no surrogate is fitted to; these samples locate "
+        "where the surrogate can be trusted. With 0, only the bounds of [feasibility] are used",
     )
     load_spread: Positive = Field(
         1.0,
@@ -187,14 +201,14 @@ class DesignConfig(Section):
 class FeasibilityConfig(Section):
     """Stage e: bounds of the loads that gait can produce, applied to predicted loads.
 
-    The bounds of the ratios and of the peak pressure are those of the keys, or those of the gait
-    cycle with the original model (`bounds`; Lin et al. 2010).
+    The keys, or the gait cycle of the original model, give the bounds of the ratios and of the peak
+    pressure (`bounds`; Lin et al. 2010).
     """
 
     bounds: Literal["keys", "gait"] = Field(
         "keys",
-        description="where ap_ratio, ml_ratio and peak_pressure_MPa come from: these keys, or the "
-        "gait cycle of [simulation], simulated with the original model (with springs in place of "
+        description="source of ap_ratio, ml_ratio and peak_pressure_MPa: these keys, or the gait "
+        "cycle of [simulation], simulated with the original model (with springs in place of "
         "finite elements) before any sample is drawn",
     )
     gait_factor: float = Field(
@@ -207,12 +221,15 @@ class FeasibilityConfig(Section):
     peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
     margin: NonNegative = Field(
-        0.1, description="tolerance of every bound, as a fraction, to learn beyond the bounds"
+        0.1,
+        description=(
+            "relative tolerance of every bound, so that the surrogate also learns beyond the bounds"
+        ),
     )
     doubt: NonNegative = Field(
         2.0,
-        description="standard errors by which a prediction must exceed a bound (plus margin) for a "
-        "candidate to be dropped",
+        description="a candidate is dropped if the prediction exceeds a bound (plus margin) by "
+        "this number of standard errors",
     )
     outside_weight: float = Field(
         0.0,

@@ -149,9 +149,9 @@ class Config(Section):
             return self
         message = ""
         if (self.knee, self.contact) != (KneeConfig(), ContactConfig()):
-            message = "knee and contact: remove these sections, they describe a model"
+            message = "knee and contact: remove these sections, which describe a contact model"
         elif self.design.gait_samples > 0:
-            message = "design.gait_samples: expected 0, new samples need a contact model"
+            message = "design.gait_samples: expected 0, since new samples need a contact model"
         if message:
             raise InputError(f'{message}; original.kind is "table"')
         return self

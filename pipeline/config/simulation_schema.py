@@ -18,41 +18,54 @@ def _file_unless(*shipped: str) -> AfterValidator:
 
 
 class SimulationConfig(Section):
-    """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
+    """Stage h: knee simulator, driven by the loads or the motions of the waveforms."""
 
     waveforms: Annotated[str, _file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '
-        '"stair_descent", "squat" or "deep_flexion", or a CSV file, relative to the config; AP and '
-        "rotation each by ap_force_N or anterior_mm, internal_torque_Nm or rotation_deg",
+        '"stair_descent", "squat" or "deep_flexion", or a CSV file, relative to the config; '
+        "ap_force_N or anterior_mm drives the AP direction, internal_torque_Nm or rotation_deg "
+        "drives the rotation",
     )
     waveform_layout: Literal["columns", "iso14243"] = Field(
         "columns",
-        description="columns of the CSV file: those of this package, or those of ISO 14243-1 or -3",
+        description=(
+            "names of the columns of the CSV file: by this package, or by ISO 14243-1 or -3"
+        ),
     )
     waveform_reversed: tuple[Literal["ap", "rotation"], ...] = Field(
-        (), description="directions of an ISO table of the opposite signs (docs/formats.md)"
+        (), description="directions of an ISO table with the opposite sign (docs/formats.md)"
     )
     period_s: Positive = Field(1.0, description="duration of one cycle")
     cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
     samples: int = Field(201, ge=11, description="instants reported over the cycle")
     axial_scale: Positive = Field(1.0, description="factor on the axial force")
     medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
-    anterior_offset_mm: Finite = Field(0.0, description="the same, anterior of the origin")
+    anterior_offset_mm: Finite = Field(
+        0.0, description="axial line of action, anterior of the origin"
+    )
     ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
-    ap_gap_mm: NonNegative = Field(0.0, description="travel to either side before it acts")
+    ap_gap_mm: NonNegative = Field(
+        0.0, description="travel to either side before the AP restraint acts"
+    )
     rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
-    rotation_gap_deg: NonNegative = Field(0.0, description="turn to either side before it acts")
+    rotation_gap_deg: NonNegative = Field(
+        0.0, description="turn to either side before the rotational restraint acts"
+    )
     lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
     adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
     restraint_about: Literal["pose", "path"] = Field(
-        "pose", description="springs slack in one pose (implants) or along the path (natural knees)"
+        "pose",
+        description="springs are slack in one pose (implants) or along the path (natural knees)",
     )
     neutral_anterior_mm: Finite | None = Field(
-        None, description="where the AP spring is slack, about a pose; by default where it dwells"
+        None,
+        description="anterior position where the AP spring is slack, with restraint_about = "
+        '"pose"; by default where the femur rests',
     )
     neutral_lateral_mm: Finite = Field(
-        0.0, description="where the ML spring is slack, about a pose"
+        0.0,
+        description='lateral position where the ML spring is slack, with restraint_about = "pose"',
     )
     ligaments: Annotated[str, _file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
@@ -76,7 +89,7 @@ class SimulationConfig(Section):
         description="dynamics of all free coordinates, or with height, adduction and ML position "
         "quasi-static",
     )
-    relative_tolerance: Positive = Field(1e-3, description="of the integrator")
+    relative_tolerance: Positive = Field(1e-3, description="relative tolerance of the integrator")
     method: Literal["Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"] = Field(
         "Rodas5P",
         description="integrator: Rosenbrock methods, compiled, or scipy's; BDF and LSODA need far "
@@ -85,23 +98,26 @@ class SimulationConfig(Section):
     wear_factor_mm3_per_Nm: Positive = Field(
         1e-7, description="Archard's wear volume per force and sliding distance"
     )
-    density_g_per_cm3: Positive = Field(0.94, description="of what is worn")
+    density_g_per_cm3: Positive = Field(0.94, description="density of the worn material")
     combinations: bool = Field(
-        True, description="whether to compare both models on eleven combinations of the inputs"
+        True, description="whether to compare both models for eleven combinations of the inputs"
     )
     kind: Literal["gait", "none"] = Field(
         "gait",
-        description="a gait cycle of the knee; or none, for a contact pair that the knee simulator "
-        "does not drive: the run then ends with the validation of the surrogate",
+        description='a gait cycle of the knee; "none" is for a contact pair that the knee '
+        "simulator does not drive, and ends the run with the validation of the surrogate",
     )
 
     @model_validator(mode="after")
     def _layout_of_a_file(self) -> Self:
         if self.waveform_layout == "iso14243" and self.waveforms in ACTIVITIES:
             raise InputError(
-                'waveform_layout = "iso14243" needs waveforms = "a file of your own": the numbers '
-                f"of the standard are not shipped, and {self.waveforms!r} is not its table"
+                'waveform_layout = "iso14243": expected your file in waveforms, since the numbers '
+                f"of the standard are not shipped, found {self.waveforms!r}"
             )
         if self.waveform_reversed and self.waveform_layout != "iso14243":
-            raise InputError('waveform_reversed needs waveform_layout = "iso14243"')
+            raise InputError(
+                'waveform_reversed: expected waveform_layout = "iso14243", found "columns"; remove '
+                "the key"
+            )
         return self

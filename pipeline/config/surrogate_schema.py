@@ -26,7 +26,7 @@ class KrigingConfig(Section):
     correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
         "auto",
         description="correlation function; mixed is Matérn 5/2 along one sheared direction and "
-        "squared exponential along the others; auto selects the most likely",
+        "squared exponential along the others; auto selects the most likely function",
     )
     trend: Literal["auto", "constant", "linear", "quadratic"] = Field(
         "auto", description="trend; auto is quadratic if there are enough samples, else linear"
@@ -44,12 +44,15 @@ class PolynomialConfig(Section):
         "anisotropic",
         description="terms selected by marginal likelihood, or all terms up to a total degree",
     )
-    terms: int = Field(462, ge=7, le=3003, description="most terms of the anisotropic basis")
+    terms: int = Field(
+        462, ge=7, le=3003, description="largest number of terms of the anisotropic basis"
+    )
     degree: tuple[Annotated[int, Field(ge=1, le=8)], ...] = Field(
-        (3, 4, 5), description="total degrees; the leave-one-out error selects one"
+        (3, 4, 5), description="total degrees; the leave-one-out error selects one degree"
     )
     ridge: tuple[NonNegative, ...] = Field(
-        (1e-8, 1e-6, 1e-4), description="ridge penalties; the leave-one-out error selects one"
+        (1e-8, 1e-6, 1e-4),
+        description="ridge penalties; the leave-one-out error selects one penalty",
     )
 
 
@@ -57,7 +60,7 @@ class NetworkConfig(Section):
     """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
 
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
-    networks: int = Field(4, ge=1, le=8, description="number of networks that are added up")
+    networks: int = Field(4, ge=1, le=8, description="number of networks whose outputs are added")
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
@@ -65,7 +68,9 @@ class FieldsConfig(Section):
     """Pressure fields of the surrogate on the tibial mesh, fitted to the fields of samples."""
 
     samples: int = Field(
-        1000, ge=50, description="most samples of each compartment that the fields are fitted to"
+        1000,
+        ge=50,
+        description="largest number of samples of each compartment that the fields are fitted to",
     )
     spacing_mm: Positive = Field(
         0.6, description="spacing of the grid of the surface of each condyle"
@@ -78,12 +83,13 @@ class SurrogateConfig(Section):
     formulation: Formulation = Field("inverted", description="what is learnt")
     family: Family = Field("kriging", description="family of regressors")
     load_degree: float = Field(
-        2.0, ge=1.0, le=4.0, description="p, the power of the indentation that the load grows with"
+        2.0, ge=1.0, le=4.0, description="p; the load grows with this power of the indentation"
     )
     quantities_influence: Positive = Field(
         1.0,
         description="influence of contact area, pressures and centre of pressure on the fit of a "
-        "network over that of height, forces and moments: small where motion alone matters",
+        "network, relative to the influence of height, forces and moments; small where only "
+        "motion matters",
     )
     compare: tuple[tuple[Formulation, Family], ...] = Field(
         (("inverted", "polynomial"), ("inverted", "poly_fourier")),
@@ -111,7 +117,7 @@ class ValidationConfig(Section):
         description="folds of a cross-validation of the fits of stage g; with 0, only the "
         "leave-one-out residuals (of networks: held-back samples) are reported",
     )
-    seed: int = Field(20_240_001, ge=0, description="seed of the held-out set alone")
+    seed: int = Field(20_240_001, ge=0, description="seed of the held-out set")
 
     @model_validator(mode="after")
     def _folds_enough(self) -> Self:

@@ -93,7 +93,9 @@ def articular_contacts(
     """
     found = model.contacts
     if not found:
-        raise InputError(f"{model.path.name}: expected articular contacts, found none that applies")
+        raise InputError(
+            f"{model.path.name}: expected an articular contact that applies, found none"
+        )
     own = _own_meshes(model, meshes)
     return tuple(_joint_contact(model, c, own, surface, energy) for c in found)
 
@@ -117,7 +119,7 @@ def _own_meshes(model: OsimModel, meshes: Mapping[str, Path] | None) -> dict[str
         if name not in known:
             raise InputError(
                 f"meshes: expected names of mesh files of {model.path.name}, found {name!r}; the "
-                f"files of its contacts are {', '.join(known)}"
+                f"contacts of the model use {', '.join(known)}"
             )
     return own
 
@@ -263,8 +265,8 @@ def _thickness(
     thickness = hits.distance.copy()
     if missed.any():
         warnings.warn(
-            f"{mesh.name}: no bone under {missed.sum()} triangles; they get the thickness of the "
-            "nearest other triangle",
+            f"{mesh.name}: no bone under {missed.sum()} triangles; these triangles get the "
+            "thickness of the nearest other triangle",
             MeshWarning,
             stacklevel=2,
         )

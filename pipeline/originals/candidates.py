@@ -99,8 +99,8 @@ def held_out_samples(
         new = np.array([tuple(row) not in taken for row in drawn[columns].to_numpy()])
         if 2 * new.sum() < len(drawn):
             raise StageError(
-                f"held-out samples: {len(drawn) - new.sum()} of {len(drawn)} {name} points "
-                f"are candidates of the training design; choose another validation.kind"
+                f"held-out samples: {len(drawn) - new.sum()} of {len(drawn)} {name} points are "
+                "also candidates of the training design; choose another validation.kind"
             )
         parts.append(drawn[new])
     return pd.concat(parts, ignore_index=True)

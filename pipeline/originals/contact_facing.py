@@ -75,7 +75,7 @@ def _check_contact(contact: JointContact, poses: Iterable[FloatArray]) -> None:
         f"{contact.name}: expected surfaces of {bed.name} and {target.name} that face each other "
         f"and almost touch at the default pose of the model or along the motion, found {found}; "
         "check the files of these meshes in the model and in walk.meshes or forward.meshes, which "
-        "may be swapped or those of another knee"
+        "may be swapped or belong to another knee"
     )
 
 

@@ -10,7 +10,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.finite_elements import FINITE_ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_checks import layer_remarks
+from pipeline.originals.layer_checks import check_layers
 from pipeline.originals.springs import SPRINGS
 
 #: Kinds of contact models, by the value of `contact.model`.
@@ -58,9 +58,9 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
         If a mesh or a parameter cannot be used; the message names it.
     """
     inputs, kind = KneeInputs(config, load_surfaces(config), folder), kind_of(config)
-    for text in kind.remarks(config.contact).values():
-        warnings.warn(text, stacklevel=2)
+    for finding in kind.check(config.contact):
+        warnings.warn(finding.text, stacklevel=2)
     knee = kind.build(inputs)
-    for key, text in layer_remarks(config.contact, inputs.surfaces.tibia, knee.quick).items():
-        warnings.warn(f"{key}: {text}", stacklevel=2)
+    for finding in check_layers(config.contact, inputs.surfaces.tibia, knee.quick):
+        warnings.warn(f"{finding.about}: {finding.text}", stacklevel=2)
     return knee

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from foundation.base.findings import Finding
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.size import LayerSize
 from pipeline.config.contact_schema import FiniteElementConfig
@@ -17,7 +18,7 @@ from pipeline.originals.finite_element_layer import (
     spacing_for,
 )
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
-from pipeline.originals.patch_resolution import PatchResolution
+from pipeline.originals.patch_resolution import resolution_finding
 from pipeline.progress import rounded
 
 _ABOUT = "[contact.finite_element]"
@@ -47,12 +48,12 @@ def _settings(contact: ContactConfig) -> FiniteElementConfig:
     return contact.finite_element
 
 
-def _resolution(knee: Knee, contact: ContactConfig, area: float) -> PatchResolution:
-    """Return how well the nodes resolve a contact of an area [m²]."""
+def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Finding:
+    """Compare the spacing of the nodes with the area of a typical contact [m²]."""
     del knee
     width = 2.0 * np.sqrt(area / np.pi)
     across = 1e3 * width / _settings(contact).node_spacing_mm
-    return PatchResolution(
+    return resolution_finding(
         _ABOUT,
         f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} nodes",
         across,
@@ -67,7 +68,8 @@ def _cost(knee: Knee, contact: ContactConfig, area: float) -> Cost:
     size = model.size
     nodes = area / (1e-3 * _settings(contact).node_spacing_mm) ** 2
     seconds = float(np.polynomial.polynomial.polyval(nodes, _SECONDS))
-    notes = (_ABOUT, _size_note(size, model.compartment_names, seconds)), (_ABOUT, _QUICK)
+    texts = _size_note(size, model.compartment_names, seconds), _QUICK
+    notes = tuple(Finding("note", _ABOUT, text) for text in texts)
     return Cost(seconds, size.seconds, size.storage, notes)
 
 
@@ -91,6 +93,6 @@ def _bytes(size: float) -> str:
 
 FINITE_ELEMENTS = ContactKind(
     build=_build,
-    resolution=_resolution,
+    check_resolution=_check_nodes_across,
     preparation=Preparation("condensation", _cost, remove_stale, coarser=_COARSER),
 )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.errors import InputError
+from foundation.base.findings import Finding
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surface_contact import SurfaceContact
@@ -20,7 +21,6 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.patch_resolution import PatchResolution
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
@@ -154,14 +154,13 @@ class Cost(NamedTuple):
     """Expected cost of a contact model.
 
     `evaluation_s`: time of an evaluation of one compartment [s]; `preparation_s` and `storage`:
-    time [s] and disk space [bytes] of the preparation; `notes`: sections of the configuration, each
-    with a text for the checkup.
+    time [s] and disk space [bytes] of the preparation; `notes`: findings for the checkup.
     """
 
     evaluation_s: float
     preparation_s: float = 0.0
     storage: float = 0.0
-    notes: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,9 +188,9 @@ class Preparation:
     coarser: float = 0.0
 
 
-def _no_remarks(contact: ContactConfig) -> dict[str, str]:
+def _no_findings(contact: ContactConfig) -> list[Finding]:
     del contact
-    return {}
+    return []
 
 
 @dataclass(frozen=True)
@@ -203,17 +202,16 @@ class ContactKind:
     build : callable
         Takes `KneeInputs` and returns the `Knee`; raises an InputError that names the key of a
         parameter that cannot be used.
-    resolution : callable
+    check_resolution : callable
         Takes the knee, the section [contact] and the area of a typical contact [m²], and returns
-        how well nodes or triangles resolve the contact.
-    remarks : callable
-        Takes the section [contact] and returns the keys of doubtful values, each with finding and
-        remedy.
+        the finding of how well nodes or triangles resolve the contact.
+    check : callable
+        Takes the section [contact] and returns warnings about doubtful values.
     preparation : Preparation, optional
         What precedes the first evaluation.
     """
 
     build: Callable[[KneeInputs], Knee]
-    resolution: Callable[[Knee, ContactConfig, float], PatchResolution]
-    remarks: Callable[[ContactConfig], dict[str, str]] = _no_remarks
+    check_resolution: Callable[[Knee, ContactConfig, float], Finding]
+    check: Callable[[ContactConfig], list[Finding]] = _no_findings
     preparation: Preparation | None = None

@@ -8,10 +8,10 @@ import numpy as np
 
 from foundation.anatomy.femoral_frame import lateral_ridge
 from foundation.anatomy.tibial_frame import shape_of
+from foundation.base.findings import Finding
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.forward_frame import forward_frame
-from pipeline.originals.knee_surface_checks import SurfaceFinding
 
 #: Least logarithm of a ratio of medial and lateral sizes that tells the side (measured: plateaus
 #: 0.19 on cartilage and 0.04 on an insert, ridges 0.09 and 0).
@@ -48,7 +48,7 @@ def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     return scores
 
 
-def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[SurfaceFinding]:
+def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
     """Return warnings about bodies of different sides, or of another side than is stated.
 
     Parameters
@@ -64,23 +64,23 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[SurfaceFi
     if len(values) == 2 and min(values) < 0.0 < max(values):
         found = {body: side if score > 0.0 else other for body, score in scores.items()}
         text = (
-            f"femur and tibia are of different sides by their shapes: {meshes['femur'].name} is "
-            f"of a {found['femur']} knee ({_RIDGE}), {meshes['tibia'].name} of a {found['tibia']} "
-            f"knee ({_PLATEAU}); expected both of one knee: one of the files may be mirrored, name "
-            "the file that is not"
+            f"the shapes of femur and tibia are of different sides: {meshes['femur'].name} is of a "
+            f"{found['femur']} knee ({_RIDGE}), {meshes['tibia'].name} is of a {found['tibia']} "
+            f"knee ({_PLATEAU}); expected both bodies of one knee: one of the files may be "
+            "mirrored; name a file that is not mirrored"
         )
-        return [SurfaceFinding("[knee]", "different-sides", False, text)]
+        return [Finding("warning", "[knee]", text, "different-sides")]
     if sum(values) < (-TELLING if len(values) == 2 else -_ALONE):
         signs = {
             "femur": "the medial ridge of the trochlea is higher than the lateral ridge",
             "tibia": "the lateral plateau is longer than the medial plateau",
         }
         text = (
-            f'side = "{side}", but by the shape the knee is a {other} one: '
+            f'side = "{side}", but the shape is of a {other} knee: '
             f"{' and '.join(signs[body] for body in scores)}, unlike in natural knees; set side = "
             f'"{other}" for a {other} knee, or check the axes'
         )
-        return [SurfaceFinding("knee.side", "side", False, text)]
+        return [Finding("warning", "knee.side", text, "side")]
     return []
 
 

@@ -7,20 +7,19 @@ has one message. All take well under a second.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
-from foundation.base.errors import InputError
+from foundation.base.findings import Finding, Level
 from foundation.base.wording import counted
 from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
@@ -52,21 +51,12 @@ _UPRIGHT = 0.7
 _ALIGN = "`knee-contact align CONFIG` proposes origin_mm and axes"
 
 
-class SurfaceFinding(NamedTuple):
-    """Finding of a check: section of the configuration, code, whether an error, message."""
-
-    about: str
-    code: str
-    is_error: bool
-    message: str
-
-
 Meshes = Mapping[str, TriangleMesh]
-_Findings = Iterator[SurfaceFinding]
+_Findings = Iterator[Finding]
 _Check = Callable[[Meshes], _Findings]
 
 
-def check_surfaces(meshes: Meshes) -> list[SurfaceFinding]:
+def check_surfaces(meshes: Meshes) -> list[Finding]:
     """Return errors and warnings about the surfaces of a knee by their shapes.
 
     Parameters
@@ -76,14 +66,14 @@ def check_surfaces(meshes: Meshes) -> list[SurfaceFinding]:
 
     Returns
     -------
-    list of SurfaceFinding
+    list of Finding
         Findings of the first checks that find an error, and warnings. An error means that a run
         fails or is wrong.
     """
     return _findings(meshes, (*_WITHOUT_AXES, *_WITH_AXES))
 
 
-def check_shapes(meshes: Meshes) -> list[SurfaceFinding]:
+def check_shapes(meshes: Meshes) -> list[Finding]:
     """Return the findings of `check_surfaces` that do not depend on the frames of the meshes [m].
 
     `meshes` has "femur" and "tibia" in any position, vertices (V, 3) each.
@@ -91,7 +81,7 @@ def check_shapes(meshes: Meshes) -> list[SurfaceFinding]:
     return _findings(meshes, _WITHOUT_AXES)
 
 
-def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
+def check_pair(meshes: Meshes) -> list[Finding]:
     """Return errors about the surfaces of a contact pair that is no tibiofemoral joint.
 
     Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
@@ -100,7 +90,7 @@ def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
     return _findings(meshes, (_same, _pieces, _bed_faces_up, _solids))
 
 
-def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding]:
+def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[Finding]:
     return list(_found(tuple(meshes.items()), checks))
 
 
@@ -108,25 +98,13 @@ def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding
 @lru_cache(maxsize=1)
 def _found(
     meshes: tuple[tuple[str, TriangleMesh], ...], checks: tuple[_Check, ...]
-) -> tuple[SurfaceFinding, ...]:
-    found: list[SurfaceFinding] = []
+) -> tuple[Finding, ...]:
+    found: list[Finding] = []
     for check in checks:
         found += check(dict(meshes))
         if any(finding.is_error for finding in found):
             break
     return tuple(found)
-
-
-def report_surfaces(findings: Iterable[SurfaceFinding]) -> None:
-    """Warn (`MeshWarning`) about each warning, then raise all errors in one `InputError`."""
-    errors = []
-    for finding in findings:
-        if finding.is_error:
-            errors.append(f"{finding.about} {finding.message}")
-        else:
-            warnings.warn(finding.message, MeshWarning, stacklevel=3)
-    if errors:
-        raise InputError("\n".join(errors))
 
 
 def _same(meshes: Meshes) -> _Findings:
@@ -139,12 +117,12 @@ def _same(meshes: Meshes) -> _Findings:
             f"femur and tibia are the same mesh: {femur.name} and {tibia.name} have the same "
             "surface; name the mesh of the other body in knee.femur.file or knee.tibia.file"
         )
-        yield SurfaceFinding("[knee]", "same", True, text)
+        yield Finding("error", "[knee]", text, "same")
 
 
-def _of_body(code: str, body: str, mesh: TriangleMesh, text: str) -> SurfaceFinding:
+def _of_body(code: str, body: str, mesh: TriangleMesh, text: str) -> Finding:
     """Return an error about the mesh of a body."""
-    return SurfaceFinding(f"[knee.{body}]", code, True, f"{mesh.name}: {text}")
+    return Finding("error", f"[knee.{body}]", f"{mesh.name}: {text}", code)
 
 
 def _pieces(meshes: Meshes) -> _Findings:
@@ -191,7 +169,7 @@ def _exchanged(meshes: Meshes) -> _Findings:
             f"over width {first:.2f}), {meshes['tibia'].name} is high as a femur ({second:.2f}); "
             "exchange knee.femur.file and knee.tibia.file, with their other keys"
         )
-        yield SurfaceFinding("[knee]", "exchanged", True, text)
+        yield Finding("error", "[knee]", text, "exchanged")
 
 
 def _single(meshes: Meshes) -> _Findings:
@@ -235,7 +213,7 @@ def _bed_faces_up(meshes: Meshes) -> _Findings:
 def _orientations(meshes: Meshes) -> _Findings:
     for body, mesh in meshes.items():
         for finding in orientation_findings(mesh, body):
-            yield SurfaceFinding(f"[knee.{body}]", finding.code, True, finding.message)
+            yield replace(finding, about=f"[knee.{body}]")
 
 
 def _turned(meshes: Meshes) -> _Findings:
@@ -277,7 +255,7 @@ def _turned(meshes: Meshes) -> _Findings:
             f"{np.degrees(np.arcsin(slope)):.0f} deg anteriorly (natural plateaus slope "
             "posteriorly); check that the first of knee.tibia.axes points anterior"
         )
-        yield SurfaceFinding("[knee.tibia]", "tibia-opposed", False, text)
+        yield Finding("warning", "[knee.tibia]", text, "tibia-opposed")
 
 
 def _exchange(body: str) -> str:
@@ -312,7 +290,7 @@ def _widths(meshes: Meshes) -> _Findings:
         "(expected about the same width); check knee.femur.unit and knee.tibia.unit, and that both "
         "files belong to one knee"
     )
-    yield SurfaceFinding("[knee]", "width", misses, text)
+    yield Finding("error" if misses else "warning", "[knee]", text, "width")
 
 
 def _origins(meshes: Meshes) -> _Findings:
@@ -349,7 +327,8 @@ def _far(
         f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
         f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm in [knee.{body}]: {_ALIGN}"
     )
-    yield SurfaceFinding(f"[knee.{body}]", f"{body}-origin", wrong, text)
+    level: Level = "error" if wrong else "warning"
+    yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
 
 
 def _axes(meshes: Meshes) -> _Findings:
@@ -368,7 +347,7 @@ def _axes(meshes: Meshes) -> _Findings:
                 f"(expected nearly along this axis); set axes or rotation_deg in [knee.{body}]: "
                 f"{_ALIGN}"
             )
-            yield SurfaceFinding(f"[knee.{body}]", f"{body}-turned", False, text)
+            yield Finding("warning", f"[knee.{body}]", text, f"{body}-turned")
 
 
 #: In the order in which a fault hides others.

@@ -19,7 +19,7 @@ from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
 from pipeline.originals.knee_sides import check_sides
-from pipeline.originals.knee_surface_checks import check_pair, check_surfaces, report_surfaces
+from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
 
 #: Configuration keys of the parameters of the implant.
@@ -90,9 +90,9 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     tibia = _load(knee.tibia, knee.side, "tibia")
     check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
     meshes = {"femur": femur, "tibia": tibia}
-    report_surfaces(check(meshes))
+    report_findings(check(meshes))
     if knee.compartments == COMPARTMENTS:
-        report_surfaces(check_sides(meshes, knee.side))
+        report_findings(check_sides(meshes, knee.side))
     if len(knee.compartments) > 1:
         labels = compartments_of(tibia, knee.split_lateral_mm)
     else:
@@ -140,7 +140,7 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
 
 def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
     if mesh is None:
-        raise InputError(f"[knee.{section}] is needed")
+        raise InputError(f"[knee.{section}] is missing; add the section with the file of the mesh")
     try:
         loaded = load_surface(mesh, side, section.removesuffix("_solid"))
         report_findings(loaded.findings)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foundation.base.findings import Finding
 from foundation.elastic_foundation.confinement import (
     NEARLY_INCOMPRESSIBLE,
     REMEDY,
@@ -32,40 +33,44 @@ _THINNEST = 0.2e-3
 _OF_SIDE = 0.5
 
 
-def law_remarks(contact: ContactConfig) -> dict[str, str]:
-    """Return the keys of doubtful spring laws, each with finding and remedy.
+def check_laws(contact: ContactConfig) -> list[Finding]:
+    """Return warnings about doubtful spring laws, by the key of the configuration.
 
     A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
     """
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
-    unchanged = {
-        f"{section}.law": (
-            f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
-            "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            'them by `knee-contact calibrate`, or set law = "linear"'
+    unchanged = [
+        Finding(
+            "warning",
+            f"{section}.law",
+            f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
+            "m and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
+            'them by `knee-contact calibrate`, or set law = "linear"',
         )
         for section, layer in sections.items()
         if layer.is_modified_in_name_alone
-    }
-    confined = {
-        f"{section}.poissons_ratio": (
+    ]
+    confined = [
+        Finding(
+            "warning",
+            f"{section}.poissons_ratio",
             f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
             f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
             "on a patch twice as wide as the layer is thick: expected at most "
-            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}"
+            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}",
         )
         for section, layer in sections.items()
         if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
-    }
-    return unchanged | confined
+    ]
+    return unchanged + confined
 
 
-def layer_remarks(
+def check_layers(
     contact: ContactConfig, tibia: TriangleMesh, model: SurfaceContact
-) -> dict[str, str]:
-    """Return the keys of implausible layers, each with finding, expectation and remedy.
+) -> list[Finding]:
+    """Return warnings about implausible layers, by the key of the configuration.
 
     Parameters
     ----------
@@ -84,12 +89,12 @@ def layer_remarks(
         laws["contact.femur_layer"] = getattr(law, "second", None)
     sides = np.ptp(tibia.vertices, axis=0)[[0, 2]]
     springs = contact.has_laws
-    remarks: dict[str, str] = {}
+    findings: list[Finding] = []
     for section, layer in layers.items():
         thickness = getattr(laws[section], "thickness", None)
         named = (*_of_material(layer, springs=springs), *_of_thickness(layer, thickness, sides))
-        remarks |= {f"{section}.{key}": text for key, text in named}
-    return remarks
+        findings += [Finding("warning", f"{section}.{key}", text) for key, text in named]
+    return findings
 
 
 def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, str]]:

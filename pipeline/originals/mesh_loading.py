@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
-from foundation.surfaces.mesh_checks import Finding, check_mesh
+from foundation.surfaces.mesh_checks import check_mesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.progress import peak_memory, say
@@ -91,7 +92,7 @@ def _loaded(
             side=side,
             check=False,
         )
-    dropped = [Finding("dropped", False, str(warning.message)) for warning in caught]
+    dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
     # The rim of a bearing surface that is cut out has small holes: the solid is checked.
     count, findings = len(mesh.faces), (*dropped, *check_mesh(mesh))
     if config.surface == "bearing":
@@ -102,7 +103,10 @@ def _loaded(
     say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated is None:
-        say(f"{path.name}: not decimated, which would deviate by {config.decimate_um:g} um")
+        say(
+            f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs "
+            "more than half of the triangles"
+        )
         return LoadedMesh(mesh, count, findings)
     loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
     say(f"{path.name}: {loaded.decimation}{peak_memory()}")

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from foundation.base.findings import Finding
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Least triangles across a contact patch by the surface of the springs, a rule of thumb.
 TRIANGLES_ACROSS = {"curved": 6.0, "flat": 20.0}
 
 
-class PatchResolution(NamedTuple):
-    """Resolution of a typical contact.
+def resolution_finding(about: str, text: str, across: float, least: float, remedy: str) -> Finding:
+    """Return a warning if a typical contact is resolved too coarsely, else a note.
 
-    `about`: section of the configuration; `text`: the finding in words; `across`: nodes or
-    triangles across the contact [1]; `least`: least number that suffices [1]; `remedy`: what gives
-    more.
+    Parameters
+    ----------
+    about : str
+        Section of the configuration.
+    text : str
+        Width of the contact, and nodes or triangles across, in words.
+    across, least : float
+        Nodes or triangles across the contact, and the least number that suffices.
+    remedy : str
+        What gives more nodes or triangles.
     """
+    if across >= least:
+        return Finding("note", about, text)
+    return Finding(
+        "warning",
+        about,
+        f"{text} (expected at least {least:g}); peak pressures will be inaccurate: {remedy}",
+    )
 
-    about: str
-    text: str
-    across: float
-    least: float
-    remedy: str
 
-
-def triangles_across(tibia: TriangleMesh, area: float, surface: str) -> PatchResolution:
-    """Return how well the triangles of the tibia resolve a contact of an area [m²].
+def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
+    """Compare the triangles of the tibia with the area of a typical contact [m²].
 
     `surface` is "curved" or "flat", as of `contact.surface`.
     """
     radius = float(np.sqrt(area / np.pi))
     across, least = 2.0 * radius / edge_length(tibia), TRIANGLES_ACROSS[surface]
-    return PatchResolution(
+    return resolution_finding(
         "[knee.tibia]",
         f"a typical contact is {2e3 * radius:.0f} mm across, which is {across:.1f} triangles of "
         "the tibia",

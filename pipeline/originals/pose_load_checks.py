@@ -133,9 +133,9 @@ def check_rows(rows: pd.DataFrame, side: str) -> None:
         same = (rows[keys] == rows[keys].iloc[row]).all(axis=1)
         first, second = (rows.loc[same, "index"] + 1)[:2]
         raise TableError(
-            f"rows {first} and {second} are the same pose of the "
-            f"{rows['compartment'].iloc[row]} compartment ({int(again.sum())} such rows); keep "
-            "one of them, or the mean"
+            f"rows {first} and {second} are the same pose of the {rows['compartment'].iloc[row]} "
+            f"compartment ({int(again.sum())} such rows); keep one of the rows, or the mean of the "
+            "rows"
         )
     sideways = {}
     for name in COMPARTMENTS:

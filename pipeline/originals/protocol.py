@@ -87,7 +87,7 @@ def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceCon
     model = original.quick if quick else original.model
     if model is None:
         raise InputError(
-            "this needs a contact model, but the run was built from a table of poses and loads; "
-            'rerun with original.kind = "model"'
+            "the command needs a contact model, but the run was made from a table of poses and "
+            'loads; rerun with original.kind = "model"'
         )
     return model

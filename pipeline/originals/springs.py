@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from foundation.base.findings import Finding
 from pipeline.config.schema import ContactConfig
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs
-from pipeline.originals.layer_checks import law_remarks
-from pipeline.originals.patch_resolution import PatchResolution, triangles_across
+from pipeline.originals.layer_checks import check_laws
+from pipeline.originals.patch_resolution import check_triangles
 from pipeline.originals.spring_bed import bed_digest, build_bed
 
 
@@ -14,8 +15,8 @@ def _build(inputs: KneeInputs) -> Knee:
     return Knee(model, inputs.start, bed_digest(model))
 
 
-def _resolution(knee: Knee, contact: ContactConfig, area: float) -> PatchResolution:
-    return triangles_across(knee.model.tibia, area, contact.surface)
+def _check_resolution(knee: Knee, contact: ContactConfig, area: float) -> Finding:
+    return check_triangles(knee.model.tibia, area, contact.surface)
 
 
-SPRINGS = ContactKind(build=_build, resolution=_resolution, remarks=law_remarks)
+SPRINGS = ContactKind(build=_build, check_resolution=_check_resolution, check=check_laws)

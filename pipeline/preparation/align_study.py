@@ -135,7 +135,7 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(
             f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
-            "implant is aligned"
+            "implant needs no alignment"
         )
     raw = read_raw(data_file(mesh.file))
     return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)

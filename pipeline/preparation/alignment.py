@@ -23,11 +23,7 @@ from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.knee_surface_checks import (
-    check_shapes,
-    check_surfaces,
-    report_surfaces,
-)
+from pipeline.originals.knee_surface_checks import check_shapes, check_surfaces
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
@@ -141,7 +137,7 @@ def check_placed(meshes: Mapping[str, TriangleMesh]) -> None:
     InputError
         If both are not the surfaces of one knee, such as a single condyle.
     """
-    report_surfaces([finding for finding in check_surfaces(meshes) if finding.is_error])
+    report_findings([finding for finding in check_surfaces(meshes) if finding.is_error])
 
 
 def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
@@ -154,7 +150,7 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     """
     for mesh in meshes.values():
         report_findings([finding for finding in check_mesh(mesh) if finding.is_error])
-    report_surfaces([finding for finding in check_shapes(meshes) if finding.is_error])
+    report_findings([finding for finding in check_shapes(meshes) if finding.is_error])
 
 
 def placed_meshes(

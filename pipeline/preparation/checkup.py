@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
@@ -21,8 +22,8 @@ from pipeline.originals.knee import Knee
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
+from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_checkup import check_meshes
-from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.progress import say, silenced
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
@@ -31,8 +32,8 @@ from surrogates.sampling.space import SampleSpace
 
 def check_study(
     file: Path, overrides: tuple[str, ...] = (), *, deep: bool = False
-) -> tuple[list[Remark], dict[str, Any]]:
-    """Return all remarks on a study, errors first, and the expected time and disk space of a run.
+) -> tuple[list[Finding], dict[str, Any]]:
+    """Return the findings on a study, errors first, and the expected time and disk space of a run.
 
     Parameters
     ----------
@@ -49,74 +50,69 @@ def check_study(
         If the file is not a TOML file.
     """
     tree = read_tree(file, overrides)
-    remarks = Remarks()
-    config = _checked(tree, file, remarks)
+    findings = Findings()
+    config = _checked(tree, file, findings)
     section = tree.get("knee", {})
-    too_fine = isinstance(section, dict) and check_meshes(section, file.parent, remarks)
+    too_fine = isinstance(section, dict) and check_meshes(section, file.parent, findings)
     figures: dict[str, Any] = {}
     if config is not None:
         if config.simulation.kind == "gait":
-            _check_tables(config, remarks)
-        _check_laws(config, remarks)
+            _check_tables(config, findings)
+        findings.add(kind_of(config).check(config.contact))
         if too_fine and not deep:
-            remarks.warning(
+            findings.warning(
                 "[knee]",
                 "contact was not evaluated because of the number of triangles: decimate the "
                 "meshes, or check with --deep (takes minutes)",
             )
-        elif not remarks.has_errors:
-            figures = _check_knee(config, remarks, deep=deep)
-    return remarks.ordered(), figures
+        elif not findings.has_errors:
+            figures = _check_knee(config, findings, deep=deep)
+    return findings.ordered(), figures
 
 
-def _checked(tree: dict[str, Any], file: Path, remarks: Remarks) -> Config | None:
+def _checked(tree: dict[str, Any], file: Path, findings: Findings) -> Config | None:
     """Return the configuration, or None if a key is wrong."""
     try:
         return Config.model_validate(tuples_of(tree), context={"folder": file.parent})
     except ValidationError as error:
         for key, text in explanations(error).items():
-            remarks.error(key, text.removeprefix(f"{key}: "))
+            findings.error(key, text.removeprefix(f"{key}: "))
     return None
 
 
-def _check_tables(config: Config, remarks: Remarks) -> None:
-    remarks.attempt("simulation.waveforms", gait_cycle, config.simulation)
-    remarks.attempt("simulation.ligaments", gait_ligaments, config.simulation)
+def _check_tables(config: Config, findings: Findings) -> None:
+    findings.attempt("simulation.waveforms", gait_cycle, config.simulation)
+    findings.attempt("simulation.ligaments", gait_ligaments, config.simulation)
 
 
-def _check_laws(config: Config, remarks: Remarks) -> None:
-    for key, text in kind_of(config).remarks(config.contact).items():
-        remarks.warning(key, text)
-
-
-def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
+def _check_knee(config: Config, findings: Findings, *, deep: bool) -> dict[str, Any]:
     """Check the original model; return the expected time and disk space of a run."""
     say("building the contact model")
-    built = remarks.attempt(
+    built = findings.attempt(
         config.original.sections, lambda: (build_original(config), completed(config))
     )
     if built is None:
         return {}
     original, complete = built
     if isinstance(original, Knee):
-        return check_domain(config, original, remarks, deep=deep)
+        return check_domain(config, original, findings, deep=deep)
     assert isinstance(original, TableOriginal)
-    _check_rows(complete, original, remarks)
+    _check_rows(complete, original, findings)
     return {}
 
 
-def _check_rows(config: Config, original: TableOriginal, remarks: Remarks) -> None:
+def _check_rows(config: Config, original: TableOriginal, findings: Findings) -> None:
     """Check the rows of a table that replaces the original model."""
     rows = original.rows
     for name, own in rows.groupby("compartment"):
-        check_bounds(config, loads_of(own), str(name), remarks)
-    remarks.note("[original]", f"{config.original.file}: {counted(len(rows), 'usable row')}")
+        check_bounds(config, loads_of(own), str(name), findings)
+    findings.note("[original]", f"{config.original.file}: {counted(len(rows), 'usable row')}")
 
 
-def run_remarks(
-    config: Config, original: OriginalModel, space: SampleSpace, heard: Remarks
-) -> list[Remark]:
-    """Return the remarks of `check_study` on a run, whose original model and path are built.
+def run_findings(
+    config: Config, original: OriginalModel, space: SampleSpace, heard: Findings
+) -> list[Finding]:
+    """Return the findings of `check_study` on a run, whose original model and path are built.
 
     Parameters
     ----------
@@ -126,17 +122,16 @@ def run_remarks(
         Original model.
     space : SampleSpace
         Sample space about the reference path of the run.
-    heard : Remarks
+    heard : Findings
         Warnings that were given while model and path were built.
     """
-    remarks = Remarks()
+    findings = Findings()
     with silenced():
-        check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), remarks)
-        _check_laws(config, remarks)
-        for remark in heard.ordered():
-            remarks.add(*remark)
+        check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), findings)
+        findings.add(kind_of(config).check(config.contact))
+        findings.add(heard.ordered())
         if isinstance(original, Knee):
-            check_space(config, original, space, remarks)
+            check_space(config, original, space, findings)
         elif isinstance(original, TableOriginal):
-            _check_rows(config, original, remarks)
-    return remarks.ordered()
+            _check_rows(config, original, findings)
+    return findings.ordered()

@@ -21,7 +21,7 @@ from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Cost, Knee
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
-from pipeline.preparation.remarks import Remarks
+from pipeline.preparation.findings import Findings
 from pipeline.progress import rounded, say
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
@@ -42,7 +42,7 @@ _PERIODS_S = (0.3, 20.0)
 _LARGEST_PRESSURE_MPA = 1000.0
 
 
-def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
+def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) -> dict[str, Any]:
     """Check the domain of a study; return the expected time and disk space of a run.
 
     With `deep`, more samples are drawn, and a gait cycle is simulated.
@@ -55,9 +55,9 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     """
     say("settling the reference path")
     try:
-        path = remarks.attempt("[space.path], [simulation]", knee.reference_path, config)
+        path = findings.attempt("[space.path], [simulation]", knee.reference_path, config)
     except EquilibriumError as error:
-        remarks.error("space.path", error)
+        findings.error("space.path", error)
         return {}
     if path is None:
         return {}
@@ -66,18 +66,18 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         try:
             config = with_gait_bounds(config, knee.quick, path)
         except StageError as error:
-            remarks.error("feasibility.bounds", str(error).removeprefix("feasibility.bounds: "))
+            findings.error("feasibility.bounds", str(error).removeprefix("feasibility.bounds: "))
             return {}
-        _note_bounds(config.feasibility, remarks)
+        _note_bounds(config.feasibility, findings)
     space = sample_space(config, path)
-    table = check_space(config, knee, space, remarks, deep=deep)
+    table = check_space(config, knee, space, findings, deep=deep)
     if table is None:
         return {}
     if config.simulation.kind == "gait" and deep:
         say("simulating a gait cycle with the contact model")
-        _check_gait(config, knee, space, remarks)
-    figures = _expected(config, knee, space, table, remarks)
-    remarks.note(
+        _check_gait(config, knee, space, findings)
+    figures = _expected(config, knee, space, table, findings)
+    findings.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
         f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
@@ -85,8 +85,8 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     return figures
 
 
-def _note_bounds(found: FeasibilityConfig, remarks: Remarks) -> None:
-    remarks.note(
+def _note_bounds(found: FeasibilityConfig, findings: Findings) -> None:
+    findings.note(
         "feasibility.bounds",
         f"{found.gait_factor:g} times the gait cycle: AP force {found.ap_ratio:.3g} and ML force "
         f"{found.ml_ratio:.3g} of the axial load, peak pressure {found.peak_pressure_MPa:.3g} MPa",
@@ -94,28 +94,28 @@ def _note_bounds(found: FeasibilityConfig, remarks: Remarks) -> None:
 
 
 def check_space(
-    config: Config, knee: Knee, space: SampleSpace, remarks: Remarks, *, deep: bool = False
+    config: Config, knee: Knee, space: SampleSpace, findings: Findings, *, deep: bool = False
 ) -> pd.DataFrame | None:
     """Check the sample space of a study by some evaluations, which are returned.
 
     With `deep`, more samples are drawn. None if the knee cannot carry the loads on the path.
     """
-    _check_path(knee, space, remarks)
-    if remarks.has_errors:
+    _check_path(knee, space, findings)
+    if findings.has_errors:
         return None
     say("evaluating poses of the domain")
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
     for name in config.knee.compartments:
-        _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
-    _check_resolution(config, knee, table, remarks)
-    _check_pressure_limit(config, remarks)
+        _check_draws(config, knee, table[table["compartment"] == name], name, findings)
+    _check_resolution(config, knee, table, findings)
+    _check_pressure_limit(config, findings)
     if config.simulation.kind == "gait":
-        _check_waveforms(config, remarks)
+        _check_waveforms(config, findings)
     return table
 
 
 def _expected(
-    config: Config, knee: Knee, space: SampleSpace, table: pd.DataFrame, remarks: Remarks
+    config: Config, knee: Knee, space: SampleSpace, table: pd.DataFrame, findings: Findings
 ) -> dict[str, Any]:
     """Return the expected time and disk space of a run; note what a preparation costs."""
     per_load = float(table["evaluations"].sum()) / len(table)
@@ -124,8 +124,7 @@ def _expected(
         cost = Cost(seconds_per_evaluation(knee.model, space.path))
     else:
         cost = preparation.cost(knee, config.contact, _typical_area(table))
-    for about, text in cost.notes:
-        remarks.note(about, text)
+    findings.add(cost.notes)
     return expected_figures(config, per_load, cost)
 
 
@@ -138,7 +137,7 @@ def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str
     return evaluate_rows(knee.quick, candidate_table(poses, load, compartment), "load")
 
 
-def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
+def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
     """Check that each compartment can carry the largest load on the path."""
     poses = space.path.poses(np.linspace(space.flexion[0], space.flexion[1], 3))
     for name in knee.model.compartment_names:
@@ -146,7 +145,7 @@ def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
         failed = table[table["status"] != OK]
         if len(failed):
             row = failed.iloc[0]
-            remarks.error(
+            findings.error(
                 "space.load_N",
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
                 f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: {row['reason']}; lower "
@@ -167,12 +166,12 @@ def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.Dat
 
 
 def _check_draws(
-    config: Config, knee: Knee, rows: pd.DataFrame, name: str, remarks: Remarks
+    config: Config, knee: Knee, rows: pd.DataFrame, name: str, findings: Findings
 ) -> None:
     """Check the samples of a compartment."""
     failed = rows[rows["status"] != OK]
     if len(failed) > _MANY * len(rows):
-        remarks.warning(
+        findings.warning(
             "[space]",
             f"the {name} compartment has no solution at {len(failed)} of {len(rows)} poses "
             f"({int(failed['corner'].sum())} at corners), for example: "
@@ -183,17 +182,17 @@ def _check_draws(
     if solved.empty:
         return
     loads = loads_of(solved)
-    check_bounds(config, loads, name, remarks)
+    check_bounds(config, loads, name, findings)
     at_rim = _count_at_rim(knee, loads)
     if at_rim > _MANY * len(solved):
-        remarks.warning(
+        findings.warning(
             "[space]",
             f"the {name} contact reaches the rim of the tibial mesh in {at_rim} of {len(solved)} "
             "poses, so that the femur slides off: narrow [space], or use a larger surface",
         )
 
 
-def check_bounds(config: Config, loads: FloatArray, name: str, remarks: Remarks) -> None:
+def check_bounds(config: Config, loads: FloatArray, name: str, findings: Findings) -> None:
     """Warn if most loads of a compartment exceed the bounds, so that few samples remain.
 
     `loads` (N, 12) [N, N m, m², Pa, m] have columns as in `foundation.base.loads.LOAD_COLUMNS`.
@@ -201,7 +200,7 @@ def check_bounds(config: Config, loads: FloatArray, name: str, remarks: Remarks)
     reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
     outside = [reason for reason in reasons if reason]
     if len(outside) > _MOST * len(loads):
-        remarks.warning(
+        findings.warning(
             "[feasibility]",
             f"{len(outside)} of {len(loads)} poses exceed the bounds of the {name} compartment, "
             f"for example: {outside[0]}; widen [feasibility], or narrow [space]",
@@ -219,49 +218,41 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
     return int((distance < 0.5 * np.sqrt(loads[:, AREA] / np.pi)).sum())
 
 
-def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
+def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, findings: Findings) -> None:
     area = _typical_area(table)
     if not np.isfinite(area):  # no pose has a solution
         return
-    found = kind_of(config).resolution(knee, config.contact, area)
-    if found.across >= found.least:
-        remarks.note(found.about, found.text)
-        return
-    remarks.warning(
-        found.about,
-        f"{found.text} (expected at least {found.least:g}); peak pressures will be inaccurate: "
-        f"{found.remedy}",
-    )
+    findings.add([kind_of(config).check_resolution(knee, config.contact, area)])
 
 
-def _check_pressure_limit(config: Config, remarks: Remarks) -> None:
+def _check_pressure_limit(config: Config, findings: Findings) -> None:
     bearable = config.feasibility.peak_pressure_MPa
     if bearable > _LARGEST_PRESSURE_MPA:
-        remarks.warning(
+        findings.warning(
             "feasibility.peak_pressure_MPa",
-            f"{bearable:g} MPa is more than any layer of a knee bears: check the unit",
+            f"{bearable:g} MPa is more than a layer of a knee can bear: check the unit",
         )
 
 
-def _check_waveforms(config: Config, remarks: Remarks) -> None:
+def _check_waveforms(config: Config, findings: Findings) -> None:
     cycle = gait_cycle(config.simulation)
     period = config.simulation.period_s
     if not _PERIODS_S[0] <= period <= _PERIODS_S[1]:
-        remarks.warning(
+        findings.warning(
             "simulation.period_s",
             f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit",
         )
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])
     if least < low or most > high:
-        remarks.warning(
+        findings.warning(
             "space.flexion_deg",
             f"flexion in gait ranges from {least:.0f} to {most:.0f} deg, outside [{low:g}, "
             f"{high:g}]: widen the range",
         )
     peak = float(cycle.axial_force.max())
     if _SHARE * peak > config.space.load_N[1]:
-        remarks.warning(
+        findings.warning(
             "space.load_N",
             f"axial force in gait reaches {peak:.0f} N, mostly on one compartment at times: "
             f"increase the upper limit from {config.space.load_N[1]:g} N to {_SHARE * peak:.0f} N "
@@ -269,12 +260,12 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
         )
 
 
-def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
+def _check_gait(config: Config, knee: Knee, space: SampleSpace, findings: Findings) -> None:
     """Compare the gait cycle of the original model with the domain."""
     try:
         result = GaitSimulation.of(config.simulation, space.path)(knee.quick)
     except (EquilibriumError, SimulationError) as error:
-        remarks.error("[simulation]", f"the contact model cannot simulate the gait cycle: {error}")
+        findings.error("[simulation]", f"the contact model cannot simulate the gait cycle: {error}")
         return
     offsets = (result.poses - space.path.poses(result.poses[:, FLEXION]))[:, OFFSET_COORDINATES]
     factors = np.array(list(OFFSET_UNITS.values()))
@@ -282,6 +273,6 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks
     for name, offset, limit in zip(OFFSET_UNITS, largest, factors * space.offsets, strict=True):
         text = f"gait deviates up to {offset:.2g} from the path (limit {limit:g})"
         if offset > limit:
-            remarks.warning(f"space.{name}", f"{text}: increase the limit")
+            findings.warning(f"space.{name}", f"{text}: increase the limit")
         else:
-            remarks.note(f"space.{name}", text)
+            findings.note(f"space.{name}", text)

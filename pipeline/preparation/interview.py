@@ -36,7 +36,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         If the file exists, a mesh cannot be read, or a value is missing or out of its limits.
     """
     if config.exists() and not options.force:
-        raise InputError(f"{config}: exists; name another file, or replace it with --force")
+        raise InputError(f"{config}: exists; name another file, or replace the file with --force")
     interview = Interview(sys.stdin.isatty() and not options.yes)
     meshes = ask_meshes(config.parent, options, interview)
     material = meshes.material
@@ -50,7 +50,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     write_text(config, text)
     picture = draw_placed(config, checked.knee)
     lines = [
-        *meshes.remarks,
+        *meshes.guesses,
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
         f"next: {command_line('check', config)}",
@@ -63,7 +63,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact,
-        "remarks": meshes.remarks,
+        "remarks": meshes.guesses,
     }
 
 
@@ -90,7 +90,7 @@ def _thickness(text: str) -> float:
 
 
 def _notes(meshes: MeshAnswers) -> dict[str, str]:
-    """Return the remarks that the configuration shows above its keys."""
+    """Return the comments that the configuration shows above its keys."""
     notes = {
         "knee.split_lateral_mm": (
             "No ridge found between the plateaus; using mid-width, please verify."
@@ -100,6 +100,6 @@ def _notes(meshes: MeshAnswers) -> dict[str, str]:
     if not meshes.side_known:
         notes["knee.side"] = (
             f"Neither shape nor file names tell the side; verify that the knee is a {meshes.side} "
-            "one."
+            "knee."
         )
     return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.originals.patch_resolution import edge_length
+from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
-from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
 
 #: Body of each section that names a mesh.
@@ -35,7 +36,7 @@ MESHES = {"femur": "femur", "tibia": "tibia", "tibia_solid": "tibia"}
 _AREAS = 2.0
 
 
-def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
+def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> bool:
     """Check the meshes of [knee] and return whether a mesh is too fine for an evaluation.
 
     `knee` is the section of the file, possibly with errors, `base` the folder of the file.
@@ -51,64 +52,60 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         file = data_path(mesh.file, Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
-            remarks.warning(
+            findings.warning(
                 "knee.side",
                 f'{file}: file name suggests a {named} knee, but side = "{side}"; set side = '
                 f'"{named}", or rename the file',
             )
         if file.is_file() and file.stat().st_size <= LARGE_FILE:
             say(f"reading {file}")
-        loaded = _read(mesh, _known(side), body, section, remarks)
+        loaded = _read(mesh, _known(side), body, section, findings)
         if loaded is not None:
             meshes[section] = loaded
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
     check = check_surfaces if of_knee else check_pair
-    findings = check({body: meshes[body] for body in BODIES if body in meshes})
-    for finding in findings:
-        level = "error" if finding.is_error else "warning"
-        remarks.add(level, finding.about, finding.message)
-    if any(finding.is_error for finding in findings):
+    of_surfaces = check({body: meshes[body] for body in BODIES if body in meshes})
+    findings.add(of_surfaces)
+    if any(finding.is_error for finding in of_surfaces):
         return False
     if of_knee and {"femur", "tibia"} <= meshes.keys():
         sides = check_sides({body: meshes[body] for body in BODIES}, _known(side))
-        for finding in sides:
-            remarks.warning(finding.about, finding.message)
-        labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), remarks)
+        findings.add(sides)
+        labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), findings)
         if labels is not None and not sides and lateral_is_longer(meshes["tibia"], labels):
-            _warn_of_longer(_known(side), remarks)
+            _warn_of_longer(_known(side), findings)
     return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 
 
 def _read(
-    config: MeshConfig, side: str, body: str, section: str, remarks: Remarks
+    config: MeshConfig, side: str, body: str, section: str, findings: Findings
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    loaded = remarks.attempt(about, load_surface, config, side, body)
+    loaded = findings.attempt(about, load_surface, config, side, body)
     if loaded is None:
         return None
     mesh, file = loaded.mesh, loaded.mesh.name
     # The shapes of the two bodies are checked together.
     solid = orientation_findings(mesh, body) if section == "tibia_solid" else []
-    findings = [*loaded.findings, *solid]
-    for finding in findings:
-        remarks.add("error" if finding.is_error else "warning", about, finding.message)
-    if any(finding.is_error for finding in findings):
+    of_mesh = [replace(finding, about=about) for finding in (*loaded.findings, *solid)]
+    findings.add(of_mesh)
+    if any(finding.is_error for finding in of_mesh):
         return None
     size = 1e3 * np.ptp(mesh.vertices, axis=0)
     count = f"{file}: {counted(len(mesh.faces), 'triangle')}"
-    remarks.note(
+    findings.note(
         about,
         f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
         f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
     if loaded.decimation:
-        remarks.note(about, f"{file}: {loaded.decimation}")
+        findings.note(about, f"{file}: {loaded.decimation}")
     if len(mesh.faces) > HUGE:
-        remarks.warning(
+        findings.warning(
             about,
-            f"{count}; more than {HUGE} are slow without a gain in accuracy: set decimate_um to "
-            "a deviation of some micrometres, or decimate the mesh in a mesh editor",
+            f"{count}; more than {HUGE} triangles are slow without a gain in accuracy: set "
+            "decimate_um to a deviation of some micrometres, or decimate the mesh in a mesh editor",
         )
     return mesh
 
@@ -119,11 +116,11 @@ def _known(side: Any) -> str:
 
 
 def _check_compartments(
-    tibia: TriangleMesh, split: Any, remarks: Remarks
+    tibia: TriangleMesh, split: Any, findings: Findings
 ) -> NDArray[np.int8] | None:
-    """Remark on the compartments; return them (F,), None if they are not found."""
+    """Check the compartments (F,) and return them; None if no compartments are found."""
     key = "knee.split_lateral_mm"
-    labels = remarks.attempt(key, compartments_of, tibia, split)
+    labels = findings.attempt(key, compartments_of, tibia, split)
     if labels is None:
         return None
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
@@ -137,15 +134,15 @@ def _check_compartments(
     )
     if max(areas) > _AREAS * min(areas):
         text += ": uneven; check split_lateral_mm, and that the tibia is complete"
-        remarks.warning(key, text)
+        findings.warning(key, text)
     else:
-        remarks.note("[knee]", text)
+        findings.note("[knee]", text)
     return labels
 
 
-def _warn_of_longer(side: str, remarks: Remarks) -> None:
+def _warn_of_longer(side: str, findings: Findings) -> None:
     other = "left" if side == "right" else "right"
-    remarks.warning(
+    findings.warning(
         "knee.side",
         "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
         f'side = "{other}" for a {other} knee, or check the axes',

@@ -33,7 +33,7 @@ _FRAMES = ("anatomical", "file")
 
 
 class MeshAnswers(NamedTuple):
-    """Keys of [knee.femur] and [knee.tibia] by body, side, and remarks for user and file.
+    """Keys of [knee.femur] and [knee.tibia] by body, side, and what was guessed.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class MeshAnswers(NamedTuple):
         Side of the knee.
     side_known : bool
         Whether the side is stated, or told by shape or file names.
-    remarks : list of str
-        What was guessed, for the user.
+    guesses : list of str
+        What was guessed and why, for the user: words of an interview, not findings of checks.
     notes : dict of str to str
         Comments of the configuration by dotted key.
     """
@@ -55,20 +55,20 @@ class MeshAnswers(NamedTuple):
     keys: dict[str, dict[str, Any]]
     side: str
     side_known: bool
-    remarks: list[str]
+    guesses: list[str]
     notes: dict[str, str]
 
 
 class _Told(list[str]):
-    """Remarks, which a person at the terminal sees before the next question."""
+    """Guesses, which a person at the terminal sees before the next question."""
 
     def __init__(self, interview: Interview) -> None:
         super().__init__()
         self._interview = interview
 
-    def add(self, remark: str) -> None:
-        self.append(remark)
-        self._interview.tell(remark)
+    def add(self, guess: str) -> None:
+        self.append(guess)
+        self._interview.tell(guess)
 
 
 def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
@@ -116,7 +116,8 @@ def _frames(options: InitOptions, interview: Interview) -> str:
         for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
             if getattr(options, option) is not None:
                 raise InputError(
-                    f"--{option.replace('_', '-')} is of no use with --frames file; leave one out"
+                    f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
+                    "one of the two options"
                 )
     question = "Frames of the bodies: proposed from the shape, or as in the files"
     return options.frames or interview.choose(question, "--frames", _FRAMES[0], _FRAMES)
@@ -241,7 +242,7 @@ def _anatomical_frames(
         keys[body] |= frame_keys(frame)
         if alignment.surfaces[body] == "bearing":
             keys[body]["surface"] = "bearing"
-            told.add(f"{files[body]}: closed solid: its bearing surface counts")
+            told.add(f"{files[body]}: closed solid: only the bearing surface is used")
         for line in frame_words(frame):
             told.add(f"{files[body]}: {line}")
         notes[f"knee.{body}.axes"] = (

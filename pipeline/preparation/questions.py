@@ -17,10 +17,10 @@ class Interview(NamedTuple):
 
     interactive: bool
 
-    def tell(self, remark: str) -> None:
-        """Write a remark, if somebody sits at the terminal."""
+    def tell(self, text: str) -> None:
+        """Write a line, if a person sits at the terminal."""
         if self.interactive:
-            sys.stderr.write(f"{remark}\n")
+            sys.stderr.write(f"{text}\n")
 
     def ask(
         self, question: str, option: str, default: str | None, reader: Callable[[str], _T]

@@ -50,7 +50,7 @@ from pipeline.reports.trained_domain import (
     sensitivity_of,
 )
 from pipeline.reports.verdict import verdict, verdict_lines
-from pipeline.store.run_documents import Part, Remarked
+from pipeline.store.run_documents import Part, StoredFinding
 from pipeline.store.verdict_document import Verdict
 from pipeline.store.workspace_lock import flat_keys
 
@@ -80,7 +80,7 @@ class Report(Part):
     overview: Overview
     knee: KneeFigures | None
     verdict: Verdict
-    remarks: list[Remarked]
+    remarks: list[StoredFinding]
     stages: Stages
     validation: Accuracy
     domain: Domain | None

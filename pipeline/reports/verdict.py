@@ -17,11 +17,11 @@ from pipeline.reports.node_spacing import Spacing
 from pipeline.reports.units import ASCII, largest, number
 from pipeline.store.verdict_document import (
     LEVELS,
-    Finding,
     JudgedPart,
     Judgement,
     Level,
     NextStep,
+    RuleFinding,
     Verdict,
 )
 
@@ -130,15 +130,17 @@ def verdict(evidence: Evidence, more_samples: str) -> Verdict:
     )
 
 
-def _judged(figure: float | None, rule: str, reason: str, remedy: str) -> Finding:
+def _judged(figure: float | None, rule: str, reason: str, remedy: str) -> RuleFinding:
     """Return the finding of a figure [%] by the limits of a rule; an unknown figure needs care."""
     level = 1 if figure is None else _level(figure, LIMITS[rule])
-    return Finding(level=level, figure_percent=figure, reason=reason, remedy=remedy, judges=True)
+    return RuleFinding(
+        level=level, figure_percent=figure, reason=reason, remedy=remedy, judges=True
+    )
 
 
-def unjudged(level: Literal[0, 1, 2], reason: str, remedy: str) -> Finding:
+def unjudged(level: Literal[0, 1, 2], reason: str, remedy: str) -> RuleFinding:
     """Return the finding of a rule that has no figure."""
-    return Finding(level=level, figure_percent=None, reason=reason, remedy=remedy, judges=False)
+    return RuleFinding(level=level, figure_percent=None, reason=reason, remedy=remedy, judges=False)
 
 
 def _level(figure: float, limits: tuple[float, float]) -> Literal[0, 1, 2]:
@@ -147,7 +149,7 @@ def _level(figure: float, limits: tuple[float, float]) -> Literal[0, 1, 2]:
     return 0 if figure <= trusted else 1 if figure <= usable else 2
 
 
-def _loads(evidence: Evidence) -> Iterator[Finding]:
+def _loads(evidence: Evidence) -> Iterator[RuleFinding]:
     """Yield the findings on loads and motion; the first has the figure of the part."""
     compared = _known(evidence.differences[name] for name in JUDGED if name in evidence.differences)
     held_out = evidence.held_out_percent
@@ -170,13 +172,13 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
         yield unjudged(1, f"a model failed in {failed} of {evidence.combinations}", "domain")
 
 
-def _flags(percent: float | None) -> Iterator[Finding]:
+def _flags(percent: float | None) -> Iterator[RuleFinding]:
     """Yield the finding on the poses with a flag, where no cycle tells of them."""
     if percent is not None and (level := _level(percent, FLAGGED)):
         yield unjudged(level, f"{number(percent, 3)} % of the feasible poses have flags", "samples")
 
 
-def _pressure(evidence: Evidence) -> Iterator[Finding]:
+def _pressure(evidence: Evidence) -> Iterator[RuleFinding]:
     """Yield the findings on the peak pressure, those on the mesh first."""
     names = [n for n in evidence.differences if n.endswith("_peak_pressure_Pa")]
     if not names:
@@ -202,7 +204,7 @@ def _pressure(evidence: Evidence) -> Iterator[Finding]:
 
 def _spacing(
     evidence: Evidence, load: Literal["force_percent", "peak_pressure_percent"], words: str
-) -> Iterator[Finding]:
+) -> Iterator[RuleFinding]:
     """Yield the finding on the error of the node spacing in a load, if there are elements."""
     if evidence.node_spacing is not None:
         errors = evidence.node_spacing.errors
@@ -216,7 +218,7 @@ def _known(figures: Iterable[float | None]) -> list[float]:
     return [figure for figure in figures if figure is not None]
 
 
-def part_of(what: str, findings: list[Finding], sign: str) -> JudgedPart:
+def part_of(what: str, findings: list[RuleFinding], sign: str) -> JudgedPart:
     """Return a part of the verdict: level of the worst finding, largest figure, and reasons.
 
     The figure is that of the first rule, or for the peak pressure (with a sign) the largest.
@@ -241,7 +243,7 @@ def part_of(what: str, findings: list[Finding], sign: str) -> JudgedPart:
     )
 
 
-def _words(finding: Finding, shown: float | None) -> str:
+def _words(finding: RuleFinding, shown: float | None) -> str:
     """Return the reason, with its figure unless the part shows the figure already."""
     figure = finding.figure_percent
     if not finding.judges or (figure is not None and figure == shown):

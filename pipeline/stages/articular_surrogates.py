@@ -103,7 +103,8 @@ def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]
             )
         if name in found:
             raise InputError(
-                f"{name}: expected one run with its meshes, found {found[name]} and {folder}"
+                f"{name}: expected one run with the meshes of the contact, found {found[name]} "
+                f"and {folder}"
             )
         found[name] = folder
     return found
@@ -183,9 +184,9 @@ def _placement(trained: TriangleMesh, mesh: TriangleMesh, where: str) -> Placeme
     """Return the placement of the frame of a run's mesh in the frame of the same mesh."""
     if not np.array_equal(trained.faces, mesh.faces):
         raise InputError(
-            f"{where}: expected the {len(mesh.faces)} triangles of {mesh.name}, found other ones "
-            f"({len(trained.faces)} of {trained.name}); train the surrogate with the mesh of the "
-            "model"
+            f"{where}: expected the {len(mesh.faces)} triangles of {mesh.name}, found other "
+            f"triangles ({len(trained.faces)} of {trained.name}); train the surrogate with the "
+            "mesh of the model"
         )
     middle, own = mesh.vertices.mean(axis=0), trained.vertices.mean(axis=0)
     rotation = Rotation.align_vectors(mesh.vertices - middle, trained.vertices - own)[0].as_matrix()

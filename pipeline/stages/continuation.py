@@ -28,8 +28,8 @@ _DECISIVE = (
 #: Largest difference of a knot of a path that was found again [rad, m]: rounding.
 _SAME_PATH = 1e-12
 _REMEDY = (
-    "restore what the run was made with, choose another --out, or run without --resume and with "
-    "--force, which deletes the samples"
+    "restore the configuration and the files of the run, choose another --out, or run without "
+    "--resume and with --force, which deletes the samples"
 )
 
 
@@ -73,7 +73,7 @@ def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) 
     if useless := [key for key in changed if key.startswith(tuple(decisive))]:
         made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
         raise RunError(
-            f"{folder}: the samples of the run are of no use with the changed configuration: "
+            f"{folder}: the samples of the run cannot be used with the changed configuration: "
             f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
         )
 
@@ -85,7 +85,7 @@ def check_path(folder: Path, found: ReferencePath) -> None:
     if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
         away = np.abs(knots[1] - knots[0]).max(axis=0)
         raise RunError(
-            f"{folder}: the samples of the run are of no use, as the changed keys of [simulation] "
-            f"move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
+            f"{folder}: the samples of the run cannot be used, since the changed keys of "
+            f"[simulation] move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
             f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
         )

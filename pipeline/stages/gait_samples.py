@@ -90,9 +90,8 @@ def _states(
         found.append(np.column_stack((result.poses, result.compartment_loads[:, :, 1].T))[:-1])
     if not found:
         raise stages.StageError(
-            f"samples along gait: none of {_CYCLES} cycles could be simulated with the "
-            f"surrogates of the last round (the last: {reason}); take more samples, or "
-            "design.gait_samples = 0"
+            f"samples along gait: the surrogates of the last round completed 0 of {_CYCLES} cycles "
+            f"(the last: {reason}); take more samples, or design.gait_samples = 0"
         )
     return np.concatenate(found)
 

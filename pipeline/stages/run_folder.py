@@ -217,7 +217,7 @@ def _damaged(path: Path) -> bool:
     try:
         read_table(path)
     except DamagedTableError:
-        text = f"{path}: is damaged; making it again from the other files of the run"
+        text = f"{path}: damaged; the file is made again from the other files of the run"
         warnings.warn(text, stacklevel=2)
         return True
     return False

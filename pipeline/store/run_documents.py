@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from foundation.base.errors import InputError
+from foundation.base.findings import Finding, Level
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.files import content_of
 from pipeline.store.quantities import ERRORS
@@ -103,16 +104,21 @@ class PathKnots(Part):
         return self
 
 
-class Remarked(Part):
-    """Remark of the checks on a study: level, the key, section or file concerned, and finding."""
+class StoredFinding(Part):
+    """Finding of the checks on a study: `foundation.base.findings.Finding` without its code."""
 
-    level: Literal["error", "warning", "note"]
+    level: Level
     about: str
     text: str
 
+    @classmethod
+    def of(cls, finding: Finding) -> Self:
+        """Return the content of a finding."""
+        return cls(level=finding.level, about=finding.about, text=finding.text)
+
     @property
     def words(self) -> str:
-        """The remark on one line."""
+        """The finding on one line."""
         return f"{self.about}: {self.text}"
 
 
@@ -267,7 +273,7 @@ class RunRecord(Part):
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
     # Runs of earlier versions have no remarks.
-    remarks: list[Remarked] = Field(default_factory=list)
+    remarks: list[StoredFinding] = Field(default_factory=list)
 
     @property
     def not_given(self) -> list[str]:

@@ -7,17 +7,18 @@ from typing import Literal
 from pydantic import Field
 
 from foundation.base.quantities import unit_token
-from pipeline.store.run_documents import Optional, Part, Remarked
+from pipeline.store.run_documents import Optional, Part, StoredFinding
 
 Level = Literal["trust", "care", "do not use"]
 #: Levels of trust, the best first.
 LEVELS: tuple[Level, ...] = ("trust", "care", "do not use")
 
 
-class Finding(Part):
-    """Finding of a rule: index of the level, figure [%], reason, and the kind of remedy.
+class RuleFinding(Part):
+    """Finding of a rule of the verdict: index of the level, figure [%], reason, kind of remedy.
 
-    `judges` is False where the rule has no figure.
+    A rule judges a figure of a finished run by limits; a `foundation.base.findings.Finding` is
+    about the inputs. `judges` is False where the rule has no figure.
     """
 
     level: Literal[0, 1, 2]
@@ -37,7 +38,7 @@ class JudgedPart(Part):
     reasons: list[str]
     remedies: list[str]
     text: str
-    findings: list[Finding]
+    findings: list[RuleFinding]
 
 
 class NextStep(Part):
@@ -114,7 +115,7 @@ class JudgedReport(Part):
     """Keys of `report.json` for uses of the run."""
 
     verdict: Verdict | None = None
-    remarks: list[Remarked] = Field(default_factory=list)
+    remarks: list[StoredFinding] = Field(default_factory=list)
     provenance: _Provenance
 
 

@@ -28,9 +28,14 @@ class DistributionConfig(Section):
     distribution: Literal["normal", "uniform", "lognormal", "truncated_normal", "fixed"] = Field(
         "normal", description="distribution of the values"
     )
-    mean: Finite | None = Field(None, description="mean; of a truncated normal, before truncation")
+    mean: Finite | None = Field(
+        None, description="mean; for a truncated normal, the mean before truncation"
+    )
     sd: Positive | None = Field(
-        None, description="standard deviation; of a truncated normal, before truncation"
+        None,
+        description=(
+            "standard deviation; for a truncated normal, the standard deviation before truncation"
+        ),
     )
     low: Finite | None = Field(None, description="least value")
     high: Finite | None = Field(None, description="largest value")
@@ -74,10 +79,14 @@ class DesignConfig(ExecutionConfig):
         "runs x (varying inputs + 2) cycles",
     )
     runs: int = Field(
-        1000, ge=4, description="runs; for sobol, rows of each base matrix, a power of two"
+        1000,
+        ge=4,
+        description=(
+            "number of runs; for sobol, number of rows of each base matrix, a power of two"
+        ),
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
-    chunk: int = Field(25, ge=1, description="runs in a stored chunk")
+    chunk: int = Field(25, ge=1, description="number of runs in a stored chunk")
     factor: tuple[DistributionConfig, ...] = Field(
         min_length=1, description="[[study.factor]]: the varied inputs"
     )
@@ -116,7 +125,7 @@ class StudyFile(Section):
     study: StudyConfig
     simulation: dict[str, Any] = Field(
         default_factory=dict,
-        description="keys of the [simulation] of the run that the study replaces",
+        description="keys of [simulation] that replace the keys of the run",
     )
 
 

@@ -93,8 +93,8 @@ def _factors(
     """Return L (n, n), Q (n, T) and Rq (T, T)."""
     if len(regressor.exponents) > len(regressor.points):
         raise InputError(
-            "exponents: the standard error needs no more terms than the "
-            f"{len(regressor.points)} points, found {len(regressor.exponents)}"
+            f"exponents: expected at most {len(regressor.points)} terms for the standard error, "
+            f"the number of points, found {len(regressor.exponents)}"
         )
     matrix = _point_correlations(regressor)
     matrix[np.diag_indices_from(matrix)] += regressor.nugget
@@ -102,8 +102,9 @@ def _factors(
         factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
         raise InputError(
-            f"points: expected a positive definite correlation matrix, found another for the "
-            f"{len(matrix)} points with the nugget {regressor.nugget:g}; drop repeated points"
+            "points: expected a positive definite correlation matrix, found a singular or "
+            f"indefinite matrix for the {len(matrix)} points with the nugget "
+            f"{regressor.nugget:g}; drop repeated points"
         ) from error
     trend = _trend_at(arguments, regressor.points, len(regressor.exponents))
     orthogonal, triangle = np.linalg.qr(np.linalg.solve(factor, trend))

@@ -30,10 +30,10 @@ def casadi() -> Any:
         if "opensim" in sys.modules:
             raise InputError(
                 "casadi: expected a process without OpenSim, found OpenSim imported, which has "
-                "another version of CasADi; use CasADi in a process of its own"
+                "another version of CasADi; use CasADi in a separate process"
             ) from error
         raise InputError(
-            "CasADi is not installed, which expressions of a surrogate need: install it with "
+            "expressions of a surrogate need CasADi, which is not installed: install CasADi with "
             'pip install "knee-contact[casadi]"'
         ) from error
 

@@ -22,8 +22,8 @@ def jax() -> Any:
         return importlib.import_module("jax")
     except ImportError as error:
         raise InputError(
-            "JAX is not installed, which functions of a surrogate need: install it with "
-            'pip install "knee-contact[jax]"'
+            "functions of a surrogate need JAX, which is not installed: install JAX with pip "
+            'install "knee-contact[jax]"'
         ) from error
 
 

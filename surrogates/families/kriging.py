@@ -106,7 +106,7 @@ class KrigingSettings:
             )
         inputs = tuple(int(j) for j in self.shear_inputs)
         if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
-            raise InputError(f"shear_inputs: expected different inputs from 1 on, found {inputs}")
+            raise InputError(f"shear_inputs: expected distinct inputs >= 1, found {inputs}")
         object.__setattr__(self, "shear_inputs", inputs)
         low, high = self.nugget
         check_number("nugget", low, at_least=1e-15)
@@ -172,7 +172,7 @@ def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
             return exponents
     raise InputError(
         f"X: expected samples that determine a {trend} trend, found {n} rows that are too similar "
-        "or have dependent columns; add samples, drop such columns or simplify the trend"
+        "or have dependent columns; add samples, drop dependent columns or simplify the trend"
     )
 
 

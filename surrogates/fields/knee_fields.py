@@ -93,7 +93,7 @@ class CompartmentField:
         found, places = _whole_numbers("triangles", self.triangles, 1), np.shape(self.bed)[0]
         corners = _whole_numbers("corners", self.corners, 2)
         if len(np.unique(found)) != found.size:
-            raise InputError(f"triangles: expected different numbers, found {found}")
+            raise InputError(f"triangles: expected distinct numbers, found {found}")
         count = len(found) if len(corners) else 0
         if corners.shape != (count, 3) or not 0 <= corners.min(initial=0) <= corners.max(
             initial=0
@@ -111,7 +111,7 @@ class CompartmentField:
                 f"law: expected one row per triangle ({len(found)}), found {len(self.response.law)}"
             )
         if count:
-            raise InputError("corners: expected none of springs")
+            raise InputError("corners: expected no corners for springs")
 
     @cached_property
     def skin(self) -> Skin:

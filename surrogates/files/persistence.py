@@ -158,7 +158,7 @@ def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
             f"{file}: expected a file such as {file / 'knee.npz'}, found a folder"
         )
     if not file.is_file():
-        raise SurrogateFileError(f"{file}: no such file")
+        raise SurrogateFileError(f"{file}: no such file; check the path of the surrogate")
     size = file.stat().st_size
     if size > SIZE_LIMIT:
         raise SurrogateFileError(f"{file}: expected at most {SIZE_LIMIT} bytes, found {size}")

@@ -157,7 +157,7 @@ def test_names_that_are_no_names_are_refused(names):
         (
             ContactLoads.from_compartments,
             ({"apex": MEDIAL}, LATERAL),
-            "lateral: expected nothing beside a mapping",
+            "lateral: expected None, since `medial` is a mapping",
         ),
         (
             ContactLoads.from_compartments,

@@ -133,7 +133,7 @@ def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_cop
     assert resume(run_copy) == 0
     told = capsys.readouterr().err
     for name in names:
-        assert f"{name}.parquet: is damaged; making it again" in told
+        assert f"{name}.parquet: damaged; the file is made again" in told
     assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
     assert_same_run(run_copy, tiny_run)
 

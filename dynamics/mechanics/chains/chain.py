@@ -194,7 +194,7 @@ class Chain:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise InputError("chain: name: expected a name, found '', which is that of the ground")
+            raise InputError("chain: name: expected a name, found '', the name of the ground")
         of = f"chain {self.name}:"
         check_members(f"{of} segments", self.segments, ChainSegment)
         check_members(f"{of} joints", self.joints, Joint, SlidingJoint)
@@ -209,7 +209,10 @@ class Chain:
         if self.angles is not None and self.angles.columns != count:
             raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:
-            raise InputError(f"{of} drive: expected none with prescribed angles, found a drive")
+            raise InputError(
+                f"{of} drive: expected none with prescribed angles, found a drive; leave out one "
+                "of both"
+            )
         self._check_base(of)
 
     def _check_base(self, of: str) -> None:

@@ -35,7 +35,7 @@ SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
 #: Why an integration fails that otherwise would not.
 UNIMPOSED = (
     " A chain with prescribed absolute angles is attached to a free segment, and in some positions "
-    "no torque at its joint imposes them: use a relative Attachment."
+    "no torque at the joint imposes these angles: use a relative Attachment."
 )
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
 
@@ -222,7 +222,7 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
                 x, y = place[0].real, place[0].imag
                 raise InputError(
                     f"chain {chain.name}: base: expected an Attachment, since the base moves with "
-                    f"the point ({x:.6g}, {y:.6g}) m of {column}, found a path of its own: the "
+                    f"the point ({x:.6g}, {y:.6g}) m of {column}, found a separate path: the "
                     "ground would carry the chain, not the segment"
                 )
 

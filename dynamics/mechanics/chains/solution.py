@@ -92,8 +92,8 @@ def solve_motion(
     gap, speed, jacobian, curved = equations.constraints(at)
     if closures and not _independent(jacobian[:, free]):
         raise SimulationError(
-            "closures: expected independent ones, found that they depend on each other: remove "
-            "one that repeats others, or avoid the dead point of the structure"
+            "closures: expected independent closures, found dependent closures: remove a closure "
+            "that repeats others, or avoid the dead point of the structure"
         )
     known = np.where(free, 0.0, state[2])
     right = force - bias - mass @ known
@@ -224,8 +224,8 @@ def _weighted(
     rows = jacobian[:, free]
     if not _independent(rows):
         raise InputError(
-            "closures: expected independent ones, found that they depend on each other or close "
-            "nothing that is free: remove closures, or start away from the dead point"
+            "closures: expected independent closures of free segments, found dependent closures or "
+            "closures of fixed segments: remove closures, or start away from the dead point"
         )
     mass = equations.terms(at, state[0], state[1])[0][np.ix_(free, free)]
     spread = scipy.linalg.solve(mass, rows.T, assume_a="pos")

@@ -57,7 +57,7 @@ def standing_start(
     names = [each.name for each in points]
     wanted = [standing] if isinstance(standing, str) else list(standing)
     if not wanted:
-        raise InputError("standing: expected at least one of the points, found none")
+        raise InputError("standing: expected at least one point, found none")
     rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
     arms = contact_arms(leg, points)
     depth = ground.compliance * leg.weight / rests.sum()
@@ -76,6 +76,6 @@ def _check_heights(names: Sequence[str], heights: FloatArray, rests: NDArray[np.
         if stands != (height < 0.0):
             where = "in the ground" if stands else "above the ground"
             raise InputError(
-                f"position: expected {name} {where}, found it at {1e3 * height:.3g} mm; change the "
-                "angles or the points in `standing`"
+                f"position: expected {name} {where}, found {name} at a height of "
+                f"{1e3 * height:.3g} mm; change the angles or the points in `standing`"
             )

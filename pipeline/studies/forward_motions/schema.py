@@ -39,7 +39,7 @@ class CourseConfig(Section):
 
 
 class LoadConfig(Section):
-    """A force on a body in [forward.loads.NAME], with a name of your own.
+    """A force on a body in [forward.loads.NAME], with any name.
 
     Values at instants, smooth between them and constant outside.
     """
@@ -59,7 +59,7 @@ class LoadConfig(Section):
 
 
 class ForwardConfig(ArticularModelConfig):
-    """The model, what is prescribed, and its contact."""
+    """The model, the prescribed coordinates and forces, and the contact."""
 
     name: str = name_field("forward", "simulation")
     model: File = Field(description="model with articular contact (.osim)")
@@ -68,36 +68,42 @@ class ForwardConfig(ArticularModelConfig):
     )
     secondary: tuple[str, ...] | None = Field(
         None,
-        description="coordinates that forces move; required without settings. All coordinates "
-        "that are neither here nor prescribed keep the default of the model",
+        description="coordinates that forces move; required without settings. All other "
+        "coordinates that are not prescribed keep the default of the model",
     )
     kind: Literal["dynamic", "equilibrium"] = Field(
         "dynamic", description="motion with inertia and damping, or an equilibrium at each instant"
     )
     prescribed: File | None = Field(
-        None, description="courses of coordinates (.sto, .mot); by default those of the settings"
+        None,
+        description=(
+            "values of coordinates over time (.sto, .mot); by default the values of the settings"
+        ),
     )
     muscles: File | None = Field(
         None,
         description="columns NAME_activation, NAME_control and NAME_force over time (.sto, .mot); "
-        "by default those of the settings",
+        "by default the columns of the settings",
     )
     external_loads: File | None = Field(
-        None, description="forces on bodies (.xml); by default those of the settings"
+        None, description="forces on bodies (.xml); by default the forces of the settings"
     )
     activation: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)] | None = Field(
         None,
-        description="activation of all other muscles; by default that of the settings, or 0.02",
+        description=(
+            "activation of all other muscles; by default the activation of the settings, or 0.02"
+        ),
     )
     fibre_forces: bool | None = Field(
         None,
-        description="whether these muscles pull as length and velocity of their fibres allow, or "
-        "by activation times largest force; by default as the settings say, or as fibres allow",
+        description="whether length and velocity of the fibres limit the forces of these muscles; "
+        "otherwise, forces are activation times largest force; by default as in the settings, "
+        "or true",
     )
     start_s: Finite | None = Field(None, description="first instant")
     stop_s: Finite | None = Field(None, description="last instant")
     step_s: Positive | None = Field(
-        None, description="time step; by default that of the settings, or 0.01"
+        None, description="time step; by default the time step of the settings, or 0.01"
     )
     over: str | None = Field(
         None, description="coordinate along the horizontal axes of the page; by default the time"

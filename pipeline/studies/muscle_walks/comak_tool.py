@@ -73,7 +73,7 @@ def comak_file(
     file = checked_section(tree, MuscleWalkFile, str(settings), settings.resolve().parent)
     path = data_file(file.walk.model)
     if not path.is_file():
-        raise InputError(f"{settings}: its model {path} does not exist; state --model FILE.osim")
+        raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
     found = OsimModel(path)
     return _with_contact(_with_meshes(file, found, geometry), found, contact)
 

@@ -31,8 +31,8 @@ class ArticularModelConfig(Section):
     )
     meshes: dict[str, File] = Field(
         default_factory=dict,
-        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
-        "the start is the data folder",
+        description="mesh files that replace files of the model, by the name of the replaced file; "
+        "`$KNEE_DATA` at the start is the data folder",
     )
 
     @property
@@ -52,18 +52,21 @@ class MuscleWalkConfig(ArticularModelConfig):
         None, description="settings of OpenSim-JAM's COMAKTool (.xml), which [comak] changes"
     )
     motion: File | None = Field(
-        None, description="motion of the coordinates (.mot, .sto); by default that of the settings"
+        None,
+        description=(
+            "motion of the coordinates (.mot, .sto); by default the motion of the settings"
+        ),
     )
     external_loads: File | None = Field(
-        None, description="forces on the feet (.xml); by default those of the settings"
+        None, description="forces on the feet (.xml); by default the forces of the settings"
     )
     reserves: File | None = Field(
         None,
-        description="force set with an actuator per coordinate (.xml); by default that of the "
-        "settings, or reserves of 1 N or 1 N m at full control",
+        description="force set with an actuator per coordinate (.xml); by default the force set of "
+        "the settings, or reserves of 1 N or 1 N m at full control",
     )
     replay: File | None = Field(
-        None, description="plant.npz of another walk, replayed in place of OpenSim"
+        None, description="plant.npz of another walk, which is replayed in place of OpenSim"
     )
     record: bool = Field(True, description="whether to write plant.npz, which can be replayed")
     jam_tables: str | None = Field(
@@ -80,7 +83,7 @@ class MuscleWalkConfig(ArticularModelConfig):
 
 
 class InverseKinematicsConfig(Section):
-    """Motion of the walk from markers; secondary coordinates follow a passive sweep of one."""
+    """Motion of the walk from markers; secondary coordinates follow a passive sweep of an angle."""
 
     settings: File | None = Field(
         None,
@@ -88,13 +91,14 @@ class InverseKinematicsConfig(Section):
         "change",
     )
     markers: File | None = Field(
-        None, description="measured markers (.trc); by default those of the settings"
+        None, description="measured markers (.trc); by default the markers of the settings"
     )
     marker_set: File | None = Field(
-        None, description="markers of the model (.xml); by default those in the model"
+        None, description="markers of the model (.xml); by default the markers in the model"
     )
     weights: dict[str, NonNegative] = Field(
-        default_factory=dict, description="weights of markers, by name; others as in the settings"
+        default_factory=dict,
+        description="weights of markers, by name; other markers have the weights of the settings",
     )
     start_s: Finite | None = Field(None, description="first instant")
     stop_s: Finite | None = Field(None, description="last instant")
@@ -107,7 +111,11 @@ class InverseKinematicsConfig(Section):
     )
     coupled: str | None = Field(None, description="angle that the secondary coordinates follow")
     secondary: tuple[str, ...] | None = Field(
-        None, description="coordinates that follow; by default those of the settings or of [comak]"
+        None,
+        description=(
+            "coordinates that follow the angle; by default the secondary coordinates of the "
+            "settings or of [comak]"
+        ),
     )
     from_deg: Finite | None = Field(None, description="coupled angle at the start of the sweep")
     to_deg: Finite | None = Field(None, description="coupled angle at the end of the sweep")
@@ -119,7 +127,7 @@ class InverseKinematicsConfig(Section):
 
 
 class ComakConfig(Section):
-    """Settings that replace those of the file; without a file, the coordinates are required."""
+    """Keys that replace settings of the file; without a file, the coordinates are required."""
 
     primary: tuple[str, ...] | None = Field(None, description="coordinates that muscles move")
     secondary: dict[str, NonNegative] | None = Field(
@@ -130,7 +138,9 @@ class ComakConfig(Section):
     stop_s: Finite | None = Field(None, description="last instant")
     step_s: Positive | None = Field(None, description="time step")
     lowpass_Hz: Positive | None = Field(None, description="low-pass filter of the motion")
-    iterations: int | None = Field(None, ge=1, description="most iterations of a frame")
+    iterations: int | None = Field(
+        None, ge=1, description="largest number of iterations of a frame"
+    )
     tolerance: Positive | None = Field(
         None, description="error of acceleration of a converged frame [rad/s², m/s²]"
     )
@@ -143,8 +153,8 @@ class ComakConfig(Section):
     )
     fibre_forces: bool | None = Field(
         None,
-        description="whether muscles pull as length and velocity of their fibres allow, with rigid "
-        "tendons, or by activation times largest force",
+        description="whether length and velocity of the fibres limit the forces of muscles, with "
+        "rigid tendons; otherwise, forces are activation times largest force",
     )
 
 

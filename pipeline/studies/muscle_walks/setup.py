@@ -303,8 +303,8 @@ def _other_times(
     if not other:
         return ()
     return (
-        f"{Path(file.walk.settings).name}: a replay has the motion of the record; no effect of "
-        f"{', '.join(other)}, in parentheses those of the record",
+        f"{Path(file.walk.settings).name}: a replay has the motion of the record; ignored: "
+        f"{', '.join(other)}; the values of the record are in parentheses",
     )
 
 

@@ -15,7 +15,7 @@ class WalkStudyConfig(DesignConfig):
 
     walk: str = Field(
         "runs/comak_walking",
-        description="folder of the walk, with its plant.npz; relative to the working directory",
+        description="folder of the walk with plant.npz; relative to the working directory",
     )
     unconverged: Literal["flag", "fail"] = Field(
         "flag", description="treatment of a run with frames that do not converge"

@@ -119,7 +119,7 @@ def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:
     if not names:
         return ()
     what = "a replay has the motion and the first values of the record"
-    return (f"walk.replay: {what}; no effect of {', '.join(names)}",)
+    return (f"walk.replay: {what}; ignored: {', '.join(names)}",)
 
 
 def _simulate(setup: WalkSetup) -> tuple[ComakResult, FloatArray, dict[str, float]]:

@@ -28,7 +28,10 @@ class WalkConfig(Section):
     name: str = name_field("walking", "walk")
     model: Literal["planar"] = Field(
         "planar",
-        description="a planar leg; an .osim file is a walk with muscles (Walks of OpenSim models)",
+        description=(
+            '"planar" is a planar leg; an .osim file is a walk with muscles (Walks of OpenSim '
+            "models)"
+        ),
     )
     run: str = Field(
         "runs/walking_implant",
@@ -67,7 +70,7 @@ class MeasuredConfig(Section):
     in_degrees: bool | None = Field(
         None,
         description="whether angles are in degrees; by default the header of the motion file, or "
-        "the range of motion where that contradicts the header",
+        "the range of motion where the range contradicts the header",
     )
     columns: dict[str, str] = Field(
         default_factory=dict,
@@ -77,19 +80,19 @@ class MeasuredConfig(Section):
     )
     stride_s: tuple[NonNegative, NonNegative] | None = Field(
         None,
-        description="heel strike and next heel strike; by default those of the ground force, the "
-        "next one from the motion if it is off the plates",
+        description="instants of a heel strike and of the next heel strike; by default from the "
+        "ground force, or from the motion if the next heel strike is off the plates",
     )
     pelvis_z_m: Finite | None = Field(
         None,
         description="lateral position of the pelvis, to the right; by default the column "
-        "pelvis_tz, without it midway between the forces of both feet; adduction moment and torque "
-        "depend on this position",
+        "pelvis_tz, or midway between the forces of both feet without this column; adduction "
+        "moment and torque depend on this position",
     )
     fit_foot: bool = Field(
         True,
-        description="whether to move the ground force fore and aft by a constant where it is not "
-        "between heel and metatarsal heads at its peaks",
+        description="whether to move the ground force fore and aft by a constant where the force "
+        "is not between heel and metatarsal heads at the peaks of the force",
     )
     motion_cutoff_Hz: Positive | None = Field(6.0, description="low-pass filter of the motion")
     force_cutoff_Hz: Positive | None = Field(20.0, description="low-pass filter of the forces")
@@ -110,7 +113,10 @@ class MusclesConfig(Section):
 
     sharing: Literal["stress", "elastic"] = Field(
         "stress",
-        description="least sum of squared stresses, or in proportion to the fibre stiffness",
+        description=(
+            "muscles share the moments by the least sum of squared stresses, or in proportion to "
+            "the fibre stiffness"
+        ),
     )
     cocontraction_kPa: NonNegative = Field(0.0, description="least stress of each muscle")
     least_axial_force_N: NonNegative = Field(
@@ -119,8 +125,8 @@ class MusclesConfig(Section):
     adduction_moment: Literal["external", "remaining"] = Field(
         "external",
         description="moment that contact carries: the external adduction moment, as if muscles "
-        "that the model lacks balanced the frontal moments of its muscles, or what remains "
-        "after its muscles",
+        "that the model lacks balanced the frontal moments of the muscles of the model, or the "
+        "moment that remains after the muscles of the model",
     )
     largest_offset_mm: NonNegative = Field(
         15.0,
@@ -140,8 +146,8 @@ class WalkFile(Section):
     muscles: MusclesConfig = Field(default_factory=lambda: MusclesConfig())
     simulation: dict[str, Any] = Field(
         default_factory=dict,
-        description="keys of the [simulation] of the run that the walk replaces; waveforms and "
-        "period follow from the measured walking",
+        description="keys of [simulation] that replace the keys of the run; waveforms and period "
+        "follow from the measured walking",
     )
 
     @model_validator(mode="after")

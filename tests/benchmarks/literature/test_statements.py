@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
-from benchmarks.literature.__main__ import HEAD, PAGE, TAIL
+from benchmarks.literature.__main__ import BEGIN, END, PAGE, RECORD
 from benchmarks.literature.papers import PAPERS
-from benchmarks.literature.statements import Paper, Statement, misprint, row, section, undecidable
+from benchmarks.literature.statements import (
+    HEAD,
+    Paper,
+    Statement,
+    misprint,
+    numbered,
+    row,
+    section,
+    summary,
+    undecidable,
+)
+
+SMITH = Paper(
+    "smith",
+    "Smith 2010, a knee",
+    (
+        lambda: Statement("fig. 1", "2 mm", "2.01 mm", True, "nearly"),
+        lambda: Statement("eq. 2", "x", "y", False, "why"),
+        lambda: misprint("eq. 3", "a", "b", "c", True),
+        lambda: misprint("eq. 4", "a", "b", "c", False),
+        lambda: undecidable("fig. 5", "a curve", "figure missing"),
+    ),
+)
 
 
-def test_a_section_has_heading_picture_and_table():
-    paper = Paper(
-        "smith",
-        "Smith 2010, a knee",
-        (
-            lambda: Statement("fig. 1", "2 mm", "2.01 mm", True),
-            lambda: Statement("eq. 2", "x", "y", False, "why"),
-            lambda: misprint("eq. 3", "a", "b", "c", True),
-            lambda: misprint("eq. 4", "a", "b", "c", False),
-            lambda: undecidable("fig. 5", "a curve", "figure missing"),
-        ),
-    )
-    text = section(paper)
+def rows_of_record(paper):
+    with RECORD.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["paper", *HEAD]
+    return [tuple(cells) for name, *cells in rows if name == paper.name]
+
+
+def test_a_section_has_heading_and_table():
+    text = section(SMITH)
     assert text.startswith("## Smith 2010, a knee\n")
     assert "\n5 statements: 2 agrees, 1 differs, 1 error in print, 1 undecidable.\n" in text
-    assert "| 1 | fig. 1 | 2 mm | 2.01 mm | agrees |" in text
+    assert "| 1 | fig. 1 | 2 mm | 2.01 mm | agrees: nearly |" in text
     assert "| 2 | eq. 2 | x | y | differs: why |" in text
     assert "| 3 | eq. 3 | a | c | error in print: right is b |" in text
     assert "| 4 | eq. 4 | a | c | agrees |" in text
@@ -32,20 +52,35 @@ def test_a_section_has_heading_picture_and_table():
     assert "![" not in text
 
 
+def test_a_summary_lists_agreements_without_the_figures_found():
+    text = summary(SMITH, numbered(SMITH))
+    assert text.startswith("## Smith 2010, a knee\n")
+    assert "\n5 statements: 2 agrees, 1 differs, 1 error in print, 1 undecidable.\n" in text
+    before, after = text.split("The following statements agree:")
+    assert "| 2 | eq. 2 | x | y | differs: why |" in before
+    assert "| 5 | fig. 5 | a curve | – | undecidable: figure missing |" in before
+    assert "| 1 | fig. 1 | 2 mm | nearly |" in after
+    assert "| 4 | eq. 4 | a |  |" in after
+    assert "2.01" not in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
-def test_the_verdicts_are_those_of_the_page(paper, request):
+def test_the_verdicts_are_those_of_the_record(paper, request):
     if paper.name == "lehtoranta":
         request.getfixturevalue("knee_data")  # a recorded walk
-    tables = PAGE.read_text(encoding="utf-8").split(HEAD)[1].split(TAIL)[0]
-    lines = tables.split(f"## {paper.title}\n")[1].split("\n## ")[0].splitlines()
-    rows = [each for each in lines if each.startswith("| ") and each[2].isdigit()]
-    assert len(rows) == len(paper.rows)
+    recorded = rows_of_record(paper)
+    assert len(recorded) == len(paper.rows)
     for number, statement in enumerate(paper.statements(), start=1):
         place, printed, _, _ = row(statement)
-        (line,) = [each for each in lines if each.startswith(f"| {number} | ")]
-        assert line.startswith(f"| {number} | {place} | {printed} |"), statement
-        assert line.split(" | ")[-1].startswith(statement.verdict), statement
+        assert recorded[number - 1][:3] == (str(number), place, printed)
+        assert recorded[number - 1][-1].startswith(statement.verdict), statement
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_the_page_has_the_tables_of_the_record(paper):
+    tables = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
+    assert summary(paper, rows_of_record(paper)) in tables
 
 
 @pytest.mark.slow

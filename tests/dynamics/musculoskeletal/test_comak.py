@@ -150,7 +150,9 @@ def test_settings_that_do_not_fit_are_refused():
     plant = record()
     with pytest.raises(InputError, match="turn, height"):
         Comak(plant, [contact()], replace(settings(), secondary=settings().secondary[:1]))
-    with pytest.raises(InputError, match="touch: expected the gradient of its energy"):
+    with pytest.raises(
+        InputError, match="touch: expected the gradient of the energy of the contact"
+    ):
         Comak(plant, [contact()], settings(contact_energy_weight=1.0))
     with pytest.raises(InputError, match=r"reserves.*none of turn, height"):
         Comak(plant, [contact()], settings(reserve_forces=(("hip", 1.0),)))

@@ -48,9 +48,9 @@ def test_settings_that_are_off_need_no_note(notes):
     ("old", "new", "wanted"),
     [
         ("<print_processed_input_kinematics>false", "<print_processed_input_kinematics>true",
-         "no effect of print_processed_input_kinematics"),
+         "ignored settings: print_processed_input_kinematics"),
         ("<AnalysisSet><objects/>", "<AnalysisSet><objects><Kinematics/></objects>",
-         "no effect of AnalysisSet"),
+         "ignored settings: AnalysisSet"),
         ("<verbose>2</verbose>", "<max_iteration>9</max_iteration>",
          "unknown setting max_iteration; did you mean max_iterations?"),
         ("<coordinate>ty</coordinate>", "<coordinate>ty</coordinate><comak_dampin>1</comak_dampin>",
@@ -80,7 +80,7 @@ def test_actuators_that_are_no_reserves_are_told(notes):
     more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
     more += "</appliesForce></TorqueActuator></objects>"
     found = notes(reserves=RESERVES.replace("</objects>", more))
-    assert found == ("reserves.xml: no effect of FX, which are not CoordinateActuators",)
+    assert found == ("reserves.xml: ignored forces: FX, which are not CoordinateActuators",)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_limits_of_reserves_are_told(notes, limits, told, in_defaults):
         reserves = RESERVES.replace("<ForceSet>", f"<ForceSet>{default}")
     else:
         reserves = RESERVES.replace("<coordinate>", f"{limits}<coordinate>")
-    text = "reserves.xml: no effect of min_control and max_control of a; reserves have no limits"
+    text = "reserves.xml: ignored min_control and max_control of a; reserves have no limits"
     assert notes(reserves=reserves) == ((text,) if told else ())
 
 
@@ -204,7 +204,7 @@ QUIET = f"{IGNORED}<ignore_tendon_compliance>true</ignore_tendon_compliance>"
     [
         ("<verbose>1</verbose><AnalysisSet><objects/></AnalysisSet>", ()),
         ("<AnalysisSet><objects><Kinematics/></objects></AnalysisSet>",
-         ("tool.xml: no effect of AnalysisSet",)),
+         ("tool.xml: ignored settings: AnalysisSet",)),
         ("<constant_muscle_frc>4</constant_muscle_frc>",
          ("tool.xml: unknown setting constant_muscle_frc; did you mean constant_muscle_control?",)),
     ],
@@ -237,7 +237,7 @@ def test_markers_that_apply_have_weights(edited):
 def test_tasks_and_weights_of_inverse_kinematics_that_are_not_done_are_told(edited, constrained):
     path = edited(MARKERS.replace(">Inf<", ">100<"), "<weight>0<", "<weight>5<")
     tasks, *weight = read_marker_settings(path, constrained=constrained)[3]
-    assert tasks == "tool.xml: no effect of the tasks of coordinates flex"
+    assert tasks == "tool.xml: ignored tasks of coordinates: flex"
     told = "tool.xml, ik_constraint_weight: expected Inf, found 100;"
     assert [text.startswith(told) for text in weight] == [True] * constrained
 

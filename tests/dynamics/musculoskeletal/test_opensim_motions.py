@@ -107,7 +107,7 @@ def test_a_coupled_coordinate_follows_its_function(opensim, tmp_path):
 
 def test_markers_that_nobody_measured_are_refused(opensim, tmp_path):
     write_trc(tmp_path / "pendulum.trc", np.zeros(3), np.zeros(3))
-    with pytest.raises(InputError, match=r"the file has end, side, weights are those of hip"):
+    with pytest.raises(InputError, match=r"the file has end, side, weights name hip"):
         follow_markers(PENDULUM, tmp_path / "pendulum.trc", MarkerSettings((("hip", 1.0),)))
     late = MarkerSettings(SETTINGS.weights, start=0.0, stop=5.0)
     with pytest.raises(InputError, match=r"within 0 and 0\.02 s, found 0 to 5 s"):

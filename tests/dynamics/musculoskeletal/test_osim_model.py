@@ -156,13 +156,13 @@ def test_muscles_have_flags_of_their_own_or_of_the_defaults(model):
     ("old", "new", "free", "told"),
     [
         ("", "", ("flex", "ty", "bend"), ""),
-        ("", "", ("flex", "roll"), "model.osim: no effect of the constraints coupler;"),
+        ("", "", ("flex", "roll"), "model.osim: motion and forces ignore the constraints coupler"),
         ("<ConstraintSet><objects>", '<ConstraintSet><objects><WeldConstraint name="weld"/>',
-         ("flex",), "model.osim: no effect of the constraints weld;"),
+         ("flex",), "model.osim: motion and forces ignore the constraints weld"),
         ("<elastic_modulus>", "<stiffness>3</stiffness><elastic_modulus>", (),
-         "model.osim, bed: no effect of stiffness, which no Smith2018ContactMesh of"),
+         "model.osim, bed: ignored properties: stiffness; since 2020, no Smith2018ContactMesh of"),
         ("<use_lumped_contact_model>", "<damping>1</damping><use_lumped_contact_model>", (),
-         "model.osim, tf: no effect of damping, which no Smith2018ArticularContactForce of"),
+         "model.osim, tf: ignored properties: damping; since 2020, no Smith2018Articular"),
     ],
 )  # fmt: skip
 def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told):

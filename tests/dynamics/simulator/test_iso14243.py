@@ -88,7 +88,7 @@ def test_wrong_columns_are_named(table, headers, expected):
 
 
 def test_workbooks_and_unknown_directions_are_refused(table):
-    with pytest.raises(InputError, match="save its sheet as CSV"):
+    with pytest.raises(InputError, match="save the sheet as CSV"):
         load_iso14243(table(LOADS, name="own.xlsx"), 1.0)
     with pytest.raises(InputError, match="reversed_directions"):
         load_iso14243(table(LOADS), 1.0, reversed_directions=["axial"])

@@ -111,8 +111,8 @@ def scaled(mesh: trimesh.Trimesh, size: float) -> TriangleMesh:
 @pytest.mark.parametrize(
     ("mesh", "words"),
     [
-        (scaled(trimesh.creation.icosphere(3), 30e-3), "bends alike in all directions"),
-        (scaled(trimesh.creation.box((1, 1, 1)).subdivide(), 60e-3), "bends alike"),
+        (scaled(trimesh.creation.icosphere(3), 30e-3), "bends equally in all directions"),
+        (scaled(trimesh.creation.box((1, 1, 1)).subdivide(), 60e-3), "bends equally"),
         (scaled(trimesh.creation.cylinder(1, 9, sections=64), 6e-3), "no two"),
     ],
 )

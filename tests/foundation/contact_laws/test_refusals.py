@@ -64,8 +64,8 @@ REFUSED = [
         for law in HYSTERESIS
         for start, message in (
             (None, "the rate at first touch, found None"),
-            (0.0, "> 0 m/s, found 0"),
-            ([0.2, -0.1], "> 0 m/s, found -0.1"),
+            (0.0, "> 0 m/s, which .* needs, found 0 m/s"),
+            ([0.2, -0.1], "> 0 m/s, which .* needs, found -0.1 m/s"),
         )
     ),
     *(

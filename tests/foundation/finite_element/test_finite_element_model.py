@@ -183,7 +183,9 @@ def test_nodes_that_are_no_candidates_still_bear():
     pose = Pose(superior=0.0457, lateral=20e-3)
     assert len(part.layers[1].candidates) < len(whole.layers[1].candidates)
     assert part.evaluate(pose).force[1] == pytest.approx(whole.evaluate(pose).force[1], rel=0.02)
-    with pytest.raises(InputError, match="candidates: no triangle of the lateral compartment"):
+    with pytest.raises(
+        InputError, match="candidates: expected triangles of the lateral compartment, found none"
+    ):
         layers.plate_contact(candidates=whole.compartments == 0)
 
 

@@ -53,7 +53,10 @@ def test_poses_at_a_rim_are_counted():
 
 
 def test_poses_out_of_contact_and_layers_that_are_too_small_are_refused():
-    with pytest.raises(InputError, match="needs poses in contact, found none"):
+    with pytest.raises(
+        InputError,
+        match="poses: expected poses in contact for the error of the node spacing, found none",
+    ):
         spacing_error(layers.plates(), [Pose(superior=0.1)])
     with pytest.raises(InputError, match="spacing"):
         coarser(layers.plate_contact(spacing=2.6e-3))

@@ -216,7 +216,7 @@ def test_truncated_file(tmp_path, insert, extension, part):
     path = write(tmp_path / f"cut.{extension}", insert.vertices, insert.faces)
     content = path.read_bytes()
     path.write_bytes(content[: int(part * len(content))])
-    with pytest.raises(MeshError, match=r"cut\..*: truncated, damaged .* copy it again"):
+    with pytest.raises(MeshError, match=r"cut\..*: truncated, damaged .* copy the file again"):
         load_mesh(path)
 
 
@@ -321,7 +321,7 @@ TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported
         ("a.ply", QUADS + b"4 0.5 1 2 3\n", "expected integers in a list, found 0.5"),
         ("a.ply", BIG_PLY[:-1], "too few for the 2 of element face"),
         ("a.ply", BIG_PLY + b"more", "expected"),
-        ("a.ply", BIG_PLY.replace(b"face 2", b"face 1"), "for the counts in its header"),
+        ("a.ply", BIG_PLY.replace(b"face 2", b"face 1"), "for the counts in the header"),
         ("a.off", exported("off") + b"3 0 1 2\n", "lines, expected 5 vertices and 3 triangles"),
         ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 0 1 2\n", "vertex numbers from 1"),
         ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf -4 -2 -1\n", "a triangle has vertex 0 of 3"),
@@ -333,7 +333,9 @@ TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported
 )
 def test_files_whose_counts_are_wrong(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(MeshError, match=rf"{name}: truncated, damaged .*{message}.* copy it again"):
+    with pytest.raises(
+        MeshError, match=rf"{name}: truncated, damaged .*{message}.* copy the file again"
+    ):
         read_triangles(tmp_path / name)
 
 

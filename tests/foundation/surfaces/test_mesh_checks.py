@@ -7,9 +7,10 @@ import pytest
 import shapes
 import trimesh
 
+from foundation.base.findings import Finding
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh
-from foundation.surfaces.mesh_checks import Finding, check_mesh, check_orientation, report_findings
+from foundation.surfaces.mesh_checks import check_mesh, check_orientation, report_findings
 from foundation.surfaces.mesh_topology import boundary_loops, find_edges, label_pieces
 
 
@@ -49,13 +50,13 @@ def test_scale_names_the_unit_to_give(implant, factor, unit):
     finding = only_finding(changed(implant[1], vertices=factor * implant[1].vertices), "tibia")
     assert finding.is_error
     assert finding.code == "scale"
-    assert finding.message.startswith("knee.stl: bounding box has a diagonal of")
-    assert finding.message.endswith(f"set unit='{unit}'")
+    assert finding.text.startswith("knee.stl: bounding box has a diagonal of")
+    assert finding.text.endswith(f"set unit='{unit}'")
 
 
 def test_scale_of_no_knee_in_any_unit(implant):
     finding = only_finding(changed(implant[1], vertices=1e12 * implant[1].vertices))
-    assert "whether the mesh is a knee" in finding.message
+    assert "whether the mesh is a knee" in finding.text
 
 
 @pytest.mark.parametrize(("body", "index"), [("femur", 0), ("tibia", 1)])
@@ -64,7 +65,7 @@ def test_inverted_winding_is_found(implant, body, index):
     finding = only_finding(mesh, body)
     assert finding.is_error
     assert finding.code == "inverted"
-    assert "winding is inverted" in finding.message
+    assert "winding is inverted" in finding.text
     with pytest.raises(MeshError, match=f"knee.stl: the normals of this {body} point inwards"):
         check_orientation(mesh, body)
 
@@ -74,7 +75,7 @@ def test_body_upside_down_is_not_taken_for_inverted_winding(implant, body, index
     mesh = changed(implant[index], vertices=implant[index].vertices * [1.0, -1.0, -1.0])
     finding = only_finding(mesh, body)
     assert finding.code == "orientation"
-    assert "y axis points the wrong way" in finding.message
+    assert "y axis points the wrong way" in finding.text
     # Turned over and inside out: the mean normal is as expected, the shape is not.
     assert only_finding(changed(mesh, faces=mesh.faces[:, ::-1]), body).code == "inverted"
 
@@ -128,14 +129,14 @@ BESIDE = [PLATE.vertices + np.array([x, 0.0, 0.0]) for x in (0.05, 0.1)]
 def test_fault_is_the_only_finding(mesh, code, message):
     finding = only_finding(mesh)
     assert (finding.code, finding.is_error) == (code, code == "winding")
-    assert message in finding.message
+    assert message in finding.text
 
 
 def test_duplicate_triangles():
     faces = np.concatenate([PLATE.faces, PLATE.faces[[7]][:, [1, 2, 0]]])
     findings = check_mesh(changed(PLATE, faces=faces))
     assert [f.code for f in findings] == ["duplicate", "non-manifold"]
-    assert "1 duplicate triangle, the first is number 200" in findings[0].message
+    assert "1 duplicate triangle, the first is number 200" in findings[0].text
 
 
 def test_hole_inside_the_rim():
@@ -146,19 +147,19 @@ def test_hole_inside_the_rim():
     hole = [f for f in findings if f.code == "hole"]
     assert len(hole) == 1
     assert not hole[0].is_error
-    where = [float(v) for v in hole[0].message.split("(")[1].split(")")[0].split(",")]
+    where = [float(v) for v in hole[0].text.split("(")[1].split(")")[0].split(",")]
     np.testing.assert_allclose(where, [6.0, 0.0, -10.0], rtol=0.0, atol=2.0)
 
 
 def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
     findings = [
-        Finding("a", True, "first error"),
-        Finding("b", False, "only a warning"),
-        Finding("c", True, "second error"),
+        Finding("error", "", "first error"),
+        Finding("warning", "[knee]", "only a warning"),
+        Finding("error", "[knee]", "second error"),
     ]
     with (
-        pytest.warns(MeshWarning, match="only a warning"),
-        pytest.raises(MeshError, match="first error\nsecond error"),
+        pytest.warns(MeshWarning, match="^only a warning$"),
+        pytest.raises(MeshError, match=r"^first error\n\[knee\] second error$"),
     ):
         report_findings(findings)
 

@@ -28,7 +28,7 @@ FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
     [
         ("absent.stl", None, "no such file; check the path"),
         ("knee.iges", "", r"unsupported extension '.iges'.*\.vtp"),
-        *((f"empty.{e}", "", "the file is empty; export it again") for e in FORMATS),
+        *((f"empty.{e}", "", "the file is empty; export the mesh again") for e in FORMATS),
         *((f"a.{e}", LETTER, "(truncated, damaged or not|no triangles)") for e in FORMATS),
         ("points.obj", START, "no triangles"),
         ("none.off", "OFF\n0 0 0\n", "(no triangles|truncated)"),

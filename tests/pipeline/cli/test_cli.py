@@ -357,7 +357,9 @@ def test_shipped_configurations_are_found_by_name(tmp_path, monkeypatch):
     assert find_config("smoke") == Path("smoke")
     with pytest.raises(ConfigError, match="a/smoke: No such file or directory; expected a TOML"):
         find_config("a/smoke")
-    with pytest.raises(ConfigError, match=r"did you mean implant\?.* shipped are .*smoke"):
+    with pytest.raises(
+        ConfigError, match=r"did you mean implant\?.* shipped configurations are .*smoke"
+    ):
         find_config("implnt")
 
 

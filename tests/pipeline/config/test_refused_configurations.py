@@ -140,7 +140,7 @@ CONTRADICTIONS = [
     (("knee.side='left'",), 'side and split_lateral_mm need source = "meshes"'),
     (("knee.split_lateral_mm=1.0",), 'side and split_lateral_mm need source = "meshes"'),
     (("knee.tibia_solid.file='a.stl'",), "[knee.tibia_solid] need source"),
-    (("knee.compartments=['one']",), 'compartments need source = "meshes"'),
+    (("knee.compartments=['one']",), 'compartments: expected source = "meshes"'),
     (MESHES, 'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid]'),
     (("contact.femur_layer.m=1.0",), "contact.femur_layer.thickness_mm", "for the tibia only"),
     (("design.family='polynomial'",), 'infill = "error" needs family = "kriging"'),
@@ -150,7 +150,7 @@ CONTRADICTIONS = [
         "adduction_deg: expected one value per flexion_deg (2), found 0",
     ),
     (("simulation.waveform_layout='iso14243'",), "numbers of the standard are not shipped"),
-    (("simulation.waveform_reversed=['ap']",), "waveform_reversed needs waveform_layout"),
+    (("simulation.waveform_reversed=['ap']",), "waveform_reversed: expected waveform_layout"),
     # Springs and finite elements have keys of their own, and so have the laws of springs.
     (
         ("contact.finite_element.node_spacing_mm=1.0",),
@@ -196,7 +196,7 @@ CONTRADICTIONS = [
     ),
     (
         ("contact.law='coupled'", "contact.femur_layer.thickness_mm=2.0"),
-        'law and femur_layer.law: expected "coupled" for both layers or for none',
+        'law and femur_layer.law: expected "coupled" for both layers or for no layer',
     ),
     (
         ("contact.law='coupled'", "contact.surface='flat'"),
@@ -216,10 +216,10 @@ CONTRADICTIONS = [
     ),
     ((*PAIR, "design.gait_samples=10"), "design.gait_samples: expected 0"),
     # A table of poses and loads in the place of a contact model.
-    (TABLE[:1], 'kind = "table" needs file'),
-    (TABLE[1:], 'file and side need kind = "table"'),
+    (TABLE[:1], "file: expected a table of poses and loads"),
+    (TABLE[1:], 'file and side: expected kind = "table"'),
     ((*TABLE, "contact.law='logarithmic'"), "knee and contact: remove these sections"),
-    ((*TABLE, "design.gait_samples=10"), "design.gait_samples: expected 0, new samples"),
+    ((*TABLE, "design.gait_samples=10"), "design.gait_samples: expected 0, since new samples"),
     ((*TABLE, "feasibility.bounds='gait'"), 'feasibility.bounds: expected "keys"'),
 ]
 

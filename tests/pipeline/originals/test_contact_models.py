@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from studies import SMOKE, TINY
 
@@ -11,6 +12,8 @@ from pipeline.config.contact_schema import CONTACT_MODELS, ContactConfig, with_m
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, LayerConfig, section_of
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
+from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.preparation.expected_time import stages_of
 from pipeline.reports.contact_words import CONTACT_WORDS, setting_rows
 from pipeline.reports.glossary import GLOSSARY
@@ -68,14 +71,32 @@ def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(n
     assert isinstance(knee.model, SurfaceContact)
     assert isinstance(knee.model, NodalContact) == bool(CONTACT_WORDS[name].spacing_key)
     assert (knee.preparation is None) == (preparation is None)
-    found = CONTACT_KINDS[name].resolution(knee, config.contact, 2e-4)
-    assert found.across > 0.0
+    wide, narrow = (
+        CONTACT_KINDS[name].check_resolution(knee, config.contact, area) for area in (1e-2, 1e-6)
+    )
+    assert (wide.level, narrow.level) == ("note", "warning")
+    assert narrow.about == wide.about
     stages = [stage.name for stage in stages_of(config)]
     assert stages.count("condensation") == (name == "finite_element")
     if preparation is not None:
         cost = preparation.cost(knee, config.contact, 2e-4)
         assert preparation.stage in stages
         assert min(cost.evaluation_s, cost.preparation_s, cost.storage) > 0.0
+
+
+def test_builder_receives_the_reference_path_of_the_run() -> None:
+    config = study("finite_element")
+    inputs, run = KneeInputs(config, load_surfaces(config)), build_knee(config)
+    found, expected = inputs.path, run.reference_path(config)
+    np.testing.assert_array_equal(found.flexion, expected.flexion)
+    np.testing.assert_array_equal(found.poses(found.flexion), expected.poses(found.flexion))
+
+
+def test_builder_is_told_the_section_of_a_knee_that_does_not_settle() -> None:
+    loose = ("simulation.ap_stiffness_N_per_mm=0.0", "simulation.medial_offset_mm=90.0")
+    config = load_config(SMOKE, (*TINY, *loose))
+    with pytest.raises(InputError, match=r"^space\.path: .*simulation\.medial_offset_mm"):
+        _ = KneeInputs(config, load_surfaces(config)).path
 
 
 @each_model

@@ -16,13 +16,14 @@ from studies import ROOT, export
 
 from benchmarks.peers.solids import shell
 from foundation.base.errors import InputError
+from foundation.base.findings import Finding
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
-from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.knee_surface_checks import SurfaceFinding, check_surfaces, report_surfaces
+from pipeline.originals.knee_surface_checks import check_surfaces
 from pipeline.preparation.checkup import check_study
 
 Pair = dict[str, TriangleMesh]
@@ -200,13 +201,13 @@ ROWS = re.findall(
 MESSAGES = {code: message for _, code, _, message, _ in ROWS}
 
 
-def assert_documented(finding: SurfaceFinding) -> None:
+def assert_documented(finding: Finding) -> None:
     """Check that a message has the words of the table of the documentation, in their order."""
     parts = [part.strip(" ,;") for part in MESSAGES[finding.code].split("…")]
     at = 0
     for part in parts:
-        assert part in finding.message[at:], (part, finding.message)
-        at = finding.message.index(part, at) + len(part)
+        assert part in finding.text[at:], (part, finding.text)
+        at = finding.text.index(part, at) + len(part)
 
 
 @pytest.mark.parametrize("mirrored", first_of([False, True]))
@@ -227,10 +228,10 @@ def test_each_damage_has_its_own_sentence(pair, name, damage):
     assert [finding.code for finding in findings if finding.is_error] == [code], findings
     finding = next(finding for finding in findings if finding.is_error)
     assert finding.about == (f"[knee.{body}]" if body else "[knee]")
-    assert words in finding.message
+    assert words in finding.text
     assert_documented(finding)
     with pytest.raises(InputError, match=re.escape(words)):
-        report_surfaces([finding])
+        report_findings([finding])
 
 
 @pytest.mark.data
@@ -239,7 +240,7 @@ def test_femur_turned_about_is_opposed(pair, name):
     meshes = pair(name)
     (finding,) = check_surfaces(meshes | {"femur": turned(meshes["femur"], -1, 2, -3)})
     assert (finding.code, finding.is_error) == ("opposed", True)
-    assert "signs of the first and third of knee.femur.axes" in finding.message
+    assert "signs of the first and third of knee.femur.axes" in finding.text
     assert_documented(finding)
 
 
@@ -248,7 +249,7 @@ def test_tibia_with_a_notch_in_front_is_opposed(pair):
     meshes = pair("component")
     (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
     assert (finding.code, finding.is_error) == ("notch", True)
-    assert "signs of the first and third of knee.tibia.axes" in finding.message
+    assert "signs of the first and third of knee.tibia.axes" in finding.text
     assert_documented(finding)
 
 
@@ -259,7 +260,7 @@ def test_tibia_turned_about_is_doubtful(pair):
     assert (finding.code, finding.is_error) == ("tibia-opposed", False)
     assert_documented(finding)
     with pytest.warns(UserWarning, match="may be opposed"):
-        report_surfaces([finding])
+        report_findings([finding])
 
 
 @pytest.mark.parametrize(
@@ -285,20 +286,20 @@ def test_body_turned_by_some_degrees_is_doubtful(pair, body, degrees):
     meshes = pair("built-in") | {body: changed(mesh, mesh.vertices @ about.T)}
     found = [f for f in check_surfaces(meshes) if f.code == f"{body}-turned"]
     assert [f.is_error for f in found] == [False]
-    assert f"is {abs(degrees):.0f} deg off the lateral axis" in found[0].message
+    assert f"is {abs(degrees):.0f} deg off the lateral axis" in found[0].text
     assert_documented(found[0])
 
 
 def test_unit_is_in_the_table(pair):
     finding = check_mesh(scaled(pair("built-in")["tibia"], 1e3))[0]
     assert finding.code == "scale"
-    assert_documented(SurfaceFinding("", *vars(finding).values()))
+    assert_documented(finding)
 
 
 def test_table_lists_every_code_once():
     source = ROOT / "pipeline" / "originals" / "knee_surface_checks.py"
     text = source.read_text(encoding="utf-8")
-    written = set(re.findall(r'(?:_of_body\(|SurfaceFinding\("\[[a-z.]+\]", )"([a-z-]+)"', text))
+    written = set(re.findall(r'(?:_of_body\(|, text, )"([a-z-]+)"', text))
     of_both = {f"{body}-{what}" for body in ("femur", "tibia") for what in ("origin", "turned")}
     codes = written | of_both | {"scale", "inverted", "orientation"}
     assert len(MESSAGES) == len(ROWS)

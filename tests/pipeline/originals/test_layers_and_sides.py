@@ -38,8 +38,8 @@ def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
     findings = check_sides({"femur": PLATE, "tibia": PLATE}, side)
     assert [finding.code for finding in findings] == ([code] if code else [])
     for finding in findings:
-        assert side in finding.message
-        assert other in finding.message
+        assert side in finding.text
+        assert other in finding.text
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_implausible_layers_are_told(change, words):
 
 
 def test_check_tells_an_implausible_thickness_and_the_usual_one_is_silent():
-    remarks, _ = check_study(SMOKE, (*COARSE, "contact.thickness_mm=80.0"))
-    assert [r for r in remarks if r.level == "warning" and "80 mm thick" in r.text]
+    findings, _ = check_study(SMOKE, (*COARSE, "contact.thickness_mm=80.0"))
+    assert [f for f in findings if f.level == "warning" and "80 mm thick" in f.text]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         build_knee(load_config(SMOKE, COARSE))

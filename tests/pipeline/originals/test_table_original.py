@@ -245,7 +245,7 @@ def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):
 def test_wear_needs_the_original_model(run, capsys):
     assert main(["wear", str(run), "--quiet"]) == 2
     error = capsys.readouterr().err
-    assert "error: this needs a contact model, but the run was built from a table" in error
+    assert "error: the command needs a contact model, but the run was made from a table" in error
 
 
 def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):

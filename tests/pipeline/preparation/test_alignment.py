@@ -185,7 +185,7 @@ def test_distance_between_frames(shapes):
         (["--slope-deg", "nan"], ["--slope-deg: expected -20 to 30, found nan"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
         (["--femur-anterior", "w"], ["anterior axis of a file: expected x, y or z"]),
-        (["--frames", "file", "--slope-deg", "5"], ["--slope-deg is of no use"]),
+        (["--frames", "file", "--slope-deg", "5"], ["--slope-deg has no effect"]),
         (["--axes", "x,y,-z"], ["mirror image"]),
     ],
 )
@@ -290,7 +290,7 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
         export(mesh, tmp_path / f"{body}.stl")
     assert main(["init", "--material", "polyethylene", "--yes"]) == 0
     told = capsys.readouterr().out
-    assert told.count("closed solid: its bearing surface counts") == 2
+    assert told.count("closed solid: only the bearing surface is used") == 2
     config = load_config(tmp_path / "mine.toml")
     assert config.knee.femur.surface == config.knee.tibia.surface == "bearing"
     tibia = load_surface(config.knee.tibia, "right", "tibia").mesh

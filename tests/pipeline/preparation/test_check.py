@@ -12,6 +12,7 @@ from some_slow import first_of
 from studies import TINY, WAVEFORMS, export
 
 from benchmarks.peers.solids import shell
+from foundation.base.findings import Finding
 from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
@@ -22,9 +23,9 @@ from pipeline.originals import forward_frame, knee_surface_checks
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
-from pipeline.preparation.checkup import check_study, run_remarks
+from pipeline.preparation.checkup import check_study, run_findings
 from pipeline.preparation.expected_time import stages_of
-from pipeline.preparation.remarks import Remark, Remarks
+from pipeline.preparation.findings import Findings
 from pipeline.store.sample_tables import export_tables
 
 
@@ -67,9 +68,9 @@ def study(tmp_path, shapes):
 
 
 def texts_of(path, level, **options):
-    """Return the remarks of a level as text."""
-    remarks, _ = check_study(path, **options)
-    return [f"{r.about}: {r.text}" for r in remarks if r.level == level]
+    """Return the findings of a level as text."""
+    findings, _ = check_study(path, **options)
+    return [f"{f.about}: {f.text}" for f in findings if f.level == level]
 
 
 def test_a_sound_study_is_ready(study, capsys):
@@ -181,8 +182,8 @@ def test_advice_is_a_command_that_a_shell_reads(study, tmp_path, capsys, monkeyp
 
 @pytest.mark.parametrize(("count", "verdict"), [(1, "1 warning;"), (2, "2 warnings;")])
 def test_verdict_counts(study, capsys, monkeypatch, count, verdict):
-    remarks = [Remark("warning", "x", "y")] * count
-    monkeypatch.setattr(checkup, "check_study", lambda *_, **__: (remarks, {}))
+    findings = [Finding("warning", "x", "y")] * count
+    monkeypatch.setattr(checkup, "check_study", lambda *_, **__: (findings, {}))
     assert main(["check", str(study())]) == 0
     assert verdict in capsys.readouterr().out
 
@@ -226,32 +227,32 @@ def test_side_against_the_file_name(study, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_keeps_the_remarks_of_check(study, tmp_path):
-    """A run has the remarks, but for the expected time, in any order of the checks."""
+def test_a_run_keeps_the_findings_of_check(study, tmp_path):
+    """A run has the findings of `check` but the expected time, in any order of the checks."""
     (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
     path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
-    config, heard = load_config(path), Remarks()
+    config, heard = load_config(path), Findings()
     with heard.hearing("[knee], [contact]"):
         knee = build_knee(config)
     with heard.hearing("[space.path], [simulation]"):
         space = sample_space(config, knee.reference_path(config))
-    found = run_remarks(config, knee, space, heard)
+    found = run_findings(config, knee, space, heard)
     told, _ = check_study(path)
-    assert sorted(found) == sorted(remark for remark in told if remark.about != "run")
-    warned = {remark.about for remark in found if remark.level == "warning"}
+    assert set(found) == {finding for finding in told if finding.about != "run"}
+    warned = {finding.about for finding in found if finding.level == "warning"}
     assert {"knee.split_lateral_mm", "knee.side"} <= warned
-    assert any("border of the compartments" in remark.text for remark in found)
+    assert any("border of the compartments" in finding.text for finding in found)
 
 
-def test_warnings_are_heard_and_given_all_the_same():
-    remarks = Remarks()
-    with pytest.warns(UserWarning, match="rests elsewhere") as given, remarks.hearing("space.path"):
+def test_warnings_are_heard_and_given_anyway():
+    found = Findings()
+    with pytest.warns(UserWarning, match="rests elsewhere") as given, found.hearing("space.path"):
         warnings.warn("the femur rests elsewhere", stacklevel=1)
     assert [str(warning.message) for warning in given] == ["the femur rests elsewhere"]
-    assert remarks.ordered() == [Remark("warning", "space.path", "the femur rests elsewhere")]
+    assert found.ordered() == [Finding("warning", "space.path", "the femur rests elsewhere")]
 
 
-#: Changed sections of a sound study, and a remark on them: level and words.
+#: Changed sections of a sound study, and a finding on them: level and words.
 FINDINGS = (
     ({"knee": {"split_lateral_mm": 20.0}}, "warning", ["knee.split_lateral_mm: ", "uneven"]),
     ({"knee": {"split_lateral_mm": 500.0}}, "error", ["knee.split_lateral_mm", "z runs from"]),
@@ -332,8 +333,8 @@ def test_a_modified_law_with_parameters_is_no_linear_law(study, own):
 def test_the_modified_law_without_parameters_is_told_once_and_counted(study, capsys):
     path = study(contact={"law": "modified"})
     assert main(["check", str(path), "--json"]) == 0
-    remarks = json.loads(capsys.readouterr().out)["remarks"]
-    assert sum("is the linear law" in remark["text"] for remark in remarks) == 1
+    findings = json.loads(capsys.readouterr().out)["remarks"]
+    assert sum("is the linear law" in finding["text"] for finding in findings) == 1
 
 
 ELEMENTS = {"model": "finite_element", "finite_element": {"node_spacing_mm": 2.0}}
@@ -344,8 +345,8 @@ def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypat
         raise AssertionError("check condenses nothing")
 
     monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
-    remarks, figures = check_study(study(contact=ELEMENTS))
-    about = {r.text: r.level for r in remarks if r.about == "[contact.finite_element]"}
+    findings, figures = check_study(study(contact=ELEMENTS))
+    about = {f.text: f.level for f in findings if f.about == "[contact.finite_element]"}
     size = next(text for text in about if "may come into contact" in text)
     pattern = (
         r"[\d,]+ medial and [\d,]+ lateral nodes may come into contact, in meshes of [\d,]+ "
@@ -359,7 +360,7 @@ def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypat
         r"which is [4-7]\.\d nodes \(expected at least 8\); .* node_spacing_mm = [01]\.", across
     )
     assert figures["run_s"] > 10.0
-    assert not any("[knee.tibia]" in r.about and "across" in r.text for r in remarks)
+    assert not any("[knee.tibia]" in f.about and "across" in f.text for f in findings)
 
 
 def test_elements_beyond_the_memory_are_an_error(study, monkeypatch):
@@ -380,8 +381,8 @@ def test_confinement_is_of_independent_springs_alone(study):
 def test_deep_looks_at_the_gait_cycle():
     sets = (*TINY, "space.path.step_deg=22.0", "space.anterior_mm=0.5")
     file = WAVEFORMS.parents[3] / "configs" / "smoke.toml"
-    remarks, _ = check_study(file, sets, deep=True)
-    gait = {r.about: r for r in remarks if r.text.startswith("gait deviates ")}
+    findings, _ = check_study(file, sets, deep=True)
+    gait = {f.about: f for f in findings if f.text.startswith("gait deviates ")}
     assert gait.keys() >= {"space.adduction_deg", "space.rotation_deg", "space.lateral_mm"}
     assert gait["space.anterior_mm"].level == "warning"
     assert gait["space.anterior_mm"].text.endswith("(limit 0.5): increase the limit")
@@ -420,24 +421,26 @@ def test_mesh_of_very_many_triangles_is_told_and_not_evaluated(study, monkeypatc
 
 
 def test_fine_mesh_is_evaluated_when_asked_to(study, monkeypatch):
-    """Whatever that evaluation finds takes the place of the remark."""
+    """Whatever that evaluation finds takes the place of the finding."""
     monkeypatch.setattr(mesh_checkup, "HUGE", 2000)
 
-    def marked(config, knee, remarks, *, deep):
-        remarks.note("run", f"evaluated, {deep=}")
+    def marked(config, knee, findings, *, deep):
+        findings.note("run", f"evaluated, {deep=}")
         return {}
 
     monkeypatch.setattr(checkup, "check_domain", marked)
-    remarks, _ = check_study(study(), deep=True)
-    assert Remark("note", "run", "evaluated, deep=True") in remarks
-    assert not any("was not evaluated" in remark.text for remark in remarks)
+    findings, _ = check_study(study(), deep=True)
+    assert Finding("note", "run", "evaluated, deep=True") in findings
+    assert not any("was not evaluated" in finding.text for finding in findings)
 
 
 @pytest.mark.parametrize(("period", "told"), [(1000.0, True), (0.001, True), (0.9, False)])
 def test_periods_in_another_unit_are_told(period, told):
-    remarks = Remarks()
-    domain_checkup._check_waveforms(Config(simulation=SimulationConfig(period_s=period)), remarks)
-    texts = [remark.text for remark in remarks.ordered() if remark.about == "simulation.period_s"]
+    findings = Findings()
+    domain_checkup._check_waveforms(Config(simulation=SimulationConfig(period_s=period)), findings)
+    texts = [
+        finding.text for finding in findings.ordered() if finding.about == "simulation.period_s"
+    ]
     assert texts == (
         [f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit"] * told
     )
@@ -445,10 +448,10 @@ def test_periods_in_another_unit_are_told(period, told):
 
 @pytest.mark.parametrize(("limit", "told"), [(60e6, True), (60.0, False)])
 def test_a_limit_of_pressure_in_another_unit_is_told(limit, told):
-    remarks = Remarks()
+    findings = Findings()
     config = Config(feasibility=FeasibilityConfig(peak_pressure_MPa=limit))
-    domain_checkup._check_pressure_limit(config, remarks)
-    about = [remark.about for remark in remarks.ordered()]
+    domain_checkup._check_pressure_limit(config, findings)
+    about = [finding.about for finding in findings.ordered()]
     assert about.count("feasibility.peak_pressure_MPa") == told
 
 

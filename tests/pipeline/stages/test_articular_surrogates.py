@@ -109,7 +109,7 @@ def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
     assert newest_runs({"hip": hip, "knee": knee}, tiny_run.parent)["knee"].is_dir()
     with pytest.raises(InputError, match=r"meshes of a contact of the model \(hip\)"):
         runs_of({"hip": hip}, [tiny_run])
-    with pytest.raises(InputError, match="knee: expected one run with its meshes"):
+    with pytest.raises(InputError, match="knee: expected one run with the meshes of the contact"):
         runs_of({"knee": knee}, [tiny_run, tiny_run])
     with pytest.raises(InputError, match="train a surrogate with the meshes of the model"):
         newest_runs({"knee": knee}, tmp_path)
@@ -147,7 +147,7 @@ def test_other_triangles_are_refused(run, tiny_run):
     fewer = TriangleMesh(model.tibia.vertices, model.tibia.faces[:-1], name="cut")
     bed = ElasticFoundation(model.femur, fewer, model.law, compartments=model.compartments[:-1])
     contact = JointContact("knee", bed, JOINT)
-    with pytest.raises(InputError, match=r"triangles of cut, found other ones"):
+    with pytest.raises(InputError, match=r"triangles of cut, found other triangles"):
         with_surrogates([contact], {"knee": tiny_run})
 
 

@@ -160,7 +160,7 @@ def test_changes_that_make_the_samples_useless_are_refused(run_copy, capsys, cha
     err = capsys.readouterr().err
     assert err.count("error: ") == 1
     assert text in err
-    assert "of no use" in err
+    assert "cannot be used" in err
     assert "choose another --out, or run without --resume" in err
     assert {path: path.read_bytes() for path in files} == files
 

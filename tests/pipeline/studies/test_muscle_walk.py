@@ -281,7 +281,9 @@ def test_settings_hold_for_a_changed_plant(example):
     """The contact energy as part of the cost keeps the surfaces less apart: its weight acts."""
     setup, result = example
     assert setup.settings.contact_energy_weight == 0.0
-    with pytest.raises(InputError, match="tf_contact: expected the gradient of its energy"):
+    with pytest.raises(
+        InputError, match="tf_contact: expected the gradient of the energy of the contact"
+    ):
         _ = replace(setup, settings=replace(setup.settings, contact_energy_weight=1.0)).comak
     assert result.iterations.mean() < 5.0
 

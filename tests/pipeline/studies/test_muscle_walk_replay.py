@@ -86,7 +86,7 @@ def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
         replayed(changed(file, later), record)
     update = {"replay": record, "motion": "other.mot"}
     moved = changed(file, **update)
-    with pytest.warns(UserWarning, match=r"no effect of walk\.motion"):
+    with pytest.warns(UserWarning, match=r"ignored: walk\.motion"):
         summary = simulate_muscle_walk(moved, tmp_path / "out")
     assert any("walk.motion" in text for text in summary["warnings"])
 
@@ -106,10 +106,10 @@ def test_a_replay_tells_other_times_and_takes_coordinates_in_any_order(
     update = {"settings": str(tmp_path / "s.xml")}
     update["replay"] = str(jam_walk / "plant.npz")
     moved = changed(file, {"stop_s": None}, **update)
-    with pytest.warns(UserWarning, match="no effect of stop"):
+    with pytest.warns(UserWarning, match="ignored: stop"):
         setup = prepare_walk(moved)
     text = " ".join(setup.warnings)
-    assert "no effect of stop 2.32 (1.24)" in text
+    assert "ignored: stop 2.32 (1.24)" in text
     assert "found knee_tx_r 100 (200 in the model)" in text
     assert "knee_add_r" not in text
     assert setup.comak.run(setup.first_values()).secondary[0] == "knee_add_r"
@@ -127,7 +127,7 @@ def test_an_earlier_walk_stays_until_the_next_is_simulated(jam_walk, tmp_path, m
 
     monkeypatch.setattr(Comak, "run", stopped)
     with (
-        pytest.warns(UserWarning, match=r"no effect of comak\.settle"),
+        pytest.warns(UserWarning, match=r"ignored: comak\.settle"),
         pytest.raises(KeyboardInterrupt),
     ):
         simulate_muscle_walk(again, folder, replace=True)

@@ -98,7 +98,7 @@ def weightless_peak():
         (path, {"friction": -0.1}, r"friction: expected >= 0"),
         (path, {"position": [0.0, NAN]}, r"position: expected finite"),
         (path, {"velocity": -KANE.velocity}, r"normal velocity of the point: expected < 0 m/s"),
-        (standing, {"standing": []}, r"standing: expected at least one of the points, found none"),
+        (standing, {"standing": []}, r"standing: expected at least one point, found none"),
         (standing, {"standing": ["toe"]}, r"standing: expected one of .* found 'toe'"),
         (path, {"law": "newton"}, r"law: expected one of .* found 'newton'"),
     ],

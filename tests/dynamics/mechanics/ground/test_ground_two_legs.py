@@ -219,7 +219,10 @@ def test_bad_arguments_of_two_legs_are_named():
     state = [0.0, 0.9, *ANGLES], RATES
     with pytest.raises(InputError, match="standing: expected one of"):
         standing_start(legs, points, PenaltyGround(), *state, "stance toe")
-    with pytest.raises(InputError, match=r"expected stance ball above the ground, found it at -"):
+    with pytest.raises(
+        InputError,
+        match=r"expected stance ball above the ground, found stance ball at a height of -",
+    ):
         standing_start(legs, points, PenaltyGround(), *state, "swing heel")
     pinned, points = striking_legs(anchor=[0.0, 1.0])
     with pytest.raises(InputError, match="expected a free hip"):
