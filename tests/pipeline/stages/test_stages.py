@@ -163,7 +163,7 @@ def test_held_out_samples_share_no_point_with_the_training_set(space, kind):
 
 def test_held_out_grid_on_the_training_grid_is_refused(space):
     table = stages.choose_samples(space, design(kind="full_factorial"), 1)
-    with pytest.raises(StageError, match="64 of 64 medial points are candidates"):
+    with pytest.raises(StageError, match="64 of 64 medial points are also candidates"):
         stages.held_out_samples(space, ValidationConfig(points=64, kind="full_factorial"), table)
 
 
