@@ -20,6 +20,7 @@ from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, IntArray, check_array, check_number
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import STRAIN_LIMIT, ContactLoads, SpringState, compartment_index
 from foundation.base.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -117,10 +118,10 @@ class SurfaceContact(ABC):
         """
 
     @abstractmethod
-    def _flags(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: Any) -> tuple[Flag, ...]:
         """Return where the loads of a compartment with a `CompartmentState` are unreliable."""
 
-    def _refusals(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+    def _refusals(self, pose: Pose, side: int, state: Any) -> tuple[Flag, ...]:
         """Return the flags that make the loads of a compartment invalid; none by default."""
         return ()
 
@@ -226,7 +227,7 @@ class SurfaceContact(ABC):
         (state,) = self._states(pose, [self._index(compartment)])
         return float(state.depth[0])
 
-    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[Flag, ...]:
         """Return why the loads of a compartment are invalid, other than by the strain of its layer.
 
         Parameters and exceptions as of `compartment_loads`.
@@ -325,11 +326,8 @@ class NodalContact(SurfaceContact):
         """Return the same model with another distance of the nodes [m]."""
 
 
-def pressed_through(name: str, strain: float) -> tuple[str, ...]:
+def pressed_through(name: str, strain: float) -> tuple[Flag, ...]:
     """Return the flag of the compartment `name` if its largest strain [1] is beyond the layer."""
     if strain <= STRAIN_LIMIT:
         return ()
-    return (
-        f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, "
-        "the femur is pressed through the layer",
-    )
+    return (Flag(FlagKind.PRESSED_THROUGH, name, (strain, STRAIN_LIMIT)),)

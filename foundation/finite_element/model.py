@@ -14,6 +14,7 @@ from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_in, check_number, frozen
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, SpringState
 from foundation.base.pose import Pose
 from foundation.finite_element.arguments import (
@@ -223,10 +224,10 @@ class FiniteElementContact(NodalContact):
         femur = self.femoral_handle()
         return [self.contacts[side].state(pose, femur, jacobian=jacobian) for side in sides]
 
-    def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[Flag, ...]:
         return all_flags(self.compartment_names[side], self.contacts[side], state)
 
-    def _refusals(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+    def _refusals(self, pose: Pose, side: int, state: PatchState) -> tuple[Flag, ...]:
         return refusals(self.compartment_names[side], self.contacts[side], state)
 
     def indentation(self, pose: Pose, compartment: str) -> float:

@@ -377,9 +377,11 @@ def loads(
         "files": [str(file) for file in files],
         "rows": len(table),
         "flagged": int(table["flagged"].sum()),
-        "flags": flags,
+        "flags": [
+            {"message": str(each.flag), "time_s": each.time, "rows": each.samples} for each in flags
+        ],
         "not_trusted": flagged_sentence(
-            int(table["flagged"].sum()), len(table), [flag["message"] for flag in flags]
+            int(table["flagged"].sum()), len(table), [each.flag.kind for each in flags]
         ),
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,

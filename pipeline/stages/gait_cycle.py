@@ -114,6 +114,7 @@ def _write(
     content = Simulation(
         statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
+        flag_kinds={name: [each.flag.kind for each in r.flags] for name, r in results.items()},
         flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},
         differences=differences,
         speed=times,

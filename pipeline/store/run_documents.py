@@ -20,6 +20,7 @@ from pydantic import (
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding, Level
+from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.files import content_of
 from pipeline.store.quantities import ERRORS
@@ -179,6 +180,10 @@ class Simulation(Part):
 
     statistics: dict[str, Cost]
     flags: dict[str, list[str]] = Field(default_factory=dict)
+    # Kind of each flag; runs of earlier versions lack the key.
+    flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]] = Field(
+        default_factory=dict
+    )
     # Numbers of flagged and of all instants of each model; runs of earlier versions lack the key.
     flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
         default_factory=dict

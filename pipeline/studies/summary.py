@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.stats import rankdata
 
 from foundation.base.checks import FloatArray
 from pipeline.files import plain
-from pipeline.flagged_instants import flagged_sentence, without_numbers
+from pipeline.flagged_instants import flagged_sentence, kinds_of
 from pipeline.store.samples import OK
 from pipeline.studies.catalogue import CYCLES, Catalogue
 from pipeline.studies.design import base_runs, varying
@@ -22,6 +23,7 @@ from surrogates.sampling.sensitivity import sobol_indices
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)
 # Points of a convergence curve.
 _CURVE = 24
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def summarise(
@@ -49,7 +51,7 @@ def summarise(
         "failures": _failures(table[table["status"] != OK]),
         "flagged": int(flagged.sum()),
         "not_trusted": flagged_sentence(
-            int(flagged.sum()), len(table), table.loc[flagged, "flags"].unique(), "runs"
+            int(flagged.sum()), len(table), kinds_of(table.loc[flagged, "flag_kinds"]), "runs"
         ),
         "factors": [f.model_dump(exclude_none=True) for f in config.factor],
         "nominal": nominal,
@@ -62,7 +64,7 @@ def summarise(
 
 def _failures(failed: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the number of failed runs per reason; reasons that differ in numbers are the same."""
-    kinds = failed["reason"].map(without_numbers)
+    kinds = failed["reason"].map(lambda reason: _NUMBER.sub("…", reason))
     groups = [group["reason"] for _, group in failed.groupby(kinds, sort=True)]
     groups.sort(key=lambda reasons: -len(reasons))
     return [{"runs": len(reasons), "example": str(reasons.iloc[0])} for reasons in groups]

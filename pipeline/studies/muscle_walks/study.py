@@ -17,6 +17,7 @@ from dynamics.musculoskeletal import ComakResult, OsimModel
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
+from pipeline.flagged_instants import joined_kinds
 from pipeline.reports.judgement import stored_judgement
 from pipeline.store.job import STUDY, Job
 from pipeline.store.samples import FAILED, OK
@@ -178,7 +179,7 @@ def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
             **dict.fromkeys(catalogue.outputs, np.nan),
-            **{"flagged_instants": 0, "flags": "", "evaluations": 0},
+            **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
             **{f"wave_{name}": undefined for name in catalogue.waves},
         }
     return row | {"seconds": time.perf_counter() - started}
@@ -197,6 +198,7 @@ def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
         if setup.flags
         else _flagged(result, setup.settings.tolerance),
         "flags": "; ".join(flags),
+        "flag_kinds": joined_kinds(each.flag.kind for each in result.contact_flags),
         "evaluations": int(result.iterations.sum()),
         **{f"wave_{name}": wave.astype(np.float32) for name, wave in waves.items()},
     }

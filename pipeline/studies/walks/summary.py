@@ -96,7 +96,7 @@ def summarise(
     early, late = knee.peaks(walk.body_weight)
     judged = judgement(Path(file.walk.run))
     surrogate = results["surrogate"]
-    flags = [flag.message for flag in surrogate.flags]
+    kinds = [each.flag.kind for each in surrogate.flags]
     return plain(
         {
             "name": file.walk.name,
@@ -127,8 +127,8 @@ def summarise(
             "verdict": judged,
             "model_errors": model_errors(OUTPUTS, outputs["surrogate"], judged),
             "warnings": list(walk.warnings),
-            "flags": flags,
-            "not_trusted": flagged_sentence(surrogate.flagged, len(surrogate.time), flags),
+            "flags": [str(each.flag) for each in surrogate.flags],
+            "not_trusted": flagged_sentence(surrogate.flagged, len(surrogate.time), kinds),
             "differences": [row.content() for row in compare_cycles(table)]
             if "original" in results
             else [],

@@ -638,6 +638,20 @@ class TestUndefinedValues:
         assert content["validation"]["compartments"]["medial"]["at_load"] is None
         assert " um" not in "".join(content["summary"])
 
+    @pytest.mark.parametrize(
+        ("kinds", "told"),
+        [
+            ({"surrogate": ["outside_flexion"]}, "outside the trained domain.*space.flexion_deg"),
+            ({"original": ["outside_flexion"]}, "3 of 41 instants have flags"),
+        ],
+    )
+    def test_flagged_instants_of_the_surrogate(self, fresh: Path, kinds: Any, told: str) -> None:
+        flagged = {"original": [0, 41], "surrogate": [3, 41]}
+        change(
+            fresh, "simulation.json", lambda tree: tree.update(flagged=flagged, flag_kinds=kinds)
+        )
+        assert re.search(told, content_of_run(fresh)["gait"]["not_trusted"])
+
     @pytest.mark.usefixtures("undrawn")
     def test_no_failure_no_flag_no_centre_of_pressure(self, fresh: Path) -> None:
         def whole(tree: Any) -> None:

@@ -13,6 +13,7 @@ from studies import ROOT, kept_figures, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
+from pipeline.flagged_instants import kinds_of
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
@@ -21,6 +22,7 @@ from pipeline.studies.report import _tornados, write_study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
 from pipeline.studies.study import load_study, simulate_study, study_task
+from pipeline.studies.summary import summarise
 
 FACTORS = [
     {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
@@ -104,6 +106,16 @@ def test_summary_is_that_of_the_rows(done):
     correlations = summary["sensitivity"]["outputs"]["medial_force_peak_N"]
     assert correlations.keys() == {factor["name"] for factor in FACTORS}
     assert correlations["axial_scale"] > 0.5
+
+
+def test_summary_names_what_widens_the_domain_of_flagged_runs(done, tiny_run):
+    table = read_table(done / "runs.parquet")
+    table["flagged_instants"] = [2, 0, 0, 1, 0, 0]
+    table["flag_kinds"] = ["outside_rotation; outside_errors", "", "", "outside_load", "", ""]
+    told = summarise(study(tiny_run).study, table, {}, "surrogate")["not_trusted"]
+    assert told.startswith("2 of 6 runs are outside the trained domain")
+    assert "widen space.rotation_deg, space.load_N in" in told
+    assert "design.budget" in told
 
 
 def test_page_stands_alone(done):
@@ -265,6 +277,9 @@ def test_runs_outside_the_domain_are_flagged_or_failed(tiny_run):
     assert flagged["status"] == "ok"
     assert flagged["flagged_instants"] > 0
     assert "outside the trained domain" in flagged["flags"]
+    kinds = kinds_of([flagged["flag_kinds"]])
+    assert kinds
+    assert all(kind.startswith("outside_") for kind in kinds)
     failed = run_once(study_task(study(tiny_run, outside="fail")), values)
     assert failed["status"] == "failed"
     assert "outside the trained domain" in failed["reason"]
