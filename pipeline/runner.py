@@ -23,11 +23,11 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.finite_element_layer import remove_stale
+from pipeline.originals.contact_original import preparation_of, remove_stale
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
-from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
+from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
 from pipeline.preparation.findings import Findings
 from pipeline.progress import StageCounter, say
 from pipeline.reports.report import Report, write_report
@@ -156,11 +156,11 @@ def _bounded(config: Config, original: OriginalModel) -> Config:
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     """Prepare the original model and measure an evaluation."""
-    remove_stale(run.folder, original.model)
+    remove_stale(run.config, run.folder, original.model)
     if original.model is None:
         return
-    if run.config.contact.finite_element is not None:
-        with run.timed(CONDENSATION):
+    if (preparation := preparation_of(run.config)) is not None:
+        with run.timed(preparation.stage):
             original.prepare(say)
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 

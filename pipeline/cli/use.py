@@ -120,8 +120,9 @@ def walk(
         Model that replaces the model of the settings.
     geometry
         Folder with the mesh files that the folder of the model lacks.
-    overrides, out, force
-        Replaced values, folder to write, whether to replace another walk there.
+    contact, overrides, out, force
+        Contact models of the joints, replaced values, folder to write, whether to replace another
+        walk there.
 
     Examples
     --------

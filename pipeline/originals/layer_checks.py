@@ -38,8 +38,6 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
 
     A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
     """
-    if contact.model != "elastic_foundation":
-        return []
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
@@ -90,7 +88,7 @@ def check_layers(
         layers["contact.femur_layer"] = contact.femur_layer
         laws["contact.femur_layer"] = getattr(law, "second", None)
     sides = np.ptp(tibia.vertices, axis=0)[[0, 2]]
-    springs = contact.model == "elastic_foundation"
+    springs = contact.has_laws
     findings: list[Finding] = []
     for section, layer in layers.items():
         thickness = getattr(laws[section], "thickness", None)

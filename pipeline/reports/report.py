@@ -22,6 +22,7 @@ from pipeline.reports import pictures
 from pipeline.reports.accuracy_document import Accuracy
 from pipeline.reports.accuracy_section import accuracy_of
 from pipeline.reports.contact_figures import Contact, contact_of, contact_pictures
+from pipeline.reports.contact_words import model_of, setting_rows
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.glossary import glossary_of
@@ -117,7 +118,8 @@ def write_report(folder: Path) -> Report:
         view=view_data(files.fields, files.cycles),
         inputs=INPUTS,
         coordinates=COORDINATES,
-        glossary=glossary_of(files.config["contact"].get("model", "elastic_foundation")),
+        glossary=glossary_of(model_of(files.config["contact"])),
+        settings=setting_rows(files.config["contact"], report.overview.settings),
         changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )

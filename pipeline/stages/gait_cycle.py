@@ -10,8 +10,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from foundation.finite_element.model import FiniteElementContact
-from foundation.surface_contact import SurfaceContact
+from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -96,8 +95,8 @@ def _simulate_both(
 
 
 def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
-    """Return the error of the node spacing of finite elements, None with springs."""
-    if not isinstance(model, FiniteElementContact):
+    """Return the error of the node spacing, None for a contact model without nodes."""
+    if not isinstance(model, NodalContact):
         return None
     twice = f"{2e3 * model.spacing:g} mm"
     say(f"  error of the node spacing: the same poses with nodes {twice} apart")

@@ -8,10 +8,10 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
-from foundation.base.errors import InputError
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
 from pipeline.files import write_document, write_npz
+from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.stages.trained_run import TrainedRun
@@ -113,13 +113,12 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
 
 def _bed(run: TrainedRun) -> ElasticFoundation:
     """Return the elastic foundation of a run."""
-    if not isinstance(run.contact, ElasticFoundation):
-        raise InputError(
-            f"{run.folder}: wear lowers the surface of an elastic foundation, found "
-            f'contact.model = "{run.config.contact.model}"; rerun with '
-            'contact.model = "elastic_foundation"'
-        )
-    return run.contact
+    return springs_of(
+        run.contact,
+        f"{run.folder}: wear lowers the surface of an elastic foundation, found "
+        f'contact.model = "{run.config.contact.model}"; rerun with '
+        'contact.model = "elastic_foundation"',
+    )
 
 
 def worn_table(insert: WornInsert) -> str:

@@ -28,7 +28,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import plain
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Knee
 from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
 from surrogates.sampling.space import ReferencePath, SampleSpace

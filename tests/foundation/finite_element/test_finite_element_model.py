@@ -217,7 +217,7 @@ def test_pressures_of_the_triangles_carry_the_load():
 def test_triangles_interpolate_from_the_nodes():
     model = layers.plates()
     pose = Pose(superior=0.0453, lateral=20e-3)
-    places, nodes = model.nodal_places("lateral"), model.nodal_state(pose, "lateral")
+    places, nodes = model.pressure_places("lateral"), model.place_state(pose, "lateral")
     assert nodes.pressure @ places.areas == pytest.approx(model.evaluate(pose).force[1], rel=0.02)
     assert nodes.indentation.max() == pytest.approx(model.indentation(pose, "lateral"))
     found = (places.shares * nodes.pressure[places.corners]).sum(axis=1)

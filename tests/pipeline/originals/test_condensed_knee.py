@@ -14,8 +14,9 @@ from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.store.samples import FAILED, OK, candidate_table
 from surrogates.sampling.space import ReferencePath
 

@@ -67,7 +67,7 @@ def test_runs_of_springs_and_of_earlier_versions_have_no_section(report: Any) ->
         content, page = report(**changes)
         assert content["gait"]["node_spacing"] is None
         assert not any(line.startswith("node spacing") for line in content["summary"])
-        assert "Node spacing of the finite elements" not in page
+        assert "Node spacing of the original model" not in page
         assert "error of the node spacing" not in page
 
 

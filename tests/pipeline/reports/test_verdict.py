@@ -17,6 +17,7 @@ from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.app import run_answer
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
+from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.node_spacing import Spacing
@@ -31,6 +32,7 @@ GOOD = Evidence(
     held_out_percent=0.5,
     resolution={"medial": SMOOTH, "lateral": SMOOTH},
     least_across=6.0,
+    spacing_key=CONTACT_WORDS["finite_element"].spacing_key,
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}

@@ -11,7 +11,7 @@ from studies import SMOKE, TINY, kill_at_first_chunk, run_command, surrogate_arr
 
 from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
-from pipeline.originals import contact_original
+from pipeline.originals import knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.store.made_with import check_configuration
@@ -48,7 +48,7 @@ def asked(monkeypatch):
         tables.append(table)
         return evaluate_rows(model, table, follow)
 
-    monkeypatch.setattr(contact_original, "evaluate_rows", counted)
+    monkeypatch.setattr(knee, "evaluate_rows", counted)
     return tables
 
 
