@@ -7,8 +7,6 @@ patches or that hardly change their volume; there also how many times too stiff 
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from benchmarks.exact_layer import CASES, Case, ExactContact, exact_contact, paraboloid
@@ -18,6 +16,7 @@ from benchmarks.flat_layer import paraboloid as paraboloid_mesh
 from benchmarks.flat_layer import sheet
 from benchmarks.frame import Rows, alike, measured, run
 from foundation.base.checks import FloatArray
+from foundation.base.flags import FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import CoupledLaw, ElasticFoundation, LinearLaw, SpringLaw
@@ -76,9 +75,16 @@ def ball_errors() -> Rows:
         bed = flat_contact(case, exact)
         pose = Pose(superior=-exact.approach)
         linear = bed.with_law(LinearLaw(case.layer.youngs_modulus, ratio, thickness)).loads(pose)
-        said = re.search(r"about (\S+) times", " ".join(linear.flags))
-        excess = linear.force[1] / exact.load, said[1] if said else "no flag"
-        yield ratio, thickness, size, *_errors(bed, exact), *excess
+        flagged = next(
+            (
+                f"{flag.values[1]:.15g}"
+                for flag in linear.flags
+                if flag.kind is FlagKind.STIFF_SPRINGS
+            ),
+            "no flag",
+        )
+        excess = linear.force[1] / exact.load
+        yield ratio, thickness, size, *_errors(bed, exact), excess, flagged
 
 
 def ball(

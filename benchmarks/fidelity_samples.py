@@ -20,8 +20,8 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import generators, sample_space
-from pipeline.originals.contact_original import Knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.originals.protocol import Evaluation
 from pipeline.runner import run_study
 from pipeline.simulation import compare_cycles, simulation_table

@@ -27,7 +27,8 @@ from dynamics.simulator.knee_simulator import REDUCED
 from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config, shipped_config
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Knee
 from pipeline.progress import silenced
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation

@@ -6,7 +6,6 @@ bounds of both in the flag of the model.
 
 from __future__ import annotations
 
-import re
 from itertools import product
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from benchmarks.coupled_springs import ball
 from benchmarks.flat_layer import FlatLayer
 from benchmarks.frame import Rows, measured, run
+from foundation.base.flags import Flag, FlagKind
 
 #: Thickness [m], half width of the patch in thicknesses, radius of the ball [m], spacings [m].
 BALLS = (
@@ -36,14 +36,20 @@ def errors() -> Rows:
     for ratio, (thickness, size, radius, spacings) in product(RATIOS, BALLS):
         for spacing in spacings:
             force, area, flags = contact(ratio, thickness, size, radius, spacing)
-            said = re.search(r"about (\d+) % and the area too small by (\d+) %", " ".join(flags))
-            bounds = f"{said[1]}, {said[2]}" if said else "no flag"
+            bounds = next(
+                (
+                    "{:.0f}, {:.0f}".format(*flag.values[-2:])
+                    for flag in flags
+                    if flag.kind is FlagKind.COARSE_NODES
+                ),
+                "no flag",
+            )
             yield ratio, thickness, size, spacing, force, area, bounds
 
 
 def contact(
     ratio: float, thickness: float, size: float, radius: float, spacing: float
-) -> tuple[float, float, tuple[str, ...]]:
+) -> tuple[float, float, tuple[Flag, ...]]:
     """Return relative errors of force and area, and the flags, of a case of `BALLS`."""
     _, exact = ball(ratio, thickness, size, radius)
     reach = 1.25 * exact.contact_radius + 2.0 * spacing

@@ -25,8 +25,9 @@ from pipeline.config.reading import load_config, shipped_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.simulation import GaitSimulation
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace

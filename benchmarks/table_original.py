@@ -22,8 +22,9 @@ from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.originals.table_original import errors_found
 from pipeline.progress import silenced
 from pipeline.runner import run_study
@@ -162,7 +163,7 @@ def _found_in_rows(folder: Path) -> dict[str, float]:
     return {
         f"found in the rows, {side}, {key}": value
         for side, each in errors.items()
-        for key, value in each.items()
+        for key, value in each.content().items()
     }
 
 

@@ -8,7 +8,7 @@ from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, set
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
-from dynamics.simulator.result import Flag, SimulationResult, Statistics
+from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.variation import VariedContact
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
@@ -18,8 +18,8 @@ __all__ = [
     "LEVEL_WALKING",
     "AppliedLoads",
     "ContactModel",
+    "CountedFlag",
     "EquilibriumError",
-    "Flag",
     "GaitCycle",
     "KneeSimulator",
     "Ligament",

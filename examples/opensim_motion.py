@@ -28,8 +28,8 @@ def main(run: Path, out: Path) -> dict[str, float]:
     write_loads(table, out / "loads.sto")  # for OpenSim's ExternalLoads
     write_loads(table, out / "loads.csv")  # all loads of both compartments
 
-    for flag in flags:  # outside the trained domain the loads are those of its border
-        print(f"{flag['rows']} instants from {flag['time_s']:g} s: {flag['message']}")
+    for each in flags:  # outside the trained domain the loads are those of its border
+        print(f"{each.samples} instants from {each.time:g} s: {each.flag}")
     largest = table["total_force_y_N"].max()
     print(f"{len(table)} instants, axial force up to {largest:.0f} N; written to {out}")
     return {"rows": len(table), "flagged": table["flagged"].sum(), "largest": largest}

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.checks import FloatArray, IntArray, check_array, check_number
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import STRAIN_LIMIT, ContactLoads, SpringState, compartment_index
 from foundation.base.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -50,6 +51,23 @@ class CompartmentState(Protocol):
     def energy(self) -> float:
         """Elastic energy [J]."""
         ...
+
+
+class PressurePlaces(NamedTuple):
+    """Places of one compartment at which a contact model gives pressures.
+
+    `points` (P, 3) [m], unit `normals` (P, 3) and `areas` (P,) [m²] of the places, tibial frame;
+    the tibial `triangles` (T,), and the places `corners` (T, 3) whose values, times `shares` (T, 3)
+    [1], give that of a triangle in `SurfaceContact.spring_state`. `corners` and `shares` are None
+    if the places are the middles of the triangles.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    areas: FloatArray
+    triangles: IntArray
+    corners: IntArray | None = None
+    shares: FloatArray | None = None
 
 
 class SurfaceContact(ABC):
@@ -100,16 +118,35 @@ class SurfaceContact(ABC):
         """
 
     @abstractmethod
-    def _flags(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: Any) -> tuple[Flag, ...]:
         """Return where the loads of a compartment with a `CompartmentState` are unreliable."""
 
-    def _refusals(self, pose: Pose, side: int, state: Any) -> tuple[str, ...]:
+    def _refusals(self, pose: Pose, side: int, state: Any) -> tuple[Flag, ...]:
         """Return the flags that make the loads of a compartment invalid; none by default."""
         return ()
 
     @abstractmethod
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
+
+    def pressure_places(self, compartment: str) -> PressurePlaces:
+        """Return the places where the model gives the pressures of a compartment.
+
+        By default the places are the middles of the triangles of the compartment. Raises
+        `InputError` if the name is unknown.
+        """
+        own = np.flatnonzero(np.asarray(self.compartments) == self._index(compartment))
+        tibia = self.tibia
+        return PressurePlaces(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)
+
+    def place_state(self, pose: Pose, compartment: str) -> SpringState:
+        """Return overlap (P,) [m] and pressure (P,) [Pa] at the `pressure_places`.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        own = np.asarray(self.compartments) == self._index(compartment)
+        state = self.spring_state(pose)
+        return SpringState(state.indentation[own], state.pressure[own])
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose, the femur at rest.
@@ -190,7 +227,7 @@ class SurfaceContact(ABC):
         (state,) = self._states(pose, [self._index(compartment)])
         return float(state.depth[0])
 
-    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[Flag, ...]:
         """Return why the loads of a compartment are invalid, other than by the strain of its layer.
 
         Parameters and exceptions as of `compartment_loads`.
@@ -273,11 +310,24 @@ class SurfaceContact(ABC):
         return range(len(self.compartment_names))
 
 
-def pressed_through(name: str, strain: float) -> tuple[str, ...]:
+class NodalContact(SurfaceContact):
+    """Surface contact of nodes, whose distance limits the accuracy of the loads.
+
+    Attributes
+    ----------
+    spacing : float
+        Distance of the nodes on the bearing surface [m].
+    """
+
+    spacing: float
+
+    @abstractmethod
+    def with_spacing(self, spacing: float) -> Self:
+        """Return the same model with another distance of the nodes [m]."""
+
+
+def pressed_through(name: str, strain: float) -> tuple[Flag, ...]:
     """Return the flag of the compartment `name` if its largest strain [1] is beyond the layer."""
     if strain <= STRAIN_LIMIT:
         return ()
-    return (
-        f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, "
-        "the femur is pressed through the layer",
-    )
+    return (Flag(FlagKind.PRESSED_THROUGH, name, (strain, STRAIN_LIMIT)),)

@@ -1,48 +1,43 @@
-"""Kinds of flags of contact models, and one sentence on the flagged instants of a motion."""
+"""Kinds of flags in tables, and one sentence on the flagged instants of a motion."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-#: Kind of a flag outside the trained domain, and the key of the run that widens the domain; a
-#: domain that ends at large errors is widened by more samples.
+from foundation.base.flags import FlagKind
+
+#: Key of the run that widens the trained domain where a pose leaves it.
 _KEYS = {
-    "flexion": "space.flexion_deg",
-    "adduction": "space.adduction_deg",
-    "rotation": "space.rotation_deg",
-    "anterior": "space.anterior_mm",
-    "lateral": "space.lateral_mm",
-    "axial load": "space.load_N",
-    "AP force": "feasibility.ap_ratio",
-    "ML force": "feasibility.ml_ratio",
-    "peak pressure": "feasibility.peak_pressure_MPa",
+    FlagKind.OUTSIDE_FLEXION: "space.flexion_deg",
+    FlagKind.OUTSIDE_ADDUCTION: "space.adduction_deg",
+    FlagKind.OUTSIDE_ROTATION: "space.rotation_deg",
+    FlagKind.OUTSIDE_ANTERIOR: "space.anterior_mm",
+    FlagKind.OUTSIDE_LATERAL: "space.lateral_mm",
+    FlagKind.OUTSIDE_LOAD: "space.load_N",
+    FlagKind.OUTSIDE_AP_RATIO: "feasibility.ap_ratio",
+    FlagKind.OUTSIDE_AP_SAMPLES: "feasibility.ap_ratio",
+    FlagKind.OUTSIDE_ML_RATIO: "feasibility.ml_ratio",
+    FlagKind.OUTSIDE_ML_SAMPLES: "feasibility.ml_ratio",
+    FlagKind.OUTSIDE_PEAK_PRESSURE: "feasibility.peak_pressure_MPa",
 }
-_ERRORS = "errors"
-#: Words of `surrogates.formulations.outside` and of `Domain.reason`, with the kind as a group.
-_OUTSIDE = re.compile(
-    "outside the trained domain, "
-    rf"(?:samples near [^;]* trained )?({'|'.join((*_KEYS, _ERRORS))})?"
-)
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+#: Kinds of a trained domain that ends at large errors, which more samples widen.
+_ERRORS = frozenset({FlagKind.OUTSIDE_ERRORS, FlagKind.OUTSIDE_TOO_FEW_SAMPLES})
+#: Between the kinds of a row of a table.
+_BETWEEN = "; "
 
 
-def outside_kinds(messages: Iterable[str]) -> set[str] | None:
-    """Return how flags leave the trained domain, kinds in `_KEYS` or "errors"; None if none does.
-
-    A message may join several flags.
-    """
-    found = [kind for message in messages for kind in _OUTSIDE.findall(message)]
-    return set(filter(None, found)) if found else None
+def joined_kinds(kinds: Iterable[FlagKind]) -> str:
+    """Return kinds as a text for a column of a table."""
+    return _BETWEEN.join(dict.fromkeys(kinds))
 
 
-def without_numbers(message: str) -> str:
-    """Return a message with "…" for each number: messages of one kind are equal."""
-    return _NUMBER.sub("…", message)
+def kinds_of(column: Iterable[str]) -> set[FlagKind]:
+    """Return the kinds in a column of texts of `joined_kinds`."""
+    return {FlagKind(name) for text in column if text for name in text.split(_BETWEEN)}
 
 
 def flagged_sentence(
-    flagged: int, instants: int, messages: Iterable[str], noun: str = "instants"
+    flagged: int, instants: int, kinds: Iterable[FlagKind], noun: str = "instants"
 ) -> str | None:
     """Return how many instants are flagged, what this means and what to do; None without a flag.
 
@@ -50,19 +45,20 @@ def flagged_sentence(
     ----------
     flagged, instants : int
         Number of flagged instants, and of all instants.
-    messages : iterable of str
-        Flags of the contact model, as of `surrogates.formulations.outside.flags_outside`.
+    kinds : iterable of FlagKind
+        Kinds of the flags.
     noun : str
         Name of the instants.
     """
     if not flagged:
         return None
-    kinds = outside_kinds(messages)
-    reason = "have flags" if kinds is None else "are outside the trained domain"
+    found = set(kinds)
+    keys = dict.fromkeys(key for kind, key in _KEYS.items() if kind in found)
     steps = []
-    if keys := [key for kind, key in _KEYS.items() if kind in (kinds or ())]:
+    if keys:
         steps.append(f"widen {', '.join(keys)} in the configuration of the run and train again")
-    if _ERRORS in (kinds or ()):
+    if found & _ERRORS:
         steps.append("train with more samples (design.budget)")
+    reason = "are outside the trained domain" if steps else "have flags"
     remedy = ", and ".join(steps) or "see the flags"
     return f"{flagged} of {instants} {noun} {reason}: do not trust the results there; {remedy}"

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
@@ -24,14 +23,14 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.finite_element_layer import remove_stale
+from pipeline.originals.contact_original import preparation_of, remove_stale
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.checkup import run_findings
-from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
+from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
 from pipeline.preparation.findings import Findings
 from pipeline.progress import StageCounter, say
-from pipeline.reports.report import write_report
+from pipeline.reports.report import Report, write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
 from pipeline.stages.assessment import assess, feasible, held_out_point, prediction_table
@@ -42,9 +41,9 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
-from pipeline.store.run_documents import RunRecord, StoredFinding
+from pipeline.store.run_documents import FromModel, FromTable, RunRecord, StoredFinding, Triangles
 from pipeline.store.samples import digest, without, write_table
-from pipeline.store.validation_document import Round, Validation
+from pipeline.store.validation_document import Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
@@ -57,7 +56,7 @@ def run_study(
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
+) -> Report:
     """Carry out stages a to h and write the run directory.
 
     Parameters
@@ -74,7 +73,7 @@ def run_study(
 
     Returns
     -------
-    dict
+    Report
         The content of `report.json`.
 
     Raises
@@ -91,8 +90,8 @@ def run_study(
         return _carry_out(run, resume=resume, replace=replace)
 
 
-def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
-    """Carry out the stages of a run; return the content of its report."""
+def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
+    """Carry out the stages of a run; return its report."""
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
     # Unusable inputs are reported before an earlier run's files are touched or hours are spent.
@@ -133,12 +132,13 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> dict[str, Any]:
     hashes = {"samples": digest(sampled.training), "held_out": digest(held_out)}
     description = original.describe(space, main)
     provenance = _provenance(run, original, sampled, hashes, description, findings)
-    run.write_json("run.json", provenance.content())
+    run.write_json("run.json", provenance)
     if config.simulation.kind == "gait":
         with run.timed("h: gait simulation"):
             run.wait_for_kernels()
             simulate_cycle(run, original, main, space.path)
-    run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
+    provenance.seconds = run.seconds
+    run.write_json("run.json", provenance)
     (folder / "times.json").unlink()
     return write_report(folder)
 
@@ -156,11 +156,11 @@ def _bounded(config: Config, original: OriginalModel) -> Config:
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     """Prepare the original model and measure an evaluation."""
-    remove_stale(run.folder, original.model)
+    remove_stale(run.config, run.folder, original.model)
     if original.model is None:
         return
-    if run.config.contact.finite_element is not None:
-        with run.timed(CONDENSATION):
+    if (preparation := preparation_of(run.config)) is not None:
+        with run.timed(preparation.stage):
             original.prepare(say)
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
@@ -190,17 +190,19 @@ def _validate(
     feasibility = run.config.feasibility
     models = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
-    for point, fitted in zip(points, [*sampled.fits, trained[0]], strict=True):
-        point |= held_out_point(fitted.knee, held_out, feasibility)
+    fits = [*sampled.fits, trained[0]]
     content = Validation(
         models=models,
         first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
-        learning_curve=[Round.model_validate(point) for point in points],
+        learning_curve=[
+            point.model_copy(update=held_out_point(fitted.knee, held_out, feasibility))
+            for point, fitted in zip(points, fits, strict=True)
+        ],
     )
     predicted = prediction_table(trained[0].knee, held_out, feasibility)
     predicted = without(predicted, original.not_given)
     write_table(predicted, run.folder / "samples" / "heldout_prediction.parquet")
-    run.write_json("validation.json", content.content())
+    run.write_json("validation.json", content)
     return content
 
 
@@ -252,32 +254,32 @@ def _provenance(
     original: OriginalModel,
     sampled: Sampled,
     hashes: dict[str, str],
-    description: dict[str, Any],
+    description: FromModel | FromTable,
     findings: list[Finding],
 ) -> RunRecord:
     """Return the content of `run.json`: versions, seeds, digests, counts, times and findings."""
     model = original.model
     configuration = configuration_digest(dump_config(run.config))
     digests = {"configuration": configuration, **_file_digests(run.config.knee)}
-    content = {
-        "name": run.config.run.name,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seed": run.config.run.seed,
-        "held_out_seed": run.config.validation.seed,
-        "workers": run.workers,
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
-        "hashes": {"original": original.digest, **hashes, **digests},
-        "triangles": None
-        if model is None
-        else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
-        "counts": sampled.counts,
-        "budgets": sampled.added,
-        "seconds": run.seconds,
-        "original": description,
-        "remarks": [StoredFinding.of(finding) for finding in findings],
-    }
-    return RunRecord.model_validate(content)
+    triangles = None
+    if model is not None:
+        triangles = Triangles(femur=len(model.femur.faces), tibia=len(model.tibia.faces))
+    return RunRecord(
+        name=run.config.run.name,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        seed=run.config.run.seed,
+        held_out_seed=run.config.validation.seed,
+        workers=run.workers,
+        python=platform.python_version(),
+        packages={name: version(name) for name in (*_PACKAGES, "knee-contact")},
+        hashes={"original": original.digest, **hashes, **digests},
+        triangles=triangles,
+        counts=sampled.counts,
+        budgets=sampled.added,
+        seconds=run.seconds,
+        original=description,
+        remarks=[StoredFinding.of(finding) for finding in findings],
+    )
 
 
 def _file_digests(knee: KneeConfig) -> dict[str, str]:

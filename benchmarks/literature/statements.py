@@ -9,8 +9,14 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-HEAD = ("no.", "place", "printed", "ours", "verdict")
-VERDICTS = ("agrees", "differs", "error in print", "undecidable")
+HEAD = ("no.", "place", "printed", "computed", "verdict")
+#: Verdicts, and their predicates of one and of several statements.
+VERDICTS = {
+    "agrees": ("agrees", "agree"),
+    "differs": ("differs", "differ"),
+    "error in print": ("is an error in print", "are errors in print"),
+    "undecidable": ("is undecidable", "are undecidable"),
+}
 
 
 class Statement(NamedTuple):
@@ -141,13 +147,13 @@ def summary(paper: Paper, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def numbered(paper: Paper) -> list[tuple[str, ...]]:
-    """Return the rows of the table of a document: number, place, printed, ours, verdict."""
+    """Return the rows of the table of a document, with the columns of `HEAD`."""
     return [(str(i), *row(each)) for i, each in enumerate(paper.statements(), start=1)]
 
 
 def row(statement: Statement) -> tuple[str, str, str, str]:
     """Return place, what is printed, what is found, and the verdict with its reason."""
-    right = f"right is {statement.right}" if statement.verdict == "error in print" else ""
+    right = f"correct: {statement.right}" if statement.verdict == "error in print" else ""
     reason = "; ".join(part for part in (right, statement.remark) if part)
     verdict = f"{statement.verdict}: {reason}" if reason else statement.verdict
     return statement.place, statement.printed, statement.ours or "–", verdict
@@ -159,8 +165,12 @@ def tally(statements: Sequence[Statement]) -> str:
 
 
 def _counted(counts: Counter[str]) -> str:
-    named = ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
-    return f"{counts.total()} statements: {named}"
+    named = (
+        f"{counts[name]} {one if counts[name] == 1 else several}"
+        for name, (one, several) in VERDICTS.items()
+        if counts[name]
+    )
+    return f"{counts.total()} statements: {', '.join(named)}"
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

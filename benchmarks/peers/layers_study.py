@@ -37,8 +37,8 @@ tangential displacement counts where the femur slopes. Linear layer theory and t
 model of this project count the displacement along the layer's normal alone. "Shallow" is the same
 patch under a paraboloid of {shallow:g} times the radii at a hundredth of the approach: no slopes,
 and the errors are those of the elements. At equal spacing the difference between "as it is" and
-"shallow" is the effect of the slopes. The model raises its overlaps for the straight sides of the
-elements; beside the model, CalculiX gets bearing nodes that are higher by as much.
+"shallow" is the effect of the slopes. The finite-element model raises its overlaps for the
+straight sides of the elements; the bearing nodes of CalculiX are raised by the same heights.
 
 {flat}
 

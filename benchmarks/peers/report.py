@@ -25,6 +25,10 @@ Written by `make bench-peers ARGS=--docs` (its own environment `.venv-peers`; so
 One thread; {packages}; Python {python}.
 Times differ between machines; the ratios of times differ much less.
 
+With curved surfaces, the elastic foundation of this project has the smallest error on every mesh,
+and reaches a given error [tens to hundreds of times
+faster](#time-to-reach-an-error-interpolated-between-the-meshes) than OpenSim and Drake.
+
 ![Error over time]({picture})
 
 Each engine uses the same triangles: a rigid femur and an insert 8 mm thick with p = K d,
@@ -34,7 +38,7 @@ differ. The error is the RMS over {poses} poses (`benchmarks.exact.contact_poses
 flexion 0 to 60 degrees) of the relative error of the total axial force against the converged
 result on the analytic surfaces.
 
-The engines define that force differently. Each engine is compared with the limit of its own
+The engines define the axial force differently. Each engine is compared with the limit of its own
 definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is not an error:
 
 | rule | engine | pressure | acts along | RMS difference from customary [%] |
@@ -53,9 +57,9 @@ definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is n
 
 {layers}
 
-## What the engines cannot do, or differently
+## How the engines differ
 
-- **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only, so a copy inside and
+- **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only. A copy inside and
   skirts close the open surfaces, which doubles the triangles. At every evaluation OpenSim finds
   the triangles inside the other body by rays and flooding over both meshes. The time therefore
   grows with all triangles, not with the triangles in contact, and is erratic: on some meshes the
@@ -63,17 +67,18 @@ definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is n
   point (up to 2 s an evaluation on the finest mesh, with the same force). Where a closed mesh
   cuts itself, a whole compartment can be lost. Shells of {shells} mm are tried, and the table
   shows the fastest correct shell. OpenSim gives every mesh springs and halves the area of each of
-  two meshes; here the insert has twice its stiffness and the femur zero, and the time includes
-  the femur's springs. Python lacks the class for the stiffness of one mesh, so the benchmark
-  writes the model as a file.
+  two meshes; here the insert has twice its stiffness and the femur has none, and the time
+  includes the femur's springs. OpenSim's Python package lacks the class for the stiffness of one
+  mesh, so that the benchmark writes the model as a file.
 - **Drake** (hydroelastic, rigid against compliant, continuous plant) has a pressure field that is
   linear between the vertices of tetrahedra, and its interface accepts only the field from the
   distance to the boundary; two layers of tetrahedra under the insert's triangles make this field
   linear in depth down to 1 mm. The rigid femur is an open mesh.
-- **CalculiX** (a program beside Python, skipped with a reason where absent) solves the layer
-  itself, not a bed of springs, so its loads stand beside those of the finite-element model alone.
-  Its surface-to-surface penalty and its pressures at integration points are not used: a stiff
-  penalty there holds whole bilinear faces off the curved femur. The femur's patches are six-node
+- **CalculiX** (a separate program; without the program, the page states why its tables are missing)
+  solves the layer itself, not a bed of springs, so that its loads are compared with those of the
+  finite-element model alone. The comparison uses neither its surface-to-surface penalty nor its
+  pressures at integration points: a stiff penalty there holds whole bilinear faces off the curved
+  femur. The femur's patches are six-node
   triangles in both programs, so that facets make no difference.
 - **Ours**: "normals estimated" uses the triangles alone, as the other engines do; "curved" also
   uses the vertex normals of the analytic surfaces (a scan does not have normals, so the Grand

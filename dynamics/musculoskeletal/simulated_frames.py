@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from foundation.base.checks import FloatArray
+from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads
 
 
@@ -20,14 +21,14 @@ class ContactFlag(NamedTuple):
         Instant [s].
     contact : str
         Name of the contact.
-    text : str
+    flag : Flag
         The flag.
     """
 
     frame: int
     time: float
     contact: str
-    text: str
+    flag: Flag
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,8 +65,8 @@ class SimulatedFrames:
     def contact_flags(self) -> tuple[ContactFlag, ...]:
         """Flags of the contacts in the final poses of all frames."""
         return tuple(
-            ContactFlag(frame, time, name, text)
+            ContactFlag(frame, time, name, flag)
             for frame, (time, loads) in enumerate(zip(self.time.tolist(), self.loads, strict=True))
             for name, own in zip(self.contacts, loads, strict=True)
-            for text in own.flags
+            for flag in own.flags
         )

@@ -8,25 +8,26 @@ import numpy as np
 
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
 from foundation.base.checks import FloatArray, frozen
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES
 
 
 @dataclass(frozen=True)
-class Flag:
-    """A message of a contact model during a simulation.
+class CountedFlag:
+    """A flag of a contact model during a simulation, and how often it occurs.
 
     Parameters
     ----------
-    message : str
-        First message; later messages that differ only in numbers count as the same flag.
+    flag : Flag
+        First flag; later flags of the same cause count as the same flag.
     time : float
         First instant [s].
     samples : int
-        Number of reported instants with the flag.
+        Number of reported instants with a flag of this cause.
     """
 
-    message: str
+    flag: Flag
     time: float
     samples: int
 
@@ -80,8 +81,8 @@ class SimulationResult:
         `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`, with or without the last.
     statistics : Statistics
         Cost.
-    flags : tuple of Flag
-        Messages of the contact model, by first instant.
+    flags : tuple of CountedFlag
+        Flags of the contact model, by first instant.
     compartments : tuple of str
         Names of the C compartments.
     flagged : int
@@ -96,7 +97,7 @@ class SimulationResult:
     loads: FloatArray
     applied: FloatArray
     statistics: Statistics
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[CountedFlag, ...] = ()
     compartments: tuple[str, ...] = COMPARTMENTS
     flagged: int = 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -13,14 +12,13 @@ from dynamics.kernels.equations import INPUTS, inputs_of_all
 from dynamics.kernels.knee import rates_of_all
 from dynamics.protocol import CompiledContact, compiled_contact
 from dynamics.simulator.equations import KneeEquations
-from dynamics.simulator.result import Flag
+from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.variation import scaled_loads
 from foundation.base.checks import FloatArray
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH, total_loads
 from foundation.base.pose import COORDINATES
 from surrogates.formulations.outside import beyond
-
-_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 class ReportedMotion(NamedTuple):
@@ -30,7 +28,7 @@ class ReportedMotion(NamedTuple):
     rates: FloatArray
     compartment_loads: FloatArray
     loads: FloatArray
-    flags: tuple[Flag, ...]
+    flags: tuple[CountedFlag, ...]
     compartments: tuple[str, ...] = COMPARTMENTS
     flagged: int = 0
 
@@ -60,14 +58,14 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     knee = compiled_contact(equations.model)
     if knee is not None:
         names: tuple[str, ...] = COMPARTMENTS
-        values, rates, messages = _compiled(equations, knee, times, states, poses)
+        values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
-        names, values, rates, messages = _called(equations, times, states)
+        names, values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     by_part = np.moveaxis(parts, 1, 0)
-    flags, flagged = counted_flags(messages), len({time for time, _ in messages})
-    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), flags, names, flagged)
+    counted, flagged = counted_flags(flags), len({time for time, _ in flags})
+    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), counted, names, flagged)
 
 
 def _compiled(
@@ -76,43 +74,42 @@ def _compiled(
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
-) -> tuple[FloatArray, FloatArray, list[tuple[float, str]]]:
-    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and messages."""
+) -> tuple[FloatArray, FloatArray, list[tuple[float, Flag]]]:
+    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(
         equations.problem, equations.mass, times, states, loads[:, 0, WRENCH] + loads[:, 1, WRENCH],
         jacobian[:, 0] + jacobian[:, 1], rates,
     )  # fmt: skip
-    messages = [
-        (float(times[k]), message)
+    flags = [
+        (float(times[k]), flag)
         for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
-        for message in equations.contact(times[k], states[k]).flags
+        for flag in equations.contact(times[k], states[k]).flags
     ]
-    return loads, rates, messages
+    return loads, rates, flags
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
-) -> tuple[tuple[str, ...], FloatArray, FloatArray, list[tuple[float, str]]]:
+) -> tuple[tuple[str, ...], FloatArray, FloatArray, list[tuple[float, Flag]]]:
     """As `_compiled`, for a model in Python; the names of its compartments come first."""
     names: tuple[str, ...] = COMPARTMENTS
     values, rates = [], np.empty_like(states)
-    messages: list[tuple[float, str]] = []
+    flags: list[tuple[float, Flag]] = []
     for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
         loads = equations.contact(now, state)
         rates[k] = equations.rates(now, state)
         values.append(loads.values)
         names = loads.compartments
-        messages += [(now, message) for message in loads.flags]
-    return names, np.array(values), rates, messages
+        flags += [(now, flag) for flag in loads.flags]
+    return names, np.array(values), rates, flags
 
 
-def counted_flags(messages: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
-    """Return flags of pairs (time [s], message), one flag where only numbers differ."""
-    flags: dict[str, Flag] = {}
-    for time, message in messages:
-        kind = _NUMBER.sub("#", message)
-        known = flags.get(kind, Flag(message, time, 0))
-        flags[kind] = replace(known, samples=known.samples + 1)
-    return tuple(flags.values())
+def counted_flags(flags: Iterable[tuple[float, Flag]]) -> tuple[CountedFlag, ...]:
+    """Return the flags of pairs (time [s], flag), one for each cause."""
+    counted: dict[tuple[FlagKind, str], CountedFlag] = {}
+    for time, flag in flags:
+        known = counted.get(flag.cause, CountedFlag(flag, time, 0))
+        counted[flag.cause] = replace(known, samples=known.samples + 1)
+    return tuple(counted.values())

@@ -24,6 +24,7 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
@@ -170,14 +171,14 @@ class ContactLoads:
     ----------
     medial, lateral, total : CompartmentLoads
         Loads of each compartment and of the whole knee.
-    flags : tuple of str
-        Warnings about the loads, for example a pose outside the domain of a surrogate.
+    flags : tuple of Flag
+        Why the loads are unreliable, for example a pose outside the domain of a surrogate.
     """
 
     medial: CompartmentLoads
     lateral: CompartmentLoads
     total: CompartmentLoads
-    flags: tuple[str, ...] = field(default=())
+    flags: tuple[Flag, ...] = field(default=())
 
     def __repr__(self) -> str:
         parts = [f"{name}={self[name]!r}" for name in (*self.compartments, "total")]
@@ -241,7 +242,7 @@ class ContactLoads:
         cls,
         medial: ArrayLike | Mapping[str, ArrayLike],
         lateral: ArrayLike | None = None,
-        flags: tuple[str, ...] = (),
+        flags: tuple[Flag, ...] = (),
     ) -> Self:
         """Return the loads of a contact pair from the loads of its compartments.
 
@@ -253,8 +254,8 @@ class ContactLoads:
         medial, lateral : (12,) float64
             Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m]. Instead of
             both, a mapping from the names of the compartments to their loads.
-        flags : tuple of str
-            Warnings about the loads.
+        flags : tuple of Flag
+            Why the loads are unreliable.
 
         Raises
         ------
@@ -279,7 +280,7 @@ class ContactLoads:
         cls,
         values: ArrayLike | Sequence[ArrayLike],
         names: Sequence[str],
-        flags: tuple[str, ...] = (),
+        flags: tuple[Flag, ...] = (),
     ) -> Self:
         """Return the loads of a contact pair as `from_compartments`.
 
@@ -289,8 +290,8 @@ class ContactLoads:
             Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
         names : sequence of str
             Names of the C compartments.
-        flags : tuple of str
-            Warnings about the loads.
+        flags : tuple of Flag
+            Why the loads are unreliable.
 
         Raises
         ------
@@ -308,7 +309,7 @@ class ContactLoads:
         return cls.trusted_parts(parts, checked, flags)
 
     @classmethod
-    def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
+    def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[Flag, ...] = ()) -> Self:
         """Return the loads from (12,) arrays as `from_compartments` [N, N m, m², Pa, m], unchecked.
 
         The arrays become read-only. The parts are built on first access: a simulation needs the
@@ -318,7 +319,7 @@ class ContactLoads:
 
     @classmethod
     def trusted_parts(
-        cls, parts: tuple[FloatArray, ...], names: tuple[str, ...], flags: tuple[str, ...] = ()
+        cls, parts: tuple[FloatArray, ...], names: tuple[str, ...], flags: tuple[Flag, ...] = ()
     ) -> Self:
         """Return the loads from arrays (12,) of named compartments as `trusted`, unchecked [SI]."""
         for part in parts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.checks import FloatArray
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.elastic_foundation.laws import (
     CoupledLaw,
@@ -29,8 +30,6 @@ _WAVE = 2.0
 _SHARE = 0.78
 #: Least excess that is said.
 _SAID = 1.1
-#: What to do.
-REMEDY = 'use law = "coupled" or finite elements, which let the layer flow aside'
 
 
 def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw, float], ...]:
@@ -47,7 +46,7 @@ def soft_layers(law: SpringLaw, thicknesses: FloatArray) -> tuple[tuple[LayerLaw
 
 def confinement_flags(
     name: str, layers: tuple[tuple[LayerLaw, float], ...], sums: FloatArray
-) -> tuple[str, ...]:
+) -> tuple[Flag, ...]:
     """Return the flag of a compartment with sums (SUMS,) [SI], if its springs are too stiff."""
     area, peak, depth = sums[AREA], sums[PEAK_PRESSURE], sums[DEPTH]
     if not layers or area <= 0.0 or depth <= 0.0:
@@ -56,10 +55,7 @@ def confinement_flags(
     if excess < _SAID:
         return ()
     ratio = max(law.poissons_ratio for law, _ in layers)
-    return (
-        f"{name}: independent springs of Poisson's ratio {ratio:g} are {times(excess)} too stiff "
-        f"on this patch; {REMEDY}",
-    )
+    return (Flag(FlagKind.STIFF_SPRINGS, name, (ratio, two_digits(excess))),)
 
 
 def confined_excess(poissons_ratio: float) -> float:
@@ -73,7 +69,12 @@ def confined_excess(poissons_ratio: float) -> float:
 
 def times(excess: float) -> str:
     """Return an excess in words."""
-    return f"about {excess:.0f} times" if excess >= 10.0 else f"about {excess:.2g} times"
+    return f"about {two_digits(excess):.15g} times"
+
+
+def two_digits(excess: float) -> float:
+    """Return an excess to two digits, or to a whole number from 10 up [1]."""
+    return float(f"{excess:.0f}" if excess >= 10.0 else f"{excess:.2g}")
 
 
 def _excess(peak: float) -> float:

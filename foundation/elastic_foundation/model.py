@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.loads import (
     SpringState as SpringState,
@@ -187,7 +188,7 @@ class ElasticFoundation(SurfaceContact):
         """
         return self._contact_loads(pose, self._states(pose, self._sides, rates=rates))
 
-    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[Flag, ...]:
         """Return no flag: the strain of `compartment_loads` says all about one compartment."""
         del pose
         self._index(compartment)
@@ -242,7 +243,7 @@ class ElasticFoundation(SurfaceContact):
         by_pose = by_twist @ twist_jacobian(pose) if jacobian else by_twist
         return [SpringSums(sums[side], by_pose[side]) for side in sides]
 
-    def _flags(self, pose: Pose, side: int, state: SpringSums) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: SpringSums) -> tuple[Flag, ...]:
         name = self.compartment_names[side]
         return (
             *pressed_through(name, float(state.sums[STRAIN])),

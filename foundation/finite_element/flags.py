@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from foundation.base.flags import Flag, FlagKind
 from foundation.finite_element.compartment import CompartmentContact, PatchState
 
-#: Overlap over thickness up to which the peak pressure of linear elasticity is within 5 %
-#: (python -m benchmarks.large_strain).
-LINEAR_STRAIN_LIMIT = 0.14
+#: Overlap over thickness up to which linear elasticity gives the peak pressure, and the error of
+#: the peak pressure there [%] (python -m benchmarks.large_strain).
+LINEAR_STRAIN_LIMIT, _LINEAR_ERROR = 0.14, 5.0
 #: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
 SHARPEST = 0.25
 
@@ -22,43 +23,40 @@ _FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
 #: Least error of the force that is flagged.
 _SAID = 0.02
 
-_AT_RIM = "contact reaches the rim, where the peak pressure has no limit"
-_UNRESOLVED = (
-    "the peak pressure is not resolved: the patch is narrower there than "
-    f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
-)
+#: Least width of a patch whose peak pressure is resolved, in node spacings.
+_RESOLVED = 2.0 / SHARPEST**0.5
+#: Kinds of flags without a limit of the peak pressure as nodes get closer.
+_NO_LIMIT = frozenset({FlagKind.RIM, FlagKind.UNRESOLVED_PEAK})
 
 
-def refusals(name: str, contact: CompartmentContact, state: PatchState) -> tuple[str, ...]:
+def refusals(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
     """Return why the loads of the compartment `name` are invalid in a state."""
     femoral, found = contact.femoral, []
     if contact.layer.at_end[state.active].any():
-        found.append(f"{name}: contact reaches the end of the compartment's nodes")
+        found.append(Flag(FlagKind.END_OF_NODES, name))
     if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
-        found.append(f"{name}: contact reaches the end of the femoral nodes")
+        found.append(Flag(FlagKind.END_OF_FEMORAL_NODES, name))
     return tuple(found)
 
 
-def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tuple[str, ...]:
+def all_flags(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
     """Return the refusals, and the warnings about peak pressure, rims and strain."""
     femoral, found = contact.femoral, [*refusals(name, contact, state)]
     if contact.layer.at_rim[state.active].any():
-        found.append(f"{name}: {_AT_RIM}")
+        found.append(Flag(FlagKind.RIM, name))
     elif state.sharpness > SHARPEST:
-        found.append(f"{name}: {_UNRESOLVED}")
+        found.append(Flag(FlagKind.UNRESOLVED_PEAK, name, (_RESOLVED,)))
     if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
-        found.append(f"{name}: contact reaches the rim of the femoral layer")
-    found.extend(f"{name}: {text}" for text in _flow(contact, state))
+        found.append(Flag(FlagKind.FEMORAL_RIM, name))
+    found.extend(_flow(name, contact, state))
     strain = float(state.depth[1])
     if strain > LINEAR_STRAIN_LIMIT:
-        found.append(
-            f"{name}: strain {strain:.2f} exceeds {LINEAR_STRAIN_LIMIT}, where the peak pressure "
-            "of linear elasticity may be off by more than 5 %"
-        )
+        numbers = strain, LINEAR_STRAIN_LIMIT, _LINEAR_ERROR
+        found.append(Flag(FlagKind.LARGE_STRAIN, name, numbers))
     return tuple(found)
 
 
-def _flow(contact: CompartmentContact, state: PatchState) -> tuple[str, ...]:
+def _flow(name: str, contact: CompartmentContact, state: PatchState) -> tuple[Flag, ...]:
     """Return what the nodes miss of the flow of a nearly incompressible layer to the edge."""
     layer, material = contact.layer, contact.layer.layer
     ratio = material.poissons_ratio
@@ -72,14 +70,11 @@ def _flow(contact: CompartmentContact, state: PatchState) -> tuple[str, ...]:
     )
     if force < _SAID:
         return ()
-    return (
-        f"Poisson's ratio {ratio:g} needs closer nodes: {1e3 * layer.spacing:g} mm apart on a "
-        f"patch of half width {1e3 * half:.1f} mm, the force may be off by up to about "
-        f"{100 * force:.0f} % and the area too small by {100 * min(area, 1.0):.0f} %; decrease the "
-        "spacing of the nodes",
-    )
+    errors = 100 * force, 100 * min(area, 1.0)
+    numbers = ratio, 1e3 * layer.spacing, 1e3 * half, *errors
+    return (Flag(FlagKind.COARSE_NODES, name, numbers),)
 
 
-def peak_unresolved(flags: Iterable[str]) -> bool:
+def peak_unresolved(flags: Iterable[Flag]) -> bool:
     """Return whether one of the flags of a pose says that a peak pressure is not resolved."""
-    return any(flag.endswith((_AT_RIM, _UNRESOLVED)) for flag in flags)
+    return any(flag.kind in _NO_LIMIT for flag in flags)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_in, check_number, frozen
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, SpringState
 from foundation.base.pose import Pose
 from foundation.finite_element.arguments import (
@@ -29,8 +30,8 @@ from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layer
 from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import LayerSize, check_memory, size_of
-from foundation.finite_element.triangle_values import NodalPlaces, TriangleValues
-from foundation.surface_contact import SurfaceContact
+from foundation.finite_element.triangle_values import TriangleValues
+from foundation.surface_contact import NodalContact, PressurePlaces
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
@@ -43,7 +44,7 @@ PRECISIONS = ("float64", "float32")
 _BEYOND = 6e-3
 
 
-class FiniteElementContact(SurfaceContact):
+class FiniteElementContact(NodalContact):
     """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
     The layer of each compartment is meshed by hexahedra and condensed once to the normal
@@ -154,13 +155,13 @@ class FiniteElementContact(SurfaceContact):
             self.tibia, inside, around, chart, self.layer, self.spacing, self.growth
         )
 
-    def with_spacing(self, spacing: float) -> FiniteElementContact:
+    def with_spacing(self, spacing: float) -> Self:
         """Return the same model with another distance of the nodes [m].
 
         The thicknesses of the elements are in proportion: `growth` becomes its power of the ratio.
         """
         ratio = spacing / self.spacing
-        return FiniteElementContact(
+        return type(self)(
             self.femur,
             self.tibia,
             self.layer,
@@ -223,10 +224,10 @@ class FiniteElementContact(SurfaceContact):
         femur = self.femoral_handle()
         return [self.contacts[side].state(pose, femur, jacobian=jacobian) for side in sides]
 
-    def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: PatchState) -> tuple[Flag, ...]:
         return all_flags(self.compartment_names[side], self.contacts[side], state)
 
-    def _refusals(self, pose: Pose, side: int, state: PatchState) -> tuple[str, ...]:
+    def _refusals(self, pose: Pose, side: int, state: PatchState) -> tuple[Flag, ...]:
         return refusals(self.compartment_names[side], self.contacts[side], state)
 
     def indentation(self, pose: Pose, compartment: str) -> float:
@@ -255,11 +256,14 @@ class FiniteElementContact(SurfaceContact):
             found[1, values.triangles] = values.interpolated(state.pressures)
         return SpringState(frozen(found[0]), frozen(found[1]))
 
-    def nodal_places(self, compartment: str) -> NodalPlaces:
-        """Return the candidate nodes of a compartment; InputError if the name is unknown."""
+    def pressure_places(self, compartment: str) -> PressurePlaces:
+        """Return the candidate nodes of a compartment; InputError if the name is unknown.
+
+        The pressures of the triangles, interpolated between the nodes, have corners at the nodes.
+        """
         side = self._index(compartment)
         layer, values = self.layers[side], self.triangle_values[side]
-        return NodalPlaces(
+        return PressurePlaces(
             layer.points,
             layer.normals,
             layer.areas,
@@ -268,7 +272,7 @@ class FiniteElementContact(SurfaceContact):
             values.shares,
         )
 
-    def nodal_state(self, pose: Pose, compartment: str) -> SpringState:
+    def place_state(self, pose: Pose, compartment: str) -> SpringState:
         """Return overlap (C,) [m] and pressure (C,) [Pa] at the candidate nodes of a compartment.
 
         The overlap is that of the undeformed surfaces, in contact or not; it is 0 where the

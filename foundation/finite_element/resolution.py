@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from foundation.base.errors import InputError
 from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.finite_element.flags import peak_unresolved
-from foundation.finite_element.model import FiniteElementContact
+from foundation.surface_contact import NodalContact
 
 #: Order of convergence in the spacing.
 _ORDER = 2.0
+
+Model = TypeVar("Model", bound=NodalContact)
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,12 @@ def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> Fl
     return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
 
 
-def coarser(model: FiniteElementContact) -> FiniteElementContact:
-    """Return the same model with nodes twice as far apart; raise as `FiniteElementContact`."""
+def coarser(model: Model) -> Model:
+    """Return the same model with nodes twice as far apart; raises as `with_spacing`."""
     return model.with_spacing(2.0 * model.spacing)
 
 
-def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> SpacingError:
+def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
     """Estimate the error of a model's node spacing at poses.
 
     The loads of the model and of the same model with twice the spacing are extrapolated; the
@@ -66,7 +69,7 @@ def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> Spacing
     Raises
     ------
     InputError
-        If the layer cannot be meshed with twice the spacing, or no pose is in contact.
+        If the model cannot have twice the spacing, or no pose is in contact.
     """
     second = coarser(model)
     found = [model.evaluate(pose) for pose in poses]

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.spatial import Delaunay, KDTree
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.surfaces.triangle_mesh import TriangleMesh
-
-
-class NodalPlaces(NamedTuple):
-    """Candidate nodes of a compartment.
-
-    `points` (C, 3) [m], unit `normals` (C, 3) and `areas` (C,) [m²] of the nodes; the tibial
-    `triangles` (T,) and the nodes `corners` (T, 3) whose values, times `shares` (T, 3) [1], give
-    that of a triangle in `FiniteElementContact.spring_state`.
-    """
-
-    points: FloatArray
-    normals: FloatArray
-    areas: FloatArray
-    triangles: IntArray
-    corners: IntArray
-    shares: FloatArray
 
 
 class TriangleValues:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from foundation import kernels
 from foundation.base.checks import check_number, frozen
 from foundation.base.errors import InputError, PoseError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import CENTRE, COMPARTMENTS, WRENCH, SpringState
 from foundation.base.pose import Pose, twist_jacobian
 from foundation.contact_laws.ellipse import EllipticContact
@@ -135,7 +136,7 @@ class FittedSurfaceContact(SurfaceContact):
     ) -> list[FittedState]:
         return [self._state(pose, side, jacobian=jacobian) for side in sides]
 
-    def _flags(self, pose: Pose, side: int, state: FittedState) -> tuple[str, ...]:
+    def _flags(self, pose: Pose, side: int, state: FittedState) -> tuple[Flag, ...]:
         name = self.compartment_names[side]
         return (
             *pressed_through(name, float(state.depth[1])),
@@ -204,7 +205,7 @@ class FittedSurfaceContact(SurfaceContact):
             for surfaces, law in zip(self.surfaces, self.laws, strict=True)
         )
 
-    def _refusals(self, pose: Pose, side: int, state: FittedState) -> tuple[str, ...]:
+    def _refusals(self, pose: Pose, side: int, state: FittedState) -> tuple[Flag, ...]:
         """Return whether contact is outside the region that the surfaces were fitted for."""
         fit = self.surfaces[side]
         if not state.touching or fit.femur_residual is None or fit.tibia_residual is None:
@@ -213,11 +214,10 @@ class FittedSurfaceContact(SurfaceContact):
         on_femur = (at - pose.translation) @ pose.rotation_matrix
         name = self.compartment_names[side]
         return tuple(
-            f"{name}: contact is more than {1e3 * _BEYOND:g} mm outside the region "
-            f"that the {body} was fitted for; fit with poses like this one"
-            for body, residual, point in (
-                ("femur", fit.femur_residual, on_femur),
-                ("tibia", fit.tibia_residual, at),
+            Flag(kind, name, (1e3 * _BEYOND,))
+            for kind, residual, point in (
+                (FlagKind.OUTSIDE_FEMORAL_FIT, fit.femur_residual, on_femur),
+                (FlagKind.OUTSIDE_TIBIAL_FIT, fit.tibia_residual, at),
             )
             if not residual.reaches(point, _BEYOND)
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import PoseError
+from foundation.base.flags import worded
 from foundation.base.loads import AXIAL_FORCE, STRAIN_LIMIT
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
@@ -116,7 +117,7 @@ def pose_at_load(
     if depth[1] > STRAIN_LIMIT:
         raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
     if flags := model.compartment_flags(found, compartment):
-        raise StaticsError("; ".join(flags))
+        raise StaticsError(worded(flags))
     return StaticPose(found, loads, len(known))
 
 

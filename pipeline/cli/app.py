@@ -19,6 +19,7 @@ from pipeline.advice import PROGRAM, in_folder
 
 if TYPE_CHECKING:
     from pipeline.config.schema import Config as Study
+    from pipeline.reports.report import Report
 
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
@@ -145,9 +146,9 @@ def study_and_folder(
     return study, out or Path("runs") / f"{study.run.name}{ending}"
 
 
-def run_answer(report: dict[str, Any], folder: Path) -> Answer:
+def run_answer(report: Report, folder: Path) -> Answer:
     """Return the answer of a command that wrote the report of a run in a folder."""
-    lines = [in_folder(line, folder) for line in report["summary"]]
+    lines = [in_folder(line, folder) for line in report.summary]
     return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), report)
 
 

@@ -66,7 +66,7 @@ def compare_runs(one: RunFolder, other: RunFolder, /, *, out: Path = Path()) -> 
     from pipeline.reports import comparison
 
     found = comparison.compare_runs(one, other, out)
-    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found["summary"]]), found)
+    return Answer("\n".join([f"page: {out / comparison.PAGE}", *found.summary]), found)
 
 
 _CALIBRATION_OUT = "Folder to write (default: runs/<name>_calibration)."

@@ -35,7 +35,7 @@ def summary(source: Source, /) -> Answer:
     from pipeline.store.sample_tables import summary_text
 
     rows = summarise(source)
-    damaged = any("rows" not in row for row in rows)
+    damaged = any(row.rows is None for row in rows)
     return Answer(summary_text(rows), rows, 2 if damaged else 0)
 
 

@@ -112,14 +112,17 @@ def walk(
     ----------
     config : Path
         TOML file, name of a shipped configuration, or settings of OpenSim-JAM's COMAKTool (.xml).
+    contact
+        Contact model of each joint.
     replay
         plant.npz of an earlier walk, which is replayed in place of OpenSim.
     model
         Model that replaces the model of the settings.
     geometry
         Folder with the mesh files that the folder of the model lacks.
-    overrides, out, force
-        Replaced values, folder to write, whether to replace another walk there.
+    contact, overrides, out, force
+        Contact models of the joints, replaced values, folder to write, whether to replace another
+        walk there.
 
     Examples
     --------
@@ -376,9 +379,11 @@ def loads(
         "files": [str(file) for file in files],
         "rows": len(table),
         "flagged": int(table["flagged"].sum()),
-        "flags": flags,
+        "flags": [
+            {"message": str(each.flag), "time_s": each.time, "rows": each.samples} for each in flags
+        ],
         "not_trusted": flagged_sentence(
-            int(table["flagged"].sum()), len(table), [flag["message"] for flag in flags]
+            int(table["flagged"].sum()), len(table), [each.flag.kind for each in flags]
         ),
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
         "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from pipeline.config.knee_schema import OWN_KEYS
+from pipeline.config.contact_schema import OWN_KEYS
 from pipeline.config.schema_base import Section
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.comparison_schema import ComparisonConfig
-from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE
-from pipeline.config.knee_schema import ContactConfig as ContactConfig
+from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
+from pipeline.config.contact_schema import ContactConfig as ContactConfig
+from pipeline.config.contact_schema import LayerConfig as LayerConfig
 from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
-from pipeline.config.knee_schema import LayerConfig as LayerConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
 from pipeline.config.sampling_schema import DesignConfig as DesignConfig
 from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import surrogates
 from dynamics.protocol import ContactModel
+from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.result_assembly import counted_flags
 from dynamics.walking.knee_motion import KneeColumns, knee_motion_table
 from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
@@ -53,7 +53,7 @@ def contact_of(source: Path, *, original: bool = False) -> ContactModel:
 
 def loads_along(
     model: ContactModel, time: FloatArray, poses: FloatArray
-) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+) -> tuple[pd.DataFrame, tuple[CountedFlag, ...]]:
     """Evaluate a contact model along a motion.
 
     Parameters
@@ -71,8 +71,8 @@ def loads_along(
         A row per instant: `time_s`, the pose, `flagged` (1 where the loads cannot be trusted, as
         outside the trained domain), and the loads of each compartment and `total` on the femur,
         in the tibial frame, about the tibial origin; NaN for quantities that the model lacks.
-    flags : list of dict
-        Flags of the model: first `message`, its `time_s`, and the number of `rows`.
+    flags : tuple of CountedFlag
+        Flags of the model, each with its first instant and the number of rows.
     """
     rows = check_array("poses", poses, (None, 6))
     answers = [model.loads(Pose.from_array(row)) for row in rows]
@@ -83,14 +83,10 @@ def loads_along(
     for part in (*names, "total"):
         loads = np.array([answer[part].array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
-    messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
-    flags = [
-        {"message": flag.message, "time_s": flag.time, "rows": flag.samples}
-        for flag in counted_flags(messages)
-    ]
+    flags = [(t, flag) for t, a in zip(time.tolist(), answers, strict=True) for flag in a.flags]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
-    return without(pd.DataFrame(columns), lacking), flags
+    return without(pd.DataFrame(columns), lacking), counted_flags(flags)
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
+from dynamics.simulator.result import CountedFlag
 from dynamics.walking.columns import ANGLE_UNITS, LENGTH_UNITS
 from dynamics.walking.knee_motion import (
     KneeColumns,
@@ -39,7 +40,7 @@ _FACTORS = (
 def check_some_trusted(
     model: ContactModel,
     table: pd.DataFrame,
-    flags: Sequence[Mapping[str, Any]],
+    flags: Sequence[CountedFlag],
     motion: Path,
     columns: KneeColumns,
 ) -> None:
@@ -49,7 +50,7 @@ def check_some_trusted(
     ----------
     model : ContactModel
         Surrogate or original model.
-    table, flags : DataFrame, sequence of mapping
+    table, flags : DataFrame, sequence of CountedFlag
         Loads and flags of `pipeline.exchange.loads_along.loads_along`.
     motion, columns : Path, KneeColumns
         File of the motion, its columns and units.
@@ -71,7 +72,7 @@ def check_some_trusted(
             hint, best = text, inside
     raise InputError(
         f"{motion}: expected a motion in the trained domain, found all {len(table)} instants "
-        f"outside ({flags[0]['message']}); {hint or _ranges(poses)}. No loads are written"
+        f"outside ({flags[0].flag}); {hint or _ranges(poses)}. No loads are written"
     )
 
 

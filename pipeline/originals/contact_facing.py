@@ -12,12 +12,11 @@ import numpy as np
 
 from dynamics.musculoskeletal import CoordinateMotion, JointContact, OsimModel
 from foundation.base.checks import FloatArray
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from pipeline.originals.spring_bed import springs_of
 
 #: Reach of the search along the normals, and largest distance of surfaces that are to touch [m].
 _REACH, _APART = 60e-3, 20e-3
@@ -59,9 +58,9 @@ def check_facing(
 
 
 def _check_contact(contact: JointContact, poses: Iterable[FloatArray]) -> None:
-    springs = contact.model
-    if not isinstance(springs, ElasticFoundation):
-        raise InputError(f"{contact.name}: expected a bed of springs, found a surrogate")
+    springs = springs_of(
+        contact.model, f"{contact.name}: expected a bed of springs, found a surrogate"
+    )
     target, bed = springs.femur, springs.tibia
     inverted = TriangleMesh(target.vertices, target.faces[:, ::-1], name=target.name)
     sides = [LineTracer(flat_surface(mesh), curved=False) for mesh in (target, inverted)]

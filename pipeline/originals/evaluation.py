@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.errors import PoseError
+from foundation.base.flags import worded
 from foundation.base.loads import LOAD_COLUMNS, STRAIN_LIMIT
 from foundation.base.pose import Pose
 from foundation.statics.height import pose_at_load
@@ -57,5 +58,5 @@ def _at_pose(model: SurfaceContact, pose: Pose, compartment: str, load: float) -
     if depth[1] > STRAIN_LIMIT:
         return pose.superior, *_failed(f"the layer is pressed through (strain {depth[1]:.2f})", 1)
     if flags := model.compartment_flags(pose, compartment):
-        return pose.superior, *_failed("; ".join(flags), 1)
+        return pose.superior, *_failed(worded(flags), 1)
     return pose.superior, OK, "", 1, *loads

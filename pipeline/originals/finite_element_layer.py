@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AREA
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
@@ -20,12 +18,11 @@ from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
+from pipeline.config.contact_schema import FiniteElementConfig
 from pipeline.config.key_names import naming_keys
-from pipeline.config.knee_schema import FiniteElementConfig
-from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.config.schema import ContactConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
-from pipeline.originals.spring_bed import bed_of, layer_law
 
 #: Folder in a run directory of condensed compliances.
 CONDENSED = "condensed"
@@ -33,9 +30,6 @@ _KEYS = {
     "spacing": "contact.finite_element.node_spacing_mm",
     "growth": "contact.finite_element.growth",
 }
-#: Largest Poisson's ratio of the springs beside finite elements. Springs cannot bulge aside: under
-#: the implant at 500 N and 0.4999 their patch would be 1.9 mm wide, that of the exact layer 8.0 mm.
-LARGEST_RATIO = 0.46
 #: Fewest nodes across a contact patch that the loads of a pose can follow from.
 FEWEST_NODES = 4.0
 
@@ -97,15 +91,15 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
 
 
-def remove_stale(folder: Path, model: object) -> None:
+def remove_stale(folder: Path, model: FiniteElementContact | None) -> None:
     """Remove the condensed compliances of a run directory that the run no longer uses.
 
     A run uses those of its finite-element `model`, and of the same model with twice the spacing,
-    which tells the error of the spacing. A run with another kind of model uses none.
+    which tells the error of the spacing. A run with another contact model (None) uses none.
     """
     stored = folder / CONDENSED
     stale = {*stored.glob("*-float??.npy"), *stored.glob("tmp*.part")}
-    if isinstance(model, FiniteElementContact):
+    if model is not None:
         stale -= _files(model)
         if stale:
             with suppress(InputError):  # the layer cannot be meshed with twice the spacing
@@ -148,22 +142,3 @@ def check_nodes(
 def spacing_for(width: float, nodes: float) -> float:
     """Return the spacing of nodes [mm] that puts some nodes across a patch [m]."""
     return float(np.floor(2e4 * width / nodes) / 20.0)
-
-
-def bed_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
-    """Return an elastic foundation over the same surfaces with the same layers, evaluated faster.
-
-    A femoral layer of varying thickness counts with its mean thickness, and a Poisson's ratio above
-    0.46 as 0.46.
-    """
-    measured = surfaces.measured_thickness()
-    law = _bulging_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
-    if (femoral := contact.femur_layer) is not None:
-        thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
-        law = SeriesLaw(law, _bulging_law(femoral, float(np.mean(thickness))))
-    return bed_of(law, contact, surfaces)
-
-
-def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
-    ratio = min(layer.poissons_ratio, LARGEST_RATIO)
-    return layer_law(layer.model_copy(update={"poissons_ratio": ratio}), thickness)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from foundation.base.findings import Finding
+from foundation.base.flags import SOFTER_MODELS
 from foundation.elastic_foundation.confinement import (
     NEARLY_INCOMPRESSIBLE,
-    REMEDY,
     confined_excess,
     times,
 )
@@ -38,8 +38,6 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
 
     A modified law may be the linear law, and a Poisson's ratio make independent springs too stiff.
     """
-    if contact.model != "elastic_foundation":
-        return []
     sections: dict[str, LayerConfig] = {"contact": contact}
     if contact.femur_layer is not None:
         sections["contact.femur_layer"] = contact.femur_layer
@@ -61,7 +59,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"poissons_ratio of [{section}] is {layer.poissons_ratio:g}, where independent springs "
             f'(law = "{layer.law}") are {times(confined_excess(layer.poissons_ratio))} too stiff '
             "on a patch twice as wide as the layer is thick: expected at most "
-            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {REMEDY}",
+            f"{NEARLY_INCOMPRESSIBLE:g} for a bed of independent springs; {SOFTER_MODELS}",
         )
         for section, layer in sections.items()
         if layer.law != "coupled" and layer.poissons_ratio > NEARLY_INCOMPRESSIBLE
@@ -90,7 +88,7 @@ def check_layers(
         layers["contact.femur_layer"] = contact.femur_layer
         laws["contact.femur_layer"] = getattr(law, "second", None)
     sides = np.ptp(tibia.vertices, axis=0)[[0, 2]]
-    springs = contact.model == "elastic_foundation"
+    springs = contact.has_laws
     findings: list[Finding] = []
     for section, layer in layers.items():
         thickness = getattr(laws[section], "thickness", None)

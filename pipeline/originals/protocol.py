@@ -10,6 +10,7 @@ import pandas as pd
 from foundation.base.errors import InputError
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
+from pipeline.store.run_documents import FromModel, FromTable
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -72,7 +73,7 @@ class OriginalModel(Protocol):
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel | FromTable:
         """Return the entry `original` of `run.json`."""
 
 

@@ -26,8 +26,10 @@ from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
 from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
+from pipeline.store.run_documents import FromTable, RowErrors
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 from surrogates.families.kriging import KrigingSettings
+from surrogates.families.regressor import Regressor
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 
@@ -44,7 +46,6 @@ _STARTS = 4
 _KNOTS = 4
 #: Least half width of a box that is derived from rows [deg, mm].
 _LEAST_WIDTH = 0.01
-_ERRORS = ("height_m", "force_x_over_axial", "force_z_over_axial")
 _SPLIT = 1
 _TOLERANCE = 1e-9
 
@@ -124,28 +125,27 @@ class TableOriginal(PoseLoads):
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
-    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> dict[str, Any]:
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromTable:
         """Return the entry `original` of `run.json`."""
         in_contact = self.rows["compartment"].value_counts()
-        return {
-            "kind": "table",
-            "file": self.name,
-            "rows": self.count,
-            "in_contact": {name: int(in_contact[name]) for name in COMPARTMENTS},
-            "out_of_contact": self.out_of_contact,
-            "no_answer": self.no_answer,
-            "outside_space": len(self.rows) - len(self.inside(space)),
-            "not_given": list(self.not_given),
-            "ignored_columns": list(self.ignored),
-            "errors_found": errors_found(surrogate),
-        }
+        return FromTable(
+            kind="table",
+            file=self.name,
+            rows=self.count,
+            in_contact={name: int(in_contact[name]) for name in COMPARTMENTS},
+            out_of_contact=self.out_of_contact,
+            no_answer=self.no_answer,
+            outside_space=len(self.rows) - len(self.inside(space)),
+            not_given=list(self.not_given),
+            ignored_columns=list(self.ignored),
+            errors_found=errors_found(surrogate),
+        )
 
 
-def errors_found(knee: ContactSurrogate) -> dict[str, dict[str, float]] | None:
-    """Return the errors of a table's rows that a Kriging surrogate found, standard deviations.
+def errors_found(knee: ContactSurrogate) -> dict[str, RowErrors] | None:
+    """Return the errors of a table's rows that a Kriging surrogate found, by compartment.
 
-    Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
-    `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
+    None for a surrogate that is not Kriging by load.
     """
     found = {}
     for name in COMPARTMENTS:
@@ -155,13 +155,20 @@ def errors_found(knee: ContactSurrogate) -> dict[str, dict[str, float]] | None:
         height, ratios, _ = part.regressors
         if not len(height.points):
             return None
-        # The nugget is the errors' part of the variance, which is calibrated with some safety.
-        values = [
-            float(np.sqrt(part.nugget * part.variance[k])) / KrigingSettings.safety
-            for part, k in ((height, 0), (ratios, 0), (ratios, 1))
-        ]
-        found[name] = dict(zip(_ERRORS, values, strict=True))
+        found[name] = RowErrors(
+            height_m=_row_error(height, 0),
+            force_x_over_axial=_row_error(ratios, 0),
+            force_z_over_axial=_row_error(ratios, 1),
+        )
     return found
+
+
+def _row_error(part: Regressor, output: int) -> float:
+    """Return the standard deviation of the errors of an output [unit of the output].
+
+    The nugget is the errors' part of the variance, which is calibrated with some safety.
+    """
+    return float(np.sqrt(part.nugget * part.variance[output])) / KrigingSettings.safety
 
 
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:

@@ -17,8 +17,8 @@ from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
-from pipeline.originals.contact_original import Knee
-from pipeline.originals.layer_checks import check_laws
+from pipeline.originals.contact_original import kind_of
+from pipeline.originals.knee import Knee
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain, check_space
@@ -58,7 +58,7 @@ def check_study(
     if config is not None:
         if config.simulation.kind == "gait":
             _check_tables(config, findings)
-        findings.add(check_laws(config.contact))
+        findings.add(kind_of(config).check(config.contact))
         if too_fine and not deep:
             findings.warning(
                 "[knee]",
@@ -128,7 +128,7 @@ def run_findings(
     findings = Findings()
     with silenced():
         check_meshes(tomllib.loads(dump_config(config)).get("knee", {}), Path(), findings)
-        findings.add(check_laws(config.contact))
+        findings.add(kind_of(config).check(config.contact))
         findings.add(heard.ordered())
         if isinstance(original, Knee):
             check_space(config, original, space, findings)

@@ -17,14 +17,12 @@ from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
-from pipeline.originals.contact_original import Knee
+from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.preparation.elements_checkup import Elements
+from pipeline.originals.knee import Cost, Knee
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.findings import Findings
-from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.progress import rounded, say
-from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
 from pipeline.stages.gait_bounds import with_gait_bounds
@@ -119,16 +117,15 @@ def check_space(
 def _expected(
     config: Config, knee: Knee, space: SampleSpace, table: pd.DataFrame, findings: Findings
 ) -> dict[str, Any]:
-    """Return the expected time and disk space of a run; note the size of finite elements."""
+    """Return the expected time and disk space of a run; note what a preparation costs."""
     per_load = float(table["evaluations"].sum()) / len(table)
-    elements = Elements.of(knee.model, config.contact.finite_element)
-    if elements is None:
-        each = seconds_per_evaluation(knee.quick, space.path)
-        return expected_figures(config, per_load, each)
-    area = _typical_area(table)
-    elements.describe(area, findings)
-    each = elements.seconds_per_evaluation(area)
-    return expected_figures(config, per_load, each, elements.model.size)
+    preparation = preparation_of(config)
+    if preparation is None:
+        cost = Cost(seconds_per_evaluation(knee.model, space.path))
+    else:
+        cost = preparation.cost(knee, config.contact, _typical_area(table))
+    findings.add(cost.notes)
+    return expected_figures(config, per_load, cost)
 
 
 def _typical_area(table: pd.DataFrame) -> float:
@@ -225,27 +222,7 @@ def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, findings:
     area = _typical_area(table)
     if not np.isfinite(area):  # no pose has a solution
         return
-    elements = Elements.of(knee.model, config.contact.finite_element)
-    if elements is not None:
-        elements.check_nodes(area, findings)
-        return
-    radius = float(np.sqrt(area / np.pi))
-    across, least = (
-        2.0 * radius / edge_length(knee.model.tibia),
-        TRIANGLES_ACROSS[config.contact.surface],
-    )
-    text = (
-        f"a typical contact is {2e3 * radius:.0f} mm across, which is {across:.1f} triangles of "
-        "the tibia"
-    )
-    if across >= least:
-        findings.note("[knee.tibia]", text)
-        return
-    findings.warning(
-        "[knee.tibia]",
-        f"{text} (expected at least {least:g}); peak pressures will be inaccurate: use a mesh with "
-        f"edges of {2e3 * radius / least:.1g} mm",
-    )
+    findings.add([kind_of(config).check_resolution(knee, config.contact, area)])
 
 
 def _check_pressure_limit(config: Config, findings: Findings) -> None:

@@ -10,25 +10,22 @@ from itertools import product
 from typing import Any
 
 from foundation.base.pose import Pose
-from foundation.finite_element.size import LayerSize
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
+from pipeline.originals.contact_original import preparation_of
+from pipeline.originals.knee import Cost
 from pipeline.progress import Stage
 from pipeline.stages.adaptive_sampling import round_sizes
 from pipeline.stages.assessment import median_seconds
 from surrogates.sampling.space import ReferencePath
 
-#: Name of the stage that condenses finite elements.
-CONDENSATION = "condensation"
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
 _KRIGING = (2.0, 1.5e-9)
 #: Time of a training step per network [s]: constant, and per squared number of units in a layer.
 _STEP = (2e-4, 1.2e-7)
 #: Time of a polynomial fit of one compartment [s]: constant, and per sample.
 _POLYNOMIAL = (1.0, 2e-4)
-#: Time of the condensation with twice the node spacing, over that with the spacing itself.
-_COARSER = 0.125
 #: Evaluations of the original model per gait cycle, and cycles of stage h: two models and eleven
 #: combinations.
 _CYCLE, _CYCLES = 1300, 2
@@ -40,19 +37,23 @@ _CANDIDATE_BYTES, _SAMPLE_BYTES = 300, 250
 _RUN_BYTES = 8e6
 
 
-def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0) -> list[Stage]:
+def stages_of(config: Config, per_load: float = 12.0, preparation_s: float = 60.0) -> list[Stage]:
     """Return the stages of a run, if the search for a height takes `per_load` evaluations.
 
-    The `condensation` of finite elements is expected to take that time [s].
+    The preparation of the contact model, if any, is expected to take `preparation_s` [s].
     """
     design, validation = config.design, config.validation
-    elements = config.original.kind == "model" and config.contact.finite_element is not None
+    prepared, gait = preparation_of(config), 10.0
+    before = []
+    if prepared is not None:
+        before = [Stage(prepared.stage, seconds=preparation_s, alone=True)]
+        gait += prepared.coarser * preparation_s
     each = per_load if design.follow == "load" else 1.0
     parts = len(config.knee.compartments)
     stages = [
         Stage("knee", seconds=2.0),
         Stage("reference path", seconds=3.0),
-        *([Stage(CONDENSATION, seconds=condensation, alone=True)] if elements else []),
+        *before,
         Stage("a: candidates", seconds=0.5),
         Stage("b: first evaluations", parts * design.first, per_load, 3.0),
     ]
@@ -73,7 +74,6 @@ def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
     cycles = _CYCLES + _COMBINATIONS * config.simulation.combinations
     cycle = _CYCLE * _WHOLE * config.simulation.cycles
-    gait = 10.0 + _COARSER * condensation * elements
     last = Stage("h: gait simulation", cycles, cycle, gait, alone=True)
     return [
         *stages,
@@ -102,27 +102,24 @@ def seconds_per_evaluation(model: SurfaceContact, path: ReferencePath) -> float:
     return median_seconds(model.compartment_loads, [*product(poses, model.compartment_names)])
 
 
-def expected_figures(
-    config: Config, per_load: float, per_evaluation: float, size: LayerSize | None = None
-) -> dict[str, Any]:
+def expected_figures(config: Config, per_load: float, cost: Cost) -> dict[str, Any]:
     """Return the expected time of a run [s] and its disk space [bytes].
 
-    `per_load` is the number of evaluations of a sample, `per_evaluation` their time [s]; `size` is
-    that of finite elements.
+    `per_load` is the number of evaluations of a sample, `cost` that of the contact model.
     """
     workers = Execution.of(config.run).workers
-    if size is None:
-        stages, kept = stages_of(config, per_load), 0.0
-    else:
-        stages, kept = stages_of(config, per_load, size.seconds), size.storage
+    stages = stages_of(config, per_load, cost.preparation_s)
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = (
         len(config.knee.compartments) * config.design.candidates * len(round_sizes(config.design))
     )
     return {
-        "evaluation_s": per_evaluation,
+        "evaluation_s": cost.evaluation_s,
         "evaluations_per_sample": per_load,
         "workers": workers,
-        "run_s": sum(stage.expected(per_evaluation, workers) for stage in stages),
-        "disk_bytes": kept + _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated,
+        "run_s": sum(stage.expected(cost.evaluation_s, workers) for stage in stages),
+        "disk_bytes": cost.storage
+        + _RUN_BYTES
+        + _CANDIDATE_BYTES * candidates
+        + _SAMPLE_BYTES * evaluated,
     }

@@ -25,6 +25,7 @@ from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
+from pipeline.originals.patch_resolution import edge_length
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
 from pipeline.progress import say
@@ -107,12 +108,6 @@ def _read(
             "decimate_um to a deviation of some micrometres, or decimate the mesh in a mesh editor",
         )
     return mesh
-
-
-def edge_length(mesh: TriangleMesh) -> float:
-    """Return the median edge length of a mesh [m]."""
-    corners = mesh.vertices[mesh.faces]
-    return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
 def _known(side: Any) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from pipeline.files import content_of, plain, write_document
+from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.inputs import RunFiles, read_run
@@ -38,7 +38,7 @@ _OVERLAID = (
 )
 
 
-def compare_runs(one: Path, other: Path, out: Path) -> dict[str, Any]:
+def compare_runs(one: Path, other: Path, out: Path) -> Comparison:
     """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
 
     Parameters
@@ -50,8 +50,8 @@ def compare_runs(one: Path, other: Path, out: Path) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Content of `compared_runs.json`, see `Comparison`.
+    Comparison
+        The content of `compared_runs.json`.
 
     Raises
     ------
@@ -72,11 +72,10 @@ def compare_runs(one: Path, other: Path, out: Path) -> dict[str, Any]:
                 'found simulation.kind = "none"'
             )
     comparison = comparison_of(files)
-    content: dict[str, Any] = plain(content_of(comparison))
     out.mkdir(parents=True, exist_ok=True)
     write_page(out / PAGE, comparison, pictures=_pictures(files))
-    write_document(out / "compared_runs.json", content)
-    return content
+    write_document(out / "compared_runs.json", comparison)
+    return comparison
 
 
 class ComparedRun(Part):

@@ -7,10 +7,12 @@ from typing import Any
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline.advice import FOLDER, command_line
+from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
 from pipeline.reports.accuracy_document import Accuracy
+from pipeline.reports.contact_words import words_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution
+from pipeline.reports.mesh_resolution import mesh_resolution
 from pipeline.reports.trained_domain import Domain
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
@@ -25,17 +27,18 @@ def evidence_of(
 ) -> Evidence:
     """Return the figures that the verdict is made of."""
     differences, varied = gait.rms_over_range_percent, gait.combinations
-    surface = files.config["contact"]["surface"]
+    contact = files.config["contact"]
     return Evidence(
         differences=differences,
         peak_difference_percent=_peak_difference(files) if differences else None,
         held_out_percent=accuracy.worst_load.nrmse_percent,
         resolution=mesh_resolution(files),
-        least_across=TRIANGLES_ACROSS[surface],
+        least_across=TRIANGLES_ACROSS[contact["surface"]],
         flagged=sum(flag.model == "surrogate" for flag in gait.flags),
         failed=0 if varied is None else len(varied.failures),
         combinations=0 if varied is None else len(varied.rows),
         node_spacing=gait.node_spacing,
+        spacing_key=words_of(contact).spacing_key,
         simulated=bool(gait.models),
         flagged_percent=_flagged_percent(domain),
     )

@@ -159,7 +159,7 @@ def worn_files(files: RunFiles) -> WearOfCycle | None:
 def _not_trusted(simulation: Simulation) -> str | None:
     """Return a sentence on the flagged instants of the surrogate, None without any."""
     flagged, instants = simulation.flagged.get("surrogate", [0, 0])
-    return flagged_sentence(flagged, instants, simulation.flags.get("surrogate", []))
+    return flagged_sentence(flagged, instants, simulation.flag_kinds.get("surrogate", []))
 
 
 def _speed(simulation: Simulation) -> SpeedRatios | None:

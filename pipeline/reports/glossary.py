@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from pipeline.reports.contact_words import CONTACT_WORDS
+
 #: Term -> what the term means, for readers who know knees but not surrogates.
 GLOSSARY = {
     "95 % interval": "range that the surrogate states for an answer; it should hold 95 of 100 true "
@@ -41,16 +43,12 @@ GLOSSARY = {
     "trained domain": "poses and loads that the surrogate has learnt; answers outside are flagged",
 }
 _TERMS = {name.lower(): text for term, text in GLOSSARY.items() for name in term.split(", ")}
-#: Terms of one contact model alone.
-_OWN_TERMS = {
-    "elastic_foundation": ("springs",),
-    "finite_element": ("finite elements", "node spacing"),
-}
 
 
 def glossary_of(model: str) -> dict[str, str]:
     """Return the terms of a page about a run with a contact model, a key of `contact.model`."""
-    others = {term for name, terms in _OWN_TERMS.items() if name != model for term in terms}
+    others = {term for words in CONTACT_WORDS.values() for term in words.terms}
+    others -= {*CONTACT_WORDS[model].terms}
     return {term: text for term, text in GLOSSARY.items() if term not in others}
 
 

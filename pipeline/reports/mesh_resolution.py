@@ -12,8 +12,6 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.inputs import RunFiles
 from pipeline.stages.frames import PressureMaps
 
-#: Least triangles across a contact patch by the surface of the springs, a rule of thumb.
-TRIANGLES_ACROSS = {"curved": 6.0, "flat": 20.0}
 #: Triangles about the highest pressure that a quadratic surface is fitted to.
 _FITTED = 20
 _TERMS = 6

@@ -1,4 +1,4 @@
-"""Section of the report on the node spacing of finite elements."""
+"""Section of the report on the node spacing of the original model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Spacing(Part):
 
 
 def spacing_of(found: NodeSpacing | None) -> Spacing | None:
-    """Return the node spacing and its errors in units for people; None without finite elements."""
+    """Return the node spacing and its errors in units for people; None without nodes."""
     if found is None:
         return None
     errors = None
@@ -51,7 +51,7 @@ def spacing_of(found: NodeSpacing | None) -> Spacing | None:
 
 
 def spacing_lines(content: Spacing | None) -> Iterator[str]:
-    """Yield the line for the terminal, in ASCII characters, of a run of finite elements."""
+    """Yield the line for the terminal, in ASCII characters, of a run whose model has nodes."""
     if content is None:
         return
     head = f"node spacing {content.spacing_mm:g} mm:"

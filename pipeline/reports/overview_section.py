@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from foundation.base.wording import counted
-from pipeline.config.knee_schema import OWN_KEYS
+from pipeline.config.contact_schema import CONTACT_MODELS, OWN_KEYS
 from pipeline.reports.accuracy_document import Accuracy, HeightError, WorstLoad
 from pipeline.reports.accuracy_section import height_error
 from pipeline.reports.combinations import CombinationsTable
+from pipeline.reports.contact_words import model_of
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles
 from pipeline.reports.stages_section import Stages
@@ -77,7 +78,7 @@ class Overview(Part):
 
     `original` is the original model: `kind` model, or a table and its content with `errors_found`,
     the standard deviations of the errors of the rows by compartment. A table has neither a knee nor
-    layers.
+    layers. `settings` is the section of [contact] that the contact model has to itself.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Overview(Part):
     knee: dict[str, str | int] | None
     layer: dict[str, Any] | None
     femur_layer: dict[str, Any] | None
-    elements: dict[str, Any] | None
+    settings: dict[str, Any] | None
     headline: Headline
     original: dict[str, Any]
     notes: list[Note]
@@ -95,17 +96,18 @@ def overview_of(files: RunFiles, stages: Stages, accuracy: Accuracy, gait: Gait)
     """Return the section at the top of the report of a run."""
     config, contact = files.config, files.config["contact"]
     modelled = files.run.triangles is not None
-    femur_layer, elements = (
-        (contact.get(key) if modelled else None) for key in ("femur_layer", "finite_element")
+    model = model_of(contact)
+    femur_layer, settings = (
+        (contact.get(key) if modelled else None) for key in ("femur_layer", model)
     )
-    springs = elements is None
+    springs = CONTACT_MODELS[model].has_laws
     return Overview(
         name=files.run.name,
         surrogate={key: config["surrogate"][key] for key in ("formulation", "family")},
         knee=_knee(files),
         layer=_layer(contact, springs=springs) if modelled else None,
         femur_layer=femur_layer and _layer(femur_layer, springs=springs),
-        elements=elements,
+        settings=settings,
         headline=_headline(files, accuracy, gait),
         original=_original(files.run),
         notes=list(_notes(files, stages, accuracy, gait)),

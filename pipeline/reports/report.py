@@ -16,12 +16,13 @@ import tomli_w
 
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
-from pipeline.files import content_of, plain, write_document
+from pipeline.files import write_document
 from pipeline.reports import accuracy_pictures as accuracy_panels
 from pipeline.reports import pictures
 from pipeline.reports.accuracy_document import Accuracy
 from pipeline.reports.accuracy_section import accuracy_of
 from pipeline.reports.contact_figures import Contact, contact_of, contact_pictures
+from pipeline.reports.contact_words import model_of, setting_rows
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.glossary import glossary_of
@@ -89,7 +90,7 @@ class Report(Part):
     provenance: Provenance
 
 
-def write_report(folder: Path) -> dict[str, Any]:
+def write_report(folder: Path) -> Report:
     """Write `report.html` and `report.json` of a finished run.
 
     Parameters
@@ -99,8 +100,8 @@ def write_report(folder: Path) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Content of `report.json`, see `Report`.
+    Report
+        The content of `report.json`.
 
     Raises
     ------
@@ -117,13 +118,13 @@ def write_report(folder: Path) -> dict[str, Any]:
         view=view_data(files.fields, files.cycles),
         inputs=INPUTS,
         coordinates=COORDINATES,
-        glossary=glossary_of(files.config["contact"].get("model", "elastic_foundation")),
+        glossary=glossary_of(model_of(files.config["contact"])),
+        settings=setting_rows(files.config["contact"], report.overview.settings),
         changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )
-    content: dict[str, Any] = plain(content_of(report))
-    write_document(folder / "report.json", content)
-    return content
+    write_document(folder / "report.json", report)
+    return report
 
 
 def report_of(files: RunFiles) -> Report:

@@ -30,7 +30,7 @@ from pipeline.store.verdict_document import (
 #: rotation. `held_out`: worst load at held-out poses (NRMSE), where contact is so stiff that a
 #: small error of the pose magnifies. `pressure`: the same as `gait` for the peak pressure, the
 #: difference of the cycle's peaks, and the roughness of the pressure on the mesh. `spacing`: error
-#: of the node spacing of finite elements, in the force at a given pose and in the peak pressure.
+#: of the node spacing, in the force at a given pose and in the peak pressure.
 LIMITS = {
     "gait": (2.0, 10.0),
     "held_out": (10.0, 30.0),
@@ -75,7 +75,9 @@ class Evidence:
     failed, combinations : int
         Combinations of inputs in which a model failed, and all combinations.
     node_spacing : Spacing, optional
-        Node spacing of finite elements and its errors, None with springs.
+        Node spacing and its errors, None for a contact model without nodes.
+    spacing_key : str
+        Key of the configuration of the node spacing [mm].
     simulated : bool
         Whether a cycle was simulated.
     flagged_percent : float, optional
@@ -91,6 +93,7 @@ class Evidence:
     failed: int = 0
     combinations: int = 0
     node_spacing: Spacing | None = None
+    spacing_key: str = ""
     simulated: bool = True
     flagged_percent: float | None = None
 
@@ -252,7 +255,7 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
     """Return the next step in words and its command, of the first part that is not trusted."""
     wrong = [part for part in parts if part.level != LEVELS[0]]
     if wrong:
-        steps = _steps(more_samples, evidence.node_spacing)
+        steps = _steps(more_samples, evidence)
         text, command = steps[next(name for name in steps if name in wrong[0].remedies)]
     elif evidence.simulated:
         text = "use it: vary the gait, the alignment and the material"
@@ -262,9 +265,9 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
     return NextStep(text=text, command=command)
 
 
-def _steps(more_samples: str, nodes: Spacing | None) -> dict[str, tuple[str, str]]:
+def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
     """Return the next step in words and its command by the kind of remedy, the first one first."""
-    check = command_line("check", _CONFIG)
+    check, nodes = command_line("check", _CONFIG), evidence.node_spacing
     many = [word for pair in _MANY_SAMPLES for word in ("--set", pair)]
     return {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
@@ -273,7 +276,7 @@ def _steps(more_samples: str, nodes: Spacing | None) -> dict[str, tuple[str, str
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
             command_line("run", _CONFIG, "--out", f"{FOLDER}-ridges", *many),
         ),
-        **({} if nodes is None else {"spacing": _finer(nodes.spacing_mm)}),
+        **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes.spacing_mm)}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
             "see what the surrogate misses, then add rows to the table there",
@@ -282,12 +285,11 @@ def _steps(more_samples: str, nodes: Spacing | None) -> dict[str, tuple[str, str
     }
 
 
-def _finer(spacing_mm: float) -> tuple[str, str]:
+def _finer(key: str, spacing_mm: float) -> tuple[str, str]:
     """Return the step to half the node spacing in words, and its command."""
-    half = max(0.5 * spacing_mm, _LEAST_SPACING_MM)
-    key = f"contact.finite_element.node_spacing_mm={half:g}"
+    half = f"{key}={max(0.5 * spacing_mm, _LEAST_SPACING_MM):g}"
     words = "bring the nodes closer together, which takes several times as long"
-    return words, command_line("run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", key)
+    return words, command_line("run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", half)
 
 
 def verdict_lines(found: Verdict) -> list[str]:

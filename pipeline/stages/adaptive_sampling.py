@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,9 @@ from pipeline.config.schema import DesignConfig
 from pipeline.originals.protocol import OriginalModel
 from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.run_folder import Run
+from pipeline.store.run_documents import Budget, Counts
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
+from pipeline.store.validation_document import Round
 from surrogates.formulations.infill import load_error
 from surrogates.sampling.space import SampleSpace
 
@@ -34,11 +35,11 @@ class Sampled:
         All samples that were evaluated over the box, feasible or not.
     early : TrainedKnee
         Surrogates of the last round's stage c.
-    counts : dict
+    counts : dict of str to Counts
         Samples through the stages (`stages.bookkeeping`).
-    added : list of dict
-        What each budget added: `budget`, and the evaluated samples of all compartments.
-    curve : list of dict
+    added : list of Budget
+        What each budget added.
+    curve : list of Round
         Learning curve: samples and errors of each round's surrogates.
     fits : list of TrainedKnee
         Surrogates of the points of the learning curve.
@@ -50,9 +51,9 @@ class Sampled:
     training: pd.DataFrame
     evaluated: pd.DataFrame
     early: stages.TrainedKnee
-    counts: dict[str, Any]
-    added: list[dict[str, int]]
-    curve: list[dict[str, Any]]
+    counts: dict[str, Counts]
+    added: list[Budget]
+    curve: list[Round]
     fits: list[stages.TrainedKnee]
     along: pd.DataFrame
 
@@ -84,7 +85,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
             along = gait_samples(run, original, space, walking.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
-            row["gait"] = len(full) if name == "total" else int((full == name).sum())
+            row.gait = len(full) if name == "total" else int((full == name).sum())
         training = pd.concat([training, along], ignore_index=True)
     everywhere = pd.concat([first, evaluated], ignore_index=True)
     added = _added(config.design, first, kept)
@@ -97,7 +98,7 @@ def _rounds(
     space: SampleSpace,
     first: pd.DataFrame,
     remaining: pd.DataFrame,
-) -> tuple[list[stages.TrainedKnee], pd.DataFrame, list[pd.DataFrame], list[dict[str, Any]]]:
+) -> tuple[list[stages.TrainedKnee], pd.DataFrame, list[pd.DataFrame], list[Round]]:
     """Return each round's surrogates, the last screening, each round's samples, the learning curve.
 
     `first` are the samples of stage b, `remaining` the candidates that stage b left.
@@ -105,7 +106,7 @@ def _rounds(
     config, design = run.config, run.config.design
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
-    curve: list[dict[str, Any]] = []
+    curve: list[Round] = []
     fits: list[stages.TrainedKnee] = []
     sizes = round_sizes(design)
     for number, size in enumerate(sizes, start=1):
@@ -118,7 +119,9 @@ def _rounds(
             )  # fmt: skip
             fits.append(early)
             curve.append(learning_point(early, training))
-        if number > 1 and 100.0 * curve[-1]["load_error"] < design.wanted_error_percent:
+        error = curve[-1].load_error
+        assert error is not None  # the surrogates learn heights
+        if number > 1 and 100.0 * error < design.wanted_error_percent:
             break
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
@@ -171,36 +174,34 @@ def round_sizes(design: DesignConfig) -> list[int]:
     return sizes
 
 
-def _added(
-    design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFrame]
-) -> list[dict[str, int]]:
+def _added(design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> list[Budget]:
     """Return each budget with the samples of all compartments that its rounds evaluated."""
     added = []
     for k, budget in enumerate((*design.earlier_budgets, design.budget)):
         rounds = kept[k * design.rounds : (k + 1) * design.rounds]
         evaluated = sum(map(len, rounds)) + (len(first) if k == 0 else 0)
-        added.append({"budget": budget, "evaluated": evaluated})
+        added.append(Budget(budget=budget, evaluated=evaluated))
     return added
 
 
-def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[str, Any]:
+def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> Round:
     """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
 
     `load_error` is that of the axial load at a given pose over the largest load [1]; `height_um`
     that of the height at a given load [µm]. Formulations other than "inverted" have no errors.
     """
-    point: dict[str, Any] = {"samples": int((training["weight"] == 1.0).sum())}
+    samples = int((training["weight"] == 1.0).sum())
     errors, heights = [], []
     for name in trained.knee.compartments:
         surrogate = trained.knee.compartment(name)
         if not surrogate.learns_heights:
-            return point
+            return Round(samples=samples)
         rows = stages.fitted_rows(usable(training, name), trained.family)
         check = next(check for key, check in trained.checks[name].items() if "height" in key)
         inputs = surrogate.inputs_at_load(poses_of(rows), rows["force_y_N"].to_numpy())
         errors.append(load_error(surrogate, check, inputs))
         heights.append(1e6 * float(np.sqrt((check.residuals[:, 0] ** 2).mean())))
-    return point | {"load_error": max(errors), "height_um": max(heights)}
+    return Round(samples=samples, load_error=max(errors), height_um=max(heights))
 
 
 def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.originals.articular_contacts import StoredEnergy
 from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.spring_bed import springs_of
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import OK, poses_of
 from pipeline.store.workspace_lock import RunError
@@ -138,7 +139,7 @@ def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
 
 def _contact_of(contacts: ContactMeshes, run: TrainedRun) -> str | None:
     """Return the name of the contact that has the meshes of a run, None if there is none."""
-    if run.config.contact.model != "elastic_foundation":
+    if not run.config.contact.has_laws:
         return None
     trained = load_surfaces(run.config)
     for name, (bed, target) in contacts.items():
@@ -151,10 +152,9 @@ def _contact_of(contacts: ContactMeshes, run: TrainedRun) -> str | None:
 
 def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
     """Return a contact with the surrogate of a run, whose original model is that of the contact."""
-    model, trained = contact.model, run.original.model
     where = f"{contact.name}: {run.folder}"
-    if not isinstance(model, ElasticFoundation) or not isinstance(trained, ElasticFoundation):
-        raise InputError(f"{where}: expected a surrogate of springs in place of springs")
+    otherwise = f"{where}: expected a surrogate of springs in place of springs"
+    model, trained = (springs_of(m, otherwise) for m in (contact.model, run.original.model))
     for name in ("surface", "conservative"):
         wanted, found = getattr(model, name), getattr(trained, name)
         if wanted != found:

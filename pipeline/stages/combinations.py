@@ -180,7 +180,7 @@ def flag_texts(result: SimulationResult) -> list[str]:
     """Return the flags of a simulation in words, with their share of the reported instants."""
     instants = len(result.time)
     return [
-        f"{flag.message} at {flag.time:.3f} s, the first of {flag.samples} instants "
-        f"({100.0 * flag.samples / instants:.0f} % of the cycle)"
-        for flag in result.flags
+        f"{each.flag} at {each.time:.3f} s, the first of {each.samples} instants "
+        f"({100.0 * each.samples / instants:.0f} % of the cycle)"
+        for each in result.flags
     ]

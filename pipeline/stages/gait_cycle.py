@@ -10,8 +10,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from foundation.finite_element.model import FiniteElementContact
-from foundation.surface_contact import SurfaceContact
+from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -96,8 +95,8 @@ def _simulate_both(
 
 
 def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
-    """Return the error of the node spacing of finite elements, None with springs."""
-    if not isinstance(model, FiniteElementContact):
+    """Return the error of the node spacing, None for a contact model without nodes."""
+    if not isinstance(model, NodalContact):
         return None
     twice = f"{2e3 * model.spacing:g} mm"
     say(f"  error of the node spacing: the same poses with nodes {twice} apart")
@@ -115,12 +114,13 @@ def _write(
     content = Simulation(
         statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
         flags={name: flag_texts(r) for name, r in results.items()},
+        flag_kinds={name: [each.flag.kind for each in r.flags] for name, r in results.items()},
         flagged={name: [r.flagged, len(r.time)] for name, r in results.items()},
         differences=differences,
         speed=times,
         node_spacing=spacing,
     )
-    run.write_json("simulation.json", content.content())
+    run.write_json("simulation.json", content)
 
 
 def _simulated(
@@ -162,7 +162,7 @@ def _combinations(
         )
     write_table(table, cycles)
     content = Combinations(wear_factor_per_Pa=law.factor, combinations=rows)
-    run.write_json(document.name, content.content())
+    run.write_json(document.name, content)
 
 
 def _maps(model: SurfaceContact, results: dict[str, SimulationResult]) -> PressureMaps:

@@ -1,4 +1,4 @@
-"""Error of the node spacing of finite elements over a simulated gait cycle."""
+"""Error of the node spacing of a contact model over a simulated gait cycle."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import spacing_error
+from foundation.surface_contact import NodalContact
 from pipeline.store.run_documents import NodeSpacing, SpacingErrors
 
 #: Poses of the cycle at which the error is estimated.
 POSES = 26
 
 
-def node_spacing(model: FiniteElementContact, poses: FloatArray) -> NodeSpacing:
+def node_spacing(model: NodalContact, poses: FloatArray) -> NodeSpacing:
     """Return the error of a model's node spacing at poses (N, 6) [rad, m] of a cycle.
 
-    The same model with nodes twice as far apart is condensed to where the model keeps its own
-    compliances. Where this model cannot be made, the reason takes the place of the errors.
+    The error is estimated from the same model with nodes twice as far apart. Where this model
+    cannot be made, the reason takes the place of the errors.
     """
     chosen = np.unique(np.linspace(0, len(poses), POSES, endpoint=False).astype(int))
     pair = model.spacing, 2.0 * model.spacing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -10,10 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from foundation.base.checks import FloatArray, IntArray
-from foundation.base.loads import SpringState
+from foundation.base.checks import FloatArray
 from foundation.base.pose import Pose
-from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
@@ -79,28 +76,12 @@ def with_fields(
         if rows.empty:
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
         some = np.sort(rng.permutation(len(rows))[: chosen.samples])
-        state, places[name], own = _places(model, name)
+        places[name] = Places(*model.pressure_places(name))
+        own = np.arange(len(places[name].points))
+        state = partial(model.place_state, compartment=name)
         parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
     spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
     return replace(knee, fields=fit_fields(parts, places, len(model.tibia.faces), spacing))
-
-
-def _places(
-    model: SurfaceContact, name: str
-) -> tuple[Callable[[Pose], SpringState], Places, IntArray]:
-    """Return the state of a model, the places of a compartment, and their numbers in the state.
-
-    Finite elements are asked for their nodes: the triangles' pressures, interpolated between the
-    nodes, have corners at the nodes that a smooth field cannot follow.
-    """
-    if isinstance(model, FiniteElementContact):
-        nodes = Places(*model.nodal_places(name))
-        own = np.arange(len(nodes.points))
-        return partial(model.nodal_state, compartment=name), nodes, own
-    tibia, side = model.tibia, model.compartment_names.index(name)
-    own = np.flatnonzero(np.asarray(model.compartments) == side)
-    places = Places(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)
-    return model.spring_state, places, own
 
 
 def field_errors(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import RUN, Job
 from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
-from pipeline.store.run_documents import PathKnots, StageTimes
+from pipeline.store.run_documents import Part, PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
     DamagedTableError,
@@ -207,7 +207,7 @@ class Run(AbstractContextManager["Run"]):
         content = {key: value for key, value in knots.content().items() if key != "warnings"}
         self.write_json("path.json", content | ({"warnings": told} if told else {}))
 
-    def write_json(self, name: str, content: dict[str, Any]) -> None:
+    def write_json(self, name: str, content: Mapping[str, Any] | Part) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
 

@@ -20,6 +20,7 @@ from foundation.base.loads import (
 from pipeline.config.schema import DesignConfig, FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.stages.fitting import TrainedKnee
+from pipeline.store.run_documents import Counts
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.infill import largest_errors
@@ -140,7 +141,7 @@ def bookkeeping(
     kept: pd.DataFrame,
     training: pd.DataFrame,
     names: Sequence[str] = COMPARTMENTS,
-) -> dict[str, dict[str, int]]:
+) -> dict[str, Counts]:
     """Return the sample counts through the stages, per compartment and in total.
 
     `screened` has the final state of each candidate that was not evaluated first, `names` are those
@@ -152,31 +153,32 @@ def bookkeeping(
         If the counts do not add up: m = n + predicted, predicted = dropped + left + evaluated, and
         first + evaluated = failed + infeasible + training.
     """
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, Counts] = {}
     for name in (*names, "total"):
         parts = names if name == "total" else (name,)
         drawn, early, states, late, fitted = (
             table[table["compartment"].isin(parts)]
             for table in (candidates, first, screened, kept, training)
         )
-        row = {
-            "candidates": len(drawn),
-            "first": len(early),
-            "first_failed": int((early["status"] != OK).sum()),
-            "predicted": len(states),
-            "dropped": int((states["screening"] == DROPPED).sum()),
-            "left": int((states["screening"] == KEPT).sum()),
-            "evaluated": len(late),
-            "evaluated_failed": int((late["status"] != OK).sum()),
-            "training": int((fitted["weight"] == 1.0).sum()),
-        }
-        answered = row["first"] - row["first_failed"] + row["evaluated"] - row["evaluated_failed"]
-        row["infeasible"] = answered - row["training"]
+        failed, late_failed = (int((table["status"] != OK).sum()) for table in (early, late))
+        trained = int((fitted["weight"] == 1.0).sum())
+        row = Counts(
+            candidates=len(drawn),
+            first=len(early),
+            first_failed=failed,
+            predicted=len(states),
+            dropped=int((states["screening"] == DROPPED).sum()),
+            left=int((states["screening"] == KEPT).sum()),
+            evaluated=len(late),
+            evaluated_failed=late_failed,
+            infeasible=len(early) - failed + len(late) - late_failed - trained,
+            training=trained,
+        )
         if (
-            row["first"] + row["predicted"] != row["candidates"]
-            or row["dropped"] + row["left"] + row["evaluated"] != row["predicted"]
-            or row["infeasible"] < 0
+            row.first + row.predicted != row.candidates
+            or row.dropped + row.left + row.evaluated != row.predicted
+            or row.infeasible < 0
         ):
-            raise StageError(f"stage counts of {name} do not add up: {row}")
+            raise StageError(f"stage counts of {name} do not add up: {row.content()}")
         counts[name] = row
     return counts

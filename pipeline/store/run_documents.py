@@ -20,8 +20,9 @@ from pydantic import (
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding, Level
+from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
-from pipeline.files import content_of
+from pipeline.files import content_of, plain
 from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 
@@ -80,6 +81,18 @@ class Part(BaseModel):
     def content(self) -> dict[str, Any]:
         """Return the content for JSON; keys that were not set are left out."""
         return content_of(self)
+
+
+class Computed(Part):
+    """Base of the parts of documents of studies, which are shown as they are stored.
+
+    Numbers and arrays of NumPy become numbers and lists, numbers that are not finite None.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, content: Any) -> Any:
+        return plain(content)
 
 
 class PathKnots(Part):
@@ -179,6 +192,10 @@ class Simulation(Part):
 
     statistics: dict[str, Cost]
     flags: dict[str, list[str]] = Field(default_factory=dict)
+    # Kind of each flag; runs of earlier versions lack the key.
+    flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]] = Field(
+        default_factory=dict
+    )
     # Numbers of flagged and of all instants of each model; runs of earlier versions lack the key.
     flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
         default_factory=dict

@@ -12,12 +12,14 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 from scipy.io import savemat
 
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
-from pipeline.files import plain, replacing
+from pipeline.files import replacing
 from pipeline.store.made_with import check_configuration
+from pipeline.store.run_documents import Computed
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 
@@ -51,15 +53,35 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
     return {name: tables[name] for name in wanted or tables}
 
 
-def summary(source: Path) -> list[dict[str, Any]]:
-    """Return a summary of the tables of a run directory, or of a single Parquet file.
+class ColumnSummary(Computed):
+    """Range of a numeric column in its unit, and the number of rows without a value."""
 
-    Returns
-    -------
-    list of dict
-        Per table `table`, `file`, `checksum` ("matches", "none" for version 1, or
-        "damaged: ..."), and, unless damaged, `rows`, `ok`, `failed` (None without a status),
-        `reasons` (reason -> rows) and `columns`: `column`, `unit`, `least`, `greatest`, `missing`.
+    column: str
+    unit: str
+    least: float | None
+    greatest: float | None
+    missing: int
+
+
+class TableSummary(Computed):
+    """Counts of a stored table, and the ranges of its numeric columns.
+
+    `checksum` is "matches", "none" for version 1, or "damaged: ..."; a damaged table has no counts.
+    `ok` and `failed` are None without a status; `reasons` are the numbers of failed rows.
+    """
+
+    table: str
+    file: str
+    checksum: str
+    rows: int | None = None
+    ok: int | None = None
+    failed: int | None = None
+    reasons: dict[str, int] = Field(default_factory=dict)
+    columns: list[ColumnSummary] = Field(default_factory=list)
+
+
+def summary(source: Path) -> list[TableSummary]:
+    """Return a summary of the tables of a run directory, or of a single Parquet file.
 
     Raises
     ------
@@ -68,54 +90,59 @@ def summary(source: Path) -> list[dict[str, Any]]:
     RunError
         If `config.toml` of the run directory was changed since the run was made.
     """
-    rows = []
-    for name, file in _table_files(source).items():
-        row: dict[str, Any] = {"table": name, "file": str(file)}
-        try:
-            table = read_table(file)
-        except StoreError as error:
-            rows.append(row | {"checksum": f"damaged: {error}"})
-        else:
-            rows.append(row | {"checksum": state_of(file)} | _content(table))
-    return rows
+    return [_summary(name, file) for name, file in _table_files(source).items()]
 
 
-def _content(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the counts of a table, and the ranges of its numeric columns."""
-    counts: dict[str, Any] = {"rows": len(table), "ok": None, "failed": None, "reasons": {}}
+def _summary(name: str, file: Path) -> TableSummary:
+    try:
+        table = read_table(file)
+    except StoreError as error:
+        return TableSummary(table=name, file=str(file), checksum=f"damaged: {error}")
+    ok, failed, reasons = None, None, {}
     if "status" in table.columns:
-        failed = table["status"] == FAILED
-        counts["ok"], counts["failed"] = int((table["status"] == OK).sum()), int(failed.sum())
-        if failed.any():
-            reasons = table.loc[failed, "reason"].astype(str).value_counts()
-            counts["reasons"] = {str(reason): int(count) for reason, count in reasons.items()}
-    columns = []
-    for name in table.columns:
-        if pd.api.types.is_numeric_dtype(table[name]):
-            known = table[name].dropna().to_numpy(dtype=np.float64)
-            least, greatest = plain([known.min(), known.max()]) if len(known) else (None, None)
-            row = {"column": str(name), "unit": described(str(name))[0], "least": least}
-            columns.append(row | {"greatest": greatest, "missing": len(table) - len(known)})
-    return counts | {"columns": columns}
+        ok, failed = (int((table["status"] == status).sum()) for status in (OK, FAILED))
+        told = table.loc[table["status"] == FAILED, "reason"].astype(str).value_counts()
+        reasons = {str(reason): int(count) for reason, count in told.items()}
+    numeric = [c for c in table.columns if pd.api.types.is_numeric_dtype(table[c])]
+    return TableSummary(
+        table=name,
+        file=str(file),
+        checksum=state_of(file),
+        rows=len(table),
+        ok=ok,
+        failed=failed,
+        reasons=reasons,
+        columns=[_range(table[column]) for column in numeric],
+    )
 
 
-def summary_text(rows: Sequence[dict[str, Any]]) -> str:
+def _range(values: pd.Series[float]) -> ColumnSummary:
+    known = values.dropna().to_numpy(dtype=np.float64)
+    return ColumnSummary(
+        column=str(values.name),
+        unit=described(str(values.name))[0],
+        least=known.min() if len(known) else None,
+        greatest=known.max() if len(known) else None,
+        missing=len(values) - len(known),
+    )
+
+
+def summary_text(rows: Sequence[TableSummary]) -> str:
     """Return the lines on the terminal for a summary."""
     lines = []
     for row in rows:
-        if "rows" not in row:
-            lines.append(f"{row['table']}: {row['checksum']}")
+        if row.rows is None:
+            lines.append(f"{row.table}: {row.checksum}")
             continue
-        counts = "" if row["ok"] is None else f", {row['ok']} ok, {row['failed']} failed"
-        rows_text = counted(row["rows"], "row")
-        lines.append(f"{row['table']}: {rows_text}{counts}; checksum: {row['checksum']}")
-        lines += [f"  {count} x {reason}" for reason, count in row["reasons"].items()]
-        for column in row["columns"]:
+        counts = "" if row.ok is None else f", {row.ok} ok, {row.failed} failed"
+        lines.append(f"{row.table}: {counted(row.rows, 'row')}{counts}; checksum: {row.checksum}")
+        lines += [f"  {count} x {reason}" for reason, count in row.reasons.items()]
+        for column in row.columns:
             span = "no value"
-            if column["least"] is not None:
-                span = f"{column['least']:.6g} to {column['greatest']:.6g} {column['unit']}"
-            missing = f", {column['missing']} missing" if column["missing"] else ""
-            lines.append(f"  {column['column']:24} {span.rstrip()}{missing}")
+            if column.least is not None:
+                span = f"{column.least:.6g} to {column.greatest:.6g} {column.unit}"
+            missing = f", {column.missing} missing" if column.missing else ""
+            lines.append(f"  {column.column:24} {span.rstrip()}{missing}")
     return "\n".join(lines)
 
 

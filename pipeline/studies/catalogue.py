@@ -45,7 +45,7 @@ class Catalogue:
         """Columns that a simulation adds to its row."""
         return (
             *("status", "reason", *self.outputs),
-            *("flagged_instants", "flags", "evaluations", "seconds"),
+            *("flagged_instants", "flags", "flag_kinds", "evaluations", "seconds"),
             *(f"wave_{name}" for name in self.waves),
         )
 

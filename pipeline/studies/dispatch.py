@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.config.reading import read_tree
+from pipeline.store.run_documents import Computed
 from pipeline.studies import study as cycles
 from pipeline.studies.forward_motions import simulate as forward
+from pipeline.studies.forward_motions import summary as forward_summary
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.muscle_walks import study as walk_study
 from pipeline.studies.muscle_walks import summary as muscle_summary
@@ -33,14 +35,14 @@ class _Kind(NamedTuple):
     section : str
         Section with the name of the results.
     simulate : callable
-        Takes configuration, folder and options; returns the content of the document.
+        Takes configuration, folder and options; returns the document of the results.
     lines : callable
-        Takes that content and the folder; returns the lines on the terminal.
+        Takes that document and the folder; returns the lines on the terminal.
     """
 
     section: str
-    simulate: Callable[..., dict[str, Any]]
-    lines: Callable[[dict[str, Any], Path], str]
+    simulate: Callable[..., Computed]
+    lines: Callable[[Any, Path], str]
 
 
 _KINDS = {
@@ -48,7 +50,7 @@ _KINDS = {
     WalkStudyFile: _Kind("study", walk_study.simulate_walk_study, walk_study.walk_study_text),
     WalkFile: _Kind("walk", planar.simulate_walk, planar.summary_text),
     MuscleWalkFile: _Kind("walk", muscle_walk.simulate_muscle_walk, muscle_summary.summary_text),
-    ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward.summary_text),
+    ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward_summary.summary_text),
 }
 
 
@@ -82,10 +84,8 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
     return forward.load_forward(path, overrides)
 
 
-def simulate_file(
-    file: AnyFile, out: Path | None = None, **options: bool
-) -> tuple[str, dict[str, Any]]:
-    """Carry out a configuration; return its lines on the terminal and the content of its document.
+def simulate_file(file: AnyFile, out: Path | None = None, **options: bool) -> tuple[str, Computed]:
+    """Carry out a configuration; return its lines on the terminal and its document.
 
     Parameters
     ----------
@@ -106,5 +106,5 @@ def simulate_file(
     """
     kind = _KINDS[type(file)]
     folder = out or Path("runs") / getattr(file, kind.section).name
-    content = kind.simulate(file, folder, **options)
-    return kind.lines(content, folder), content
+    document = kind.simulate(file, folder, **options)
+    return kind.lines(document, folder), document

@@ -22,10 +22,9 @@ from pipeline.store.run_documents import StudyInputs
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.catalogue import Catalogue
-from pipeline.studies.outputs import model_errors
 from pipeline.studies.report import write_study_page
 from pipeline.studies.schema import DesignConfig
-from pipeline.studies.summary import summarise
+from pipeline.studies.summary import StudySummary, summarise
 
 #: Results of a study, and those that an interrupted study continues with.
 FILES = ("summary.json", "study.html")
@@ -78,8 +77,8 @@ class Experiment:
     judged: Judgement | None = None
 
 
-def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> dict[str, Any]:
-    """Simulate the runs of a study, write its folder, and return `summary.json`.
+def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> StudySummary:
+    """Simulate the runs of a study, write its folder, and return its summary.
 
     Parameters
     ----------
@@ -113,10 +112,15 @@ def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -
         store.clear()
         columns = ("run", "status", "reason", *catalogue.outputs)
         runs = read_table(folder / "runs.parquet", columns)
-        summary = summarise(study, runs, experiment.nominal, experiment.model, catalogue)
-        summary["verdict"] = experiment.judged
-        _add_errors(summary["outputs"], experiment)
-        summary["seconds"] = job.seconds
+        summary = summarise(
+            study,
+            runs,
+            experiment.nominal,
+            experiment.model,
+            catalogue,
+            experiment.judged,
+            job.seconds,
+        )
         write_study_page(folder, summary, runs, job.text, catalogue)
         write_document(folder / "summary.json", summary)
     return summary
@@ -130,14 +134,6 @@ def _other_files(job: Job, experiment: Experiment) -> tuple[str, ...]:
     return () if before == experiment.task.source else (f"the files of {experiment.subject}",)
 
 
-def _add_errors(outputs: dict[str, Any], experiment: Experiment) -> None:
-    """Add the error of the contact model to each output."""
-    medians = {name: spread["q50"] for name, spread in outputs.items() if spread is not None}
-    errors = model_errors(experiment.catalogue.outputs, medians, experiment.judged)
-    for name, error in errors.items():
-        outputs[name]["model_error"] = error
-
-
 def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
     """Write the waveforms, and the other results with a row per run."""
     names = experiment.catalogue.waves
@@ -148,20 +144,20 @@ def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> Non
     write_table(done.drop(columns=columns), folder / "runs.parquet")
 
 
-def summary_text(summary: dict[str, Any], folder: Path, catalogue: Catalogue) -> str:
+def summary_text(summary: StudySummary, folder: Path, catalogue: Catalogue) -> str:
     """Return the lines on the terminal for a study."""
     lines = [
-        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, "
-        f"{summary['flagged']} {catalogue.flagged}; {summary['seconds']:.1f} s"
+        f"{counted(summary.runs, 'run')}, {summary.failed} failed, "
+        f"{summary.flagged} {catalogue.flagged}; {summary.seconds:.1f} s"
     ]
     for name in catalogue.key_outputs:
-        if spread := summary["outputs"][name]:
+        if spread := summary.outputs[name]:
             output, error = catalogue.outputs[name], spread["model_error"]
             lines.append(
                 f"{output.label}: median {spread['q50']:.4g} {output.unit}, "
                 f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
-                + ("" if error is None else f"; error of the {summary['model']} +-{error:.2g}")
+                + ("" if error is None else f"; error of the {summary.model} +-{error:.2g}")
             )
-    lines += judgement_lines(summary["verdict"])
+    lines += judgement_lines(summary.verdict)
     lines.append(f"page: {folder / 'study.html'}")
-    return "\n".join([*lines, *([told] if (told := summary["not_trusted"]) else [])])
+    return "\n".join([*lines, *([told] if (told := summary.not_trusted) else [])])

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
-from foundation.base.errors import InputError
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
 from pipeline.files import write_document, write_npz
+from pipeline.originals.spring_bed import springs_of
 from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement, judgement_lines
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.run_documents import Computed
+from pipeline.store.verdict_document import Judgement
 from pipeline.store.workspace_lock import alone_in_folder
 
-#: Columns of the table of blocks, in the order of the keys of `worn.json`.
+#: Columns of the table of blocks, in the order of the fields of `WornBlock`.
 _HEADER = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]")
 
 
+class WornBlock(Computed):
+    """Wear after a block of cycles, that of the blocks before included."""
+
+    cycles: float
+    medial_mm3: float
+    lateral_mm3: float
+    total_mm3: float
+    mass_mg: float
+    largest_depth_mm: float
+
+
+class WornInsert(Computed):
+    """`worn.json`: wear after each block of cycles, and the verdict on the contact model."""
+
+    blocks: list[WornBlock]
+    verdict: Judgement | None
+
+
 @alone_in_folder
-def wear_insert(folder: Path, cycles: float, blocks: int) -> dict[str, Any]:
+def wear_insert(folder: Path, cycles: float, blocks: int) -> WornInsert:
     """Extrapolate the wear of the gait cycle of a run with its original model.
 
     Writes `worn.json`, the volumes over the cycles, and `worn.npz`, the depth of each triangle.
@@ -41,9 +59,8 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        The content of `worn.json`: per block the number of cycles, volumes, mass and largest depth;
-        the verdict on the contact model.
+    WornInsert
+        The content of `worn.json`.
 
     Raises
     ------
@@ -85,26 +102,28 @@ def wear_insert(folder: Path, cycles: float, blocks: int) -> dict[str, Any]:
         "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
         "largest_depth_mm": 1e3 * depth.max(axis=1),
     }
-    rows = pd.DataFrame(columns).to_dict("records")
-    content = {"blocks": rows, "verdict": judgement(folder, "original")}
-    write_document(folder / "worn.json", content)
-    return content
+    rows = zip(*columns.values(), strict=True)
+    insert = WornInsert(
+        blocks=[WornBlock(**dict(zip(columns, row, strict=True))) for row in rows],
+        verdict=judgement(folder, "original"),
+    )
+    write_document(folder / "worn.json", insert)
+    return insert
 
 
 def _bed(run: TrainedRun) -> ElasticFoundation:
     """Return the elastic foundation of a run."""
-    if not isinstance(run.contact, ElasticFoundation):
-        raise InputError(
-            f"{run.folder}: wear lowers the surface of an elastic foundation, found "
-            f'contact.model = "{run.config.contact.model}"; rerun with '
-            'contact.model = "elastic_foundation"'
-        )
-    return run.contact
+    return springs_of(
+        run.contact,
+        f"{run.folder}: wear lowers the surface of an elastic foundation, found "
+        f'contact.model = "{run.config.contact.model}"; rerun with '
+        'contact.model = "elastic_foundation"',
+    )
 
 
-def worn_table(content: dict[str, Any]) -> str:
-    """Return the content of `worn.json` as a Markdown table, and the verdict."""
-    rows = [[f"{value:.4g}" for value in row.values()] for row in content["blocks"]]
+def worn_table(insert: WornInsert) -> str:
+    """Return the blocks as a Markdown table, and the verdict."""
+    rows = [[f"{value:.4g}" for value in row.content().values()] for row in insert.blocks]
     lines = [f"| {' | '.join(cells)} |" for cells in (_HEADER, *rows)]
     head = [lines[0], "|" + "---|" * len(_HEADER)]
-    return "\n".join([*head, *lines[1:], *judgement_lines(content["verdict"])])
+    return "\n".join([*head, *lines[1:], *judgement_lines(insert.verdict)])

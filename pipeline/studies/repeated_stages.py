@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pipeline.files import write_document
-from pipeline.reports.report import write_report
+from pipeline.reports.report import Report, write_report
 from pipeline.stages.assessment import assess
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import Run
@@ -18,8 +17,8 @@ from pipeline.store.workspace_lock import alone_in_folder
 
 
 @alone_in_folder
-def validate_again(folder: Path) -> dict[str, Any]:
-    """Repeat the validation of a run on its held-out samples; return `report.json`.
+def validate_again(folder: Path) -> Report:
+    """Repeat the validation of a run on its held-out samples; return its report.
 
     Raises
     ------
@@ -36,13 +35,13 @@ def validate_again(folder: Path) -> dict[str, Any]:
         # Cross-validation belongs to the fit, which is not repeated.
         part.cross_validation = before.compartments[name].cross_validation
     stored.models[0] = judged
-    write_document(folder / "validation.json", stored.content())
+    write_document(folder / "validation.json", stored)
     return write_report(folder)
 
 
 @alone_in_folder
-def simulate_again(folder: Path) -> dict[str, Any]:
-    """Repeat the gait simulation of a run with its models; return `report.json`.
+def simulate_again(folder: Path) -> Report:
+    """Repeat the gait simulation of a run with its models; return its report.
 
     Raises as `validate_again`.
     """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,10 @@ from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
-from pipeline.studies.catalogue import CYCLES, Catalogue
+from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.outputs import Output
 from pipeline.studies.schema import PARAMETERS
-from pipeline.studies.summary import QUANTILES
+from pipeline.studies.summary import QUANTILES, Convergence, Sensitivity, SobolIndex, StudySummary
 
 #: Largest number of inputs of a tornado plot, and of bins of a histogram.
 _MOST_BARS, _MOST_BINS = 12, 40
@@ -28,25 +27,24 @@ _MOST_BARS, _MOST_BINS = 12, 40
 
 def write_study_page(
     folder: Path,
-    summary: Mapping[str, Any],
+    summary: StudySummary,
     table: pd.DataFrame,
     config: str,
-    catalogue: Catalogue = CYCLES,
+    catalogue: Catalogue,
 ) -> None:
     """Write `study.html` to a folder with `waveforms.npz`.
 
-    The summary is the content of `summary.json`, `table` has a row per run, `config` is the
-    resolved study as TOML.
+    `table` has a row per run, `config` is the resolved study as TOML.
     """
     known = catalogue.outputs
-    outputs = {name: row for name, row in summary["outputs"].items() if row is not None}
-    nominal = summary["nominal"]
+    outputs = {name: row for name, row in summary.outputs.items() if row is not None}
+    nominal = summary.nominal
     shown = [name for name in catalogue.key_outputs if name in outputs]
     good = table[table["status"] == OK]
     write_page(
         folder / "study.html",
         summary=summary,
-        factors=[_factor_row(factor, catalogue) for factor in summary["factors"]],
+        factors=[_factor_row(factor, catalogue) for factor in summary.factors],
         catalogue=catalogue,
         outputs=[
             {**known[name]._asdict(), "nominal": nominal[name], **row}
@@ -62,26 +60,27 @@ def write_study_page(
                 for name in shown
             ],
             "bands": list(_bands(folder / "waveforms.npz", catalogue)),
-            "sensitivity": list(_tornados(summary["sensitivity"], catalogue)),
-            "convergence": list(_convergences(summary["convergence"], catalogue)),
+            "sensitivity": list(_tornados(summary.sensitivity, catalogue)),
+            "convergence": list(_convergences(summary.convergence, catalogue)),
         },
         config_text=config,
     )
 
 
-def _factor_row(factor: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+def _factor_row(factor: dict[str, str | float], catalogue: Catalogue) -> dict[str, str]:
     """Return description and distribution of an input."""
-    keys = PARAMETERS[factor["distribution"]]
+    name, kind = str(factor["name"]), str(factor["distribution"])
+    keys = PARAMETERS[kind]
     return {
-        "name": factor["name"],
-        "text": catalogue.factors[factor["name"]].text,
-        "kind": factor["distribution"].replace("_", " "),
+        "name": name,
+        "text": catalogue.factors[name].text,
+        "kind": kind.replace("_", " "),
         "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
     }
 
 
 @picture("svg")
-def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figure:
+def _histogram(output: Output, values: pd.Series[float], nominal: float | None) -> Figure:
     """Draw the histogram of an output with median, 95 % interval and nominal value."""
     figure, axes = fig.panel(x=output.axis, y="runs")
     known = values.to_numpy(dtype=float)
@@ -95,7 +94,8 @@ def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figu
     low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
     axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
     axes.axvline(median, color=fig.INK, lw=1.6, label="median")
-    axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
+    if nominal is not None:
+        axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
     fig.legend_above(axes, 3)
     return figure
 
@@ -130,22 +130,25 @@ def _band(percent: FloatArray, waves: FloatArray, label: str, across: str) -> Fi
     return figure
 
 
-def _tornados(sensitivity: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Picture]:
+def _tornados(sensitivity: Sensitivity, catalogue: Catalogue) -> Iterator[Picture]:
     """Yield the influence of the inputs on the outputs."""
-    sobol = sensitivity["measure"] == "sobol"
-    size = float if sobol else abs
+    size = float if sensitivity.measure == "sobol" else abs
     for output in catalogue.key_outputs:
-        measure = sensitivity["outputs"][output] or {}
-        rows = {
-            name: (value["total"], value["total_half_width"], value["first"]) if sobol else (value,)
-            for name, value in measure.items()
-            if value is not None
-        }
+        measure = sensitivity.outputs[output] or {}
+        rows = {name: _shown(value) for name, value in measure.items() if value is not None}
         if rows:
             names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
             title = catalogue.outputs[output].label
             columns = list(zip(*(rows[name] for name in names), strict=True))
             yield _tornado(f"inputs that matter to {title}", names, title, *columns)
+
+
+def _shown(value: SobolIndex | float) -> tuple[float, ...]:
+    """Return total index, its half width and first-order index of an input, or its correlation."""
+    if isinstance(value, SobolIndex):
+        values = value.total, value.total_half_width, value.first
+        return tuple(np.nan if each is None else each for each in values)
+    return (value,)
 
 
 @picture("svg")
@@ -175,19 +178,21 @@ def _tornado(
     return figure
 
 
-def _convergences(curves: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Picture]:
+def _convergences(curves: dict[str, Convergence], catalogue: Catalogue) -> Iterator[Picture]:
     """Yield the mean of each key output over the number of runs."""
     for name, curve in curves.items():
-        if len(curve["runs"]) > 1:
+        if len(curve.runs) > 1:
             output = catalogue.outputs[name]
             yield _convergence(f"mean of {output.label} over the number of runs", output, curve)
 
 
 @picture("svg")
-def _convergence(output: Output, curve: Mapping[str, Sequence[float]]) -> Figure:
+def _convergence(output: Output, curve: Convergence) -> Figure:
     """Draw the mean over the first runs with its interval."""
     figure, axes = fig.panel(x="runs", y=output.axis)
-    runs, mean, half = (np.asarray(curve[key], float) for key in ("runs", "mean", "half_width"))
+    runs, mean, half = (
+        np.asarray(row, float) for row in (curve.runs, curve.mean, curve.half_width)
+    )
     axes.fill_between(runs, mean - half, mean + half, color=fig.BLUE, alpha=0.2, lw=0, label="95 %")
     axes.plot(runs, mean, color=fig.BLUE, lw=1.8, label="mean")
     # The interval of the first few runs would determine the scale.

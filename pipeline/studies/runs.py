@@ -22,11 +22,13 @@ from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
 from foundation.base.errors import InputError
+from foundation.base.flags import worded
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain
 from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_arrays
@@ -191,7 +193,7 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
             **dict.fromkeys(OUTPUTS, np.nan),
-            **{"flagged_instants": 0, "flags": "", "evaluations": 0},
+            **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
             **{f"wave_{name}": undefined for name in WAVES},
         }
     return row | {"seconds": time.perf_counter() - started}
@@ -200,9 +202,9 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
 def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     """Return the results of a run; raises one of `FAILURES`."""
     result = setup.simulate(inputs)
-    messages = "; ".join(flag.message for flag in result.flags)
+    flags = [each.flag for each in result.flags]
     if result.flags and task.outside == "fail":
-        raise SimulationError(f"{messages} (at {result.flags[0].time:.4g} s)")
+        raise SimulationError(f"{worded(flags)} (at {result.flags[0].time:.4g} s)")
     outputs = setup.outputs(inputs, result)
     for name, value in outputs.items():
         if not np.isfinite(value):
@@ -210,7 +212,8 @@ def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     return {
         **{"status": OK, "reason": "", **outputs},
         "flagged_instants": result.flagged,
-        "flags": messages,
+        "flags": worded(flags),
+        "flag_kinds": joined_kinds(flag.kind for flag in flags),
         "evaluations": result.statistics.evaluations,
         **{f"wave_{name}": wave.astype(np.float32) for name, wave in cycle_waves(result).items()},
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from pipeline.config.reading import load_section
@@ -16,6 +15,7 @@ from pipeline.studies.experiment import summary_text as experiment_text
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, Task, run_rows
 from pipeline.studies.schema import StudyFile
+from pipeline.studies.summary import StudySummary
 
 
 def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
@@ -53,7 +53,7 @@ def simulate_study(
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
+) -> StudySummary:
     """Simulate the gait cycles of a study and write its folder.
 
     Parameters
@@ -69,7 +69,7 @@ def simulate_study(
 
     Returns
     -------
-    dict
+    StudySummary
         The content of `summary.json`.
 
     Raises
@@ -96,6 +96,6 @@ def simulate_study(
     return simulate_experiment(job, study, experiment)
 
 
-def summary_text(summary: dict[str, Any], folder: Path) -> str:
+def summary_text(summary: StudySummary, folder: Path) -> str:
     """Return the lines on the terminal for a study."""
     return experiment_text(summary, folder, CYCLES)

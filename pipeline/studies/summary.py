@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
 from foundation.base.checks import FloatArray
-from pipeline.files import plain
-from pipeline.flagged_instants import flagged_sentence, without_numbers
+from pipeline.flagged_instants import flagged_sentence, kinds_of
+from pipeline.store.run_documents import Computed
 from pipeline.store.samples import OK
-from pipeline.studies.catalogue import CYCLES, Catalogue
+from pipeline.store.verdict_document import Judgement
+from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import base_runs, varying
+from pipeline.studies.outputs import model_errors
 from pipeline.studies.schema import DesignConfig
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices
@@ -22,6 +26,67 @@ from surrogates.sampling.sensitivity import sobol_indices
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)
 # Points of a convergence curve.
 _CURVE = 24
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+class FailedRuns(Computed):
+    """Failed runs of a kind of reason: their number and the reason of the first run."""
+
+    runs: int
+    example: str
+
+
+class SobolIndex(Computed):
+    """Sobol indices of an input with the half widths of their 95 % intervals [1]."""
+
+    first: float | None
+    first_half_width: float | None
+    total: float | None
+    total_half_width: float | None
+
+
+class Sensitivity(Computed):
+    """Sobol indices or Spearman's rank correlations of each output with each input.
+
+    An output without them is constant, or too few runs are left.
+    """
+
+    measure: Literal["sobol", "spearman"]
+    outputs: dict[str, dict[str, SobolIndex | float | None] | None]
+
+
+class Convergence(Computed):
+    """Mean over the first runs and half width of its 95 % interval [unit of the output]."""
+
+    runs: list[int]
+    mean: list[float]
+    half_width: list[float]
+
+
+class StudySummary(Computed):
+    """`summary.json`: the runs of a study, its outputs and their sensitivity to the inputs.
+
+    The distribution of an output has `mean`, `sd`, `minimum`, `maximum`, the `QUANTILES` ("q50")
+    and `model_error`, the error of the contact model in the median.
+    """
+
+    name: str
+    kind: str
+    model: str
+    runs: int
+    summarised: int
+    failed: int
+    failures: list[FailedRuns]
+    flagged: int
+    not_trusted: str | None
+    factors: list[dict[str, str | float]]
+    nominal: dict[str, float | None]
+    outputs: dict[str, dict[str, float | None] | None]
+    sensitivity: Sensitivity
+    convergence: dict[str, Convergence]
+    seconds_per_run: float
+    verdict: Judgement | None
+    seconds: float
 
 
 def summarise(
@@ -29,43 +94,77 @@ def summarise(
     table: pd.DataFrame,
     nominal: dict[str, float],
     model: str,
-    catalogue: Catalogue = CYCLES,
-) -> dict[str, Any]:
-    """Return the content of `summary.json` from a row per run and the outputs of nominal inputs.
+    catalogue: Catalogue,
+    judged: Judgement | None,
+    seconds: float,
+) -> StudySummary:
+    """Return the summary of a study.
 
     Only the counts include failed runs. Means and quantiles of a Sobol study are those of its base
     matrices.
+
+    Parameters
+    ----------
+    config : DesignConfig
+        Design of the study.
+    table : pandas.DataFrame
+        A row per run.
+    nominal : dict
+        Outputs of the nominal inputs.
+    model : str
+        What is simulated.
+    catalogue : Catalogue
+        Inputs and outputs.
+    judged : Judgement or None
+        Verdict on the contact model.
+    seconds : float
+        Time of the study [s].
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
     flagged = table["flagged_instants"] > 0
-    return {
-        "name": config.name,
-        "kind": config.kind,
-        "model": model,
-        "runs": len(table),
-        "summarised": len(good),
-        "failed": int((table["status"] != OK).sum()),
-        "failures": _failures(table[table["status"] != OK]),
-        "flagged": int(flagged.sum()),
-        "not_trusted": flagged_sentence(
-            int(flagged.sum()), len(table), table.loc[flagged, "flags"].unique(), "runs"
+    return StudySummary(
+        name=config.name,
+        kind=config.kind,
+        model=model,
+        runs=len(table),
+        summarised=len(good),
+        failed=int((table["status"] != OK).sum()),
+        failures=_failures(table[table["status"] != OK]),
+        flagged=int(flagged.sum()),
+        not_trusted=flagged_sentence(
+            int(flagged.sum()), len(table), kinds_of(table.loc[flagged, "flag_kinds"]), "runs"
         ),
-        "factors": [f.model_dump(exclude_none=True) for f in config.factor],
-        "nominal": nominal,
-        "outputs": {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs},
-        "sensitivity": sensitivity(config, table, catalogue),
-        "convergence": {name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
-        "seconds_per_run": float(table["seconds"].median()),
-    }
+        factors=[f.model_dump(exclude_none=True) for f in config.factor],
+        nominal=dict(nominal),
+        outputs=_distributions(good, catalogue, judged),
+        sensitivity=sensitivity(config, table, catalogue),
+        convergence={name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
+        seconds_per_run=float(table["seconds"].median()),
+        verdict=judged,
+        seconds=seconds,
+    )
 
 
-def _failures(failed: pd.DataFrame) -> list[dict[str, Any]]:
+def _failures(failed: pd.DataFrame) -> list[FailedRuns]:
     """Return the number of failed runs per reason; reasons that differ in numbers are the same."""
-    kinds = failed["reason"].map(without_numbers)
+    kinds = failed["reason"].map(lambda reason: _NUMBER.sub("…", reason))
     groups = [group["reason"] for _, group in failed.groupby(kinds, sort=True)]
     groups.sort(key=lambda reasons: -len(reasons))
-    return [{"runs": len(reasons), "example": str(reasons.iloc[0])} for reasons in groups]
+    return [FailedRuns(runs=len(reasons), example=str(reasons.iloc[0])) for reasons in groups]
+
+
+def _distributions(
+    good: pd.DataFrame, catalogue: Catalogue, judged: Judgement | None
+) -> dict[str, dict[str, float | None] | None]:
+    """Return the distribution of each output, with the error of the contact model."""
+    found = {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs}
+    medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
+    errors = model_errors(catalogue.outputs, medians, judged)
+    return {
+        name: None if spread is None else {**spread, "model_error": errors[name]}
+        for name, spread in found.items()
+    }
 
 
 def distribution_of(values: FloatArray) -> dict[str, float] | None:
@@ -83,47 +182,40 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
     return {name: float(value) for name, value in statistics.items()}
 
 
-def convergence(values: FloatArray) -> dict[str, list[float]]:
-    """Return `runs`, and over the first runs `mean` and `half_width` of its 95 % interval.
+def convergence(values: FloatArray) -> Convergence:
+    """Return the mean over the first runs of an output (N,) of all runs in any unit [1].
 
-    Up to 24 values each, of an output (N,) of all runs in any unit [1]; empty if N < 2. The
-    interval is that of independent draws. A Latin hypercube or Sobol's design is spread more
-    evenly, so that the error of the mean is smaller.
+    Up to 24 values each; empty if N < 2. The interval is that of independent draws. A Latin
+    hypercube or Sobol's design is spread more evenly, so that the error of the mean is smaller.
     """
     if len(values) < 2:
-        return {"runs": [], "mean": [], "half_width": []}
+        return Convergence(runs=[], mean=[], half_width=[])
     counts = np.unique(np.geomspace(2, len(values), _CURVE).round().astype(int))
     parts = [values[:count] for count in counts]
-    return {
-        "runs": counts.tolist(),
-        "mean": [float(part.mean()) for part in parts],
-        "half_width": [float(NORMAL_95 * part.std(ddof=1) / np.sqrt(len(part))) for part in parts],
-    }
+    return Convergence(
+        runs=counts.tolist(),
+        mean=[float(part.mean()) for part in parts],
+        half_width=[float(NORMAL_95 * part.std(ddof=1) / np.sqrt(len(part))) for part in parts],
+    )
 
 
-def sensitivity(
-    config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue = CYCLES
-) -> dict[str, Any]:
-    """Return the Sobol indices of a Sobol study, or Spearman's rank correlations.
-
-    `outputs` has the indices or the correlation of each output with each input, None if the output
-    is constant or too few runs are left; `measure` is "sobol" or "spearman".
-    """
+def sensitivity(config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue) -> Sensitivity:
+    """Return the Sobol indices of a Sobol study, or Spearman's rank correlations."""
     names, good = varying(config), (table["status"] == OK).to_numpy()
-    outputs: dict[str, Any] = dict.fromkeys(catalogue.outputs)
+    outputs: dict[str, Mapping[str, object] | None] = dict.fromkeys(catalogue.outputs)
     if config.kind == "sobol":
         for name in catalogue.outputs:
             values = np.where(good, table[name], np.nan)
             outputs[name] = sobol_indices(names, values, config.seed)
-        return {"measure": "sobol", "outputs": outputs}
+        return Sensitivity.model_validate({"measure": "sobol", "outputs": outputs})
     rows = table[good]
     if len(rows) > 2:
         correlations = rank_correlations(
             rows[names].to_numpy(), rows[list(catalogue.outputs)].to_numpy()
         )
         for name, column in zip(catalogue.outputs, correlations.T, strict=True):
-            outputs[name] = dict(zip(names, plain(column), strict=True))
-    return {"measure": "spearman", "outputs": outputs}
+            outputs[name] = dict(zip(names, column, strict=True))
+    return Sensitivity.model_validate({"measure": "spearman", "outputs": outputs})
 
 
 def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:

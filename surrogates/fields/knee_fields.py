@@ -19,6 +19,7 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, check_names
 from surrogates.compiled import layer_pressure as layers
 from surrogates.compiled import pressure as springs
@@ -45,13 +46,13 @@ class PressureField:
     """
 
     def __init__(
-        self, pressure: FloatArray, reasons: Callable[[], tuple[str, ...]] = tuple
+        self, pressure: FloatArray, reasons: Callable[[], tuple[Flag, ...]] = tuple
     ) -> None:
         self.pressure, self._reasons = pressure, reasons
 
     @cached_property
-    def flags(self) -> tuple[str, ...]:
-        """Flags as of `foundation.base.loads.ContactLoads`, written when they are asked for."""
+    def flags(self) -> tuple[Flag, ...]:
+        """Flags as of `foundation.base.loads.ContactLoads`, found on first access."""
         return self._reasons()
 
 

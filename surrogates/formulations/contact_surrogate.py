@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads, check_names
 from foundation.base.pose import Pose
 from surrogates.compiled import knee as compiled
@@ -185,7 +186,7 @@ class ContactSurrogate(ArrayRecord):
         errors[beyond(x[0]).any(axis=1)] = np.nan
         return errors
 
-    def _flags(self, x: FloatArray, loads: FloatArray) -> tuple[str, ...]:
+    def _flags(self, x: FloatArray, loads: FloatArray) -> tuple[Flag, ...]:
         """Return how a pose of variables x (C, 7) and loads (C, 12) leaves the trained domain."""
         return tuple(
             flag

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
 from surrogates.compiled.array_record import ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
@@ -29,6 +30,15 @@ OUTPUTS = 3
 #: Extrapolation beyond any error: the domain was closed, since too few samples judge the errors.
 _UNJUDGED = 25.0
 _LOADS = 12
+#: Kinds of the flags of the criteria of `Domain.extrapolation`, in their order.
+_KINDS = (
+    FlagKind.OUTSIDE_AP_RATIO,
+    FlagKind.OUTSIDE_ML_RATIO,
+    FlagKind.OUTSIDE_PEAK_PRESSURE,
+    FlagKind.OUTSIDE_AP_SAMPLES,
+    FlagKind.OUTSIDE_ML_SAMPLES,
+    FlagKind.OUTSIDE_ERRORS,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,21 +142,21 @@ class Domain(ArrayRecord):
             criteria[:, 5] = 1.0 + learnt[:, 2]
         return criteria
 
-    def reason(self, variables: FloatArray, loads: FloatArray) -> str:
+    def flag(self, compartment: str, variables: FloatArray, loads: FloatArray) -> Flag:
         """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
         c = self._criteria(variables[None], loads[None])[0]
-        ap, ml, peak = self.limits
-        errors = f"are {np.exp(c[5] - 1.0):.3g} times the accepted error"
-        if c[5] > _UNJUDGED:
-            errors = "cannot be judged: too few samples, and no pose is trusted"
-        return (
-            f"AP force over axial load of {c[0] * ap:.2g} (limit {ap:.2g})",
-            f"ML force over axial load of {c[1] * ml:.2g} (limit {ml:.2g})",
-            f"peak pressure of {1e-6 * c[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
-            f"samples near this pose reach {c[3]:.3g} times the largest trained AP force",
-            f"samples near this pose reach {c[4]:.3g} times the largest trained ML force",
-            f"errors near this pose {errors}",
-        )[int(np.argmax(c))]
+        worst, (ap, ml, peak) = int(np.argmax(c)), self.limits
+        if worst == 5 and c[5] > _UNJUDGED:
+            return Flag(FlagKind.OUTSIDE_TOO_FEW_SAMPLES, compartment)
+        numbers = (
+            (c[0] * ap, ap),
+            (c[1] * ml, ml),
+            (1e-6 * c[2] * peak, 1e-6 * peak),
+            (c[3],),
+            (c[4],),
+            (np.exp(c[5] - 1.0),),
+        )[worst]
+        return Flag(_KINDS[worst], compartment, tuple(map(float, numbers)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind, worded
 from surrogates.compiled.knee import TOLERANCE
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
@@ -17,6 +18,15 @@ from surrogates.sampling.space import VARIABLES, SampleSpace
 #: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
 #: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
 OUTSIDE = ("clamp", "warning", "error")
+#: Kind of the flag of a pose that is beyond the range of a variable.
+_KINDS = {
+    "flexion": FlagKind.OUTSIDE_FLEXION,
+    "adduction": FlagKind.OUTSIDE_ADDUCTION,
+    "rotation": FlagKind.OUTSIDE_ROTATION,
+    "anterior": FlagKind.OUTSIDE_ANTERIOR,
+    "lateral": FlagKind.OUTSIDE_LATERAL,
+    "root_load": FlagKind.OUTSIDE_LOAD,
+}
 
 
 class OutsideDomainError(InputError):
@@ -38,17 +48,27 @@ def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
 
 def compartment_flags(
     name: str, space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray
-) -> list[str]:
-    """Return messages that state how a pose leaves the trained domain of a compartment.
+) -> list[Flag]:
+    """Return the flags that state how a pose leaves the trained domain of a compartment.
 
     From the scaled variables and extrapolation x (7,) [1] and the loads (12,) [SI].
     """
-    return [
-        f"{name}: outside the trained domain, {text}" for text in _excesses(space, domain, x, loads)
-    ]
+    centre, half = space.centre_and_half
+    flags = []
+    for k in np.flatnonzero(beyond(x[:6])):
+        kind = _KINDS[VARIABLES[k]]
+        if kind is FlagKind.OUTSIDE_LOAD:
+            load = float((centre[k] + half[k] * x[k]) ** 2)
+            flags.append(Flag(kind, name, (load, load - float(space.load[1]))))
+        else:
+            factor = 180.0 / np.pi if k < 3 else 1e3
+            flags.append(Flag(kind, name, (float((abs(x[k]) - 1.0) * half[k] * factor),)))
+    if beyond(x[6]):
+        flags.append(domain.flag(name, x, loads))
+    return flags
 
 
-def treat(flags: Sequence[str], outside: str, calls: int = 1) -> None:
+def treat(flags: Sequence[Flag], outside: str, calls: int = 1) -> None:
     """Warn of flags, or raise `OutsideDomainError`, as a treatment of `OUTSIDE` demands.
 
     `calls` is the number of calls between the user's line, which a warning names, and this
@@ -57,22 +77,6 @@ def treat(flags: Sequence[str], outside: str, calls: int = 1) -> None:
     if not flags:
         return
     if outside == "error":
-        raise OutsideDomainError("pose: " + "; ".join(flags))
+        raise OutsideDomainError(f"pose: {worded(flags)}")
     if outside == "warning":
-        warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=2 + calls)
-
-
-def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
-    centre, half = space.centre_and_half
-    texts = []
-    for k in np.flatnonzero(beyond(x[:6])):
-        if VARIABLES[k] == "root_load":
-            load = (centre[k] + half[k] * x[k]) ** 2
-            texts.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N beyond")
-        else:
-            factor, unit = (180.0 / np.pi, "deg") if k < 3 else (1e3, "mm")
-            excess = (abs(x[k]) - 1.0) * half[k] * factor
-            texts.append(f"{VARIABLES[k]} by {excess:.3g} {unit} beyond")
-    if beyond(x[6]):
-        texts.append(domain.reason(x, loads))
-    return texts
+        warnings.warn(worded(flags), OutsideDomainWarning, stacklevel=2 + calls)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dynamics import GaitCycle, settle
+from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose, rotation_axes
 
@@ -43,7 +44,7 @@ class DishKnee:
     half_width: float = 0.022
     offset: tuple[float, float] = (0.0, 0.0)
     always: bool = False
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     calls: list[str] = field(default_factory=list)
 
     def energy(self, pose: Pose) -> float:

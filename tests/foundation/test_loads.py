@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import (
     AREA,
     AXIAL_FORCE,
@@ -22,11 +23,12 @@ from foundation.base.loads import (
 
 MEDIAL = np.array([10, 900, -5, 1.0, 0.5, -2.0, 2e-4, 9e6, 4.5e6, 1e-3, 2e-3, -22e-3])
 LATERAL = np.array([-4, 300, 3, -0.5, 0.1, 1.0, 1e-4, 6e6, 3.0e6, 4e-3, 1e-3, 21e-3])
+NOTE = Flag(FlagKind.RIM, "medial")
 NOTHING = np.array([0.0] * 9 + [np.nan] * 3)
 
 
 def test_total_of_two_compartments():
-    loads = ContactLoads.from_compartments(MEDIAL, LATERAL, ("note",))
+    loads = ContactLoads.from_compartments(MEDIAL, LATERAL, (NOTE,))
     assert_allclose(loads.wrench, [6, 1200, -2, 0.5, 0.6, -1.0], rtol=1e-15, atol=0.0)
     assert_allclose(loads.area, 3e-4, rtol=1e-15)
     assert_allclose(loads.peak_pressure, 9e6, rtol=0.0)
@@ -34,7 +36,7 @@ def test_total_of_two_compartments():
     assert_allclose(loads.mean_pressure, 4e6, rtol=1e-15)
     expected = 0.75 * MEDIAL[9:] + 0.25 * LATERAL[9:]
     assert_allclose(loads.centre_of_pressure, expected, rtol=1e-14)
-    assert loads.flags == ("note",)
+    assert loads.flags == (NOTE,)
 
 
 def test_total_of_one_compartment_is_that_compartment():
@@ -105,12 +107,12 @@ def test_totals_of_many_are_those_of_each():
 
 
 def test_one_named_compartment_is_its_own_total():
-    loads = ContactLoads.from_compartments({"patellofemoral": MEDIAL}, flags=("note",))
+    loads = ContactLoads.from_compartments({"patellofemoral": MEDIAL}, flags=(NOTE,))
     assert loads.compartments == ("patellofemoral",)
     np.testing.assert_array_equal(loads["patellofemoral"].array, MEDIAL)
     np.testing.assert_array_equal(loads.patellofemoral.array, MEDIAL)
     assert_allclose(loads.total.array, MEDIAL, rtol=1e-15)
-    assert loads.flags == ("note",)
+    assert loads.flags == (NOTE,)
     with pytest.raises(AttributeError, match="medial"):
         _ = loads.medial
     with pytest.raises(InputError, match=r"compartment: .*patellofemoral.*'medial'"):

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -26,7 +27,9 @@ from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.files import plain
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Knee
 from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -421,7 +424,7 @@ def space() -> SampleSpace:
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a run with its surrogate: leave out the gait simulation and the report."""
     monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-    monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+    monkeypatch.setattr("pipeline.runner.write_report", lambda _: SimpleNamespace(summary=[]))
 
 
 @pytest.fixture(scope="session")
@@ -445,7 +448,7 @@ def make_run() -> Callable[[Path], Path]:
 @pytest.fixture(scope="module")
 def content(folder: Path) -> dict[str, Any]:
     """Return the content of the report of the run of a module, its fixture `folder`."""
-    return write_report(folder)
+    return dict(plain(write_report(folder).content()))
 
 
 @pytest.fixture(scope="module")

@@ -223,6 +223,6 @@ def test_runs_of_earlier_versions_are_those_of_knees(run_copy):
     assert text.count("\n") < stored.read_text().count("\n") - 1
     stored.write_text(text)
     write_made_with(run_copy, text)
-    found = write_report(run_copy)
+    found = write_report(run_copy).content()
     assert found["validation"] == before["validation"]
     assert found["gait"]["models"] == ["original", "surrogate"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import traceback
+from types import SimpleNamespace
 
 import jobs
 import pytest
@@ -198,7 +199,7 @@ def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, nam
     knee = build_knee(load_config(run_copy / "config.toml"))
     monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda *_: knee)
     monkeypatch.setattr("pipeline.studies.repeated_stages.simulate_cycle", lambda *_: None)
-    report = {"summary": []}
+    report = SimpleNamespace(summary=[])
     monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)
 
     @trying

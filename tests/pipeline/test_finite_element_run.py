@@ -32,7 +32,7 @@ def finished(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_run_is_complete(finished):
     report = json.loads((finished / "report.json").read_text())
-    assert report["overview"]["elements"]["node_spacing_mm"] == 2.0
+    assert report["overview"]["settings"]["node_spacing_mm"] == 2.0
     assert "law" not in report["overview"]["layer"]
     assert report["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"] > 0.0
     page = (finished / "report.html").read_text()

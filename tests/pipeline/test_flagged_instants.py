@@ -1,40 +1,54 @@
-"""The sentence on flagged instants at the end of a command."""
+"""The sentence on flagged instants at the end of a command, and kinds of flags in tables."""
 
 import pytest
 
-from pipeline.flagged_instants import flagged_sentence
-
-_HEAD = "medial: outside the trained domain, "
+from foundation.base.flags import FlagKind
+from pipeline.flagged_instants import flagged_sentence, joined_kinds, kinds_of
 
 
 @pytest.mark.parametrize(
-    ("message", "step"),
+    ("kind", "step"),
     [
-        (_HEAD + "adduction by 0.3 deg beyond", "widen space.adduction_deg in"),
-        (_HEAD + "anterior by 2 mm beyond", "widen space.anterior_mm in"),
-        (_HEAD + "axial load of 3200 N, 200 N beyond", "widen space.load_N in"),
-        (_HEAD + "AP force over axial load of 0.5 (limit 0.3)", "widen feasibility.ap_ratio in"),
-        (
-            _HEAD + "samples near this pose reach 2 times the largest trained ML force",
-            "ml_ratio in",
-        ),
-        (_HEAD + "peak pressure of 70 MPa (limit 60 MPa)", "feasibility.peak_pressure_MPa"),
-        (_HEAD + "errors near this pose are 2 times the accepted error", "design.budget"),
-        (_HEAD + "of another kind", "see the flags"),
+        (FlagKind.OUTSIDE_FLEXION, "widen space.flexion_deg in"),
+        (FlagKind.OUTSIDE_ADDUCTION, "widen space.adduction_deg in"),
+        (FlagKind.OUTSIDE_ANTERIOR, "widen space.anterior_mm in"),
+        (FlagKind.OUTSIDE_LOAD, "widen space.load_N in"),
+        (FlagKind.OUTSIDE_AP_RATIO, "widen feasibility.ap_ratio in"),
+        (FlagKind.OUTSIDE_ML_SAMPLES, "widen feasibility.ml_ratio in"),
+        (FlagKind.OUTSIDE_PEAK_PRESSURE, "feasibility.peak_pressure_MPa"),
+        (FlagKind.OUTSIDE_ERRORS, "design.budget"),
+        (FlagKind.OUTSIDE_TOO_FEW_SAMPLES, "design.budget"),
     ],
 )
-def test_sentence_counts_instants_and_names_the_key(message, step):
-    told = flagged_sentence(84, 101, [message])
+def test_sentence_counts_instants_and_names_the_key(kind, step):
+    told = flagged_sentence(84, 101, [kind])
     assert told.startswith("84 of 101 instants are outside the trained domain: do not trust")
     assert step in told
 
 
 def test_several_keys_are_named_once_and_in_order():
-    messages = [_HEAD + "lateral by 1 mm beyond", _HEAD + "rotation by 3 deg beyond"] * 2
-    assert "widen space.rotation_deg, space.lateral_mm in" in flagged_sentence(2, 9, messages)
+    kinds = [FlagKind.OUTSIDE_LATERAL, FlagKind.OUTSIDE_ROTATION] * 2
+    assert "widen space.rotation_deg, space.lateral_mm in" in flagged_sentence(2, 9, kinds)
+    kinds = [FlagKind.OUTSIDE_AP_SAMPLES, FlagKind.OUTSIDE_AP_RATIO, FlagKind.OUTSIDE_ERRORS]
+    told = flagged_sentence(2, 9, kinds)
+    assert "widen feasibility.ap_ratio in" in told
+    assert told.endswith(", and train with more samples (design.budget)")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FlagKind if kind.startswith("outside_")])
+def test_every_kind_of_a_surrogate_has_a_remedy(kind):
+    fits = {FlagKind.OUTSIDE_FEMORAL_FIT, FlagKind.OUTSIDE_TIBIAL_FIT}
+    assert ("see the flags" in flagged_sentence(1, 9, [kind])) == (kind in fits)
 
 
 def test_other_flags_name_no_key_and_no_flag_says_nothing():
-    told = flagged_sentence(1, 9, ["strain of 40 %"], "frames")
+    told = flagged_sentence(1, 9, [FlagKind.LARGE_STRAIN], "frames")
     assert told == "1 of 9 frames have flags: do not trust the results there; see the flags"
     assert flagged_sentence(0, 9, []) is None
+
+
+def test_kinds_of_a_column_are_those_that_were_joined():
+    rows = [[FlagKind.RIM, FlagKind.LARGE_STRAIN, FlagKind.RIM], [], [FlagKind.OUTSIDE_LOAD]]
+    column = [joined_kinds(row) for row in rows]
+    assert column == ["rim; large_strain", "", "outside_load"]
+    assert kinds_of(column) == {FlagKind.RIM, FlagKind.LARGE_STRAIN, FlagKind.OUTSIDE_LOAD}

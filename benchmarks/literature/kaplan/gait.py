@@ -46,8 +46,8 @@ def newton() -> Statement:
         "once, also with a coefficient of restitution below one",
         f"kinetic energy over the impact, μ = {FRICTION:g}: {shown}",
         max(gains) > 0.0,
-        "fig. 2 is missing; posture and rates are ours, so that sliding reverses: elsewhere energy "
-        "is lost",
+        "fig. 2 is missing; posture and rates are chosen here so that sliding reverses: elsewhere "
+        "energy is lost",
     )
 
 
@@ -150,7 +150,9 @@ def measured() -> Profile | None:
 def profile() -> Statement:
     ours, theirs = computed(), measured()
     shown, marked = f"as printed: {ours.words()}", all(ours.events())
-    remark = "postures, speeds and ground are ours; fig. 3 is missing; in kind: the same events"
+    remark = (
+        "postures, speeds and ground are chosen here; fig. 3 is missing; in kind: the same events"
+    )
     if theirs is not None:
         shown, marked = f"{shown}; measured: {theirs.words()}", marked and all(theirs.events())
         remark += (
@@ -185,7 +187,7 @@ def peaks() -> Statement:
         f"largest reaction over body weight by eq. 3 and 4: {shown}; by our law at least "
         f"{least:.2f}",
         min(*found.values(), least) > 1.0,
-        "postures, speeds and ground are ours",
+        "postures, speeds and ground are chosen here",
     )
 
 

@@ -150,9 +150,9 @@ def friction_law() -> Statement:
         f"the printed first term is in N/s: with ms in place of s as the unit of time the force is "
         f"{printed:g} times as large, right {right:g} times; d_n = -1 mm, ḋ_n = -0.2 m/s, sliding "
         f"at {SLIP:g} m/s, μ = 0.8: the bound is {bound:.0f} N of the elastic force alone, with "
-        f"β ḋ_t outside F_t = {whole:.0f} N; ours ends at μ F_n = {limit:.0f} N",
+        f"β ḋ_t outside F_t = {whole:.0f} N; the force here ends at μ F_n = {limit:.0f} N",
         abs(printed - 1.0) > 0.5 and abs(right - 1.0) < 1e-9,
-        "our law differs besides: T = -clip(k s + c v, ±μ F_n), so that the damping cannot pass "
+        "the law here also differs: T = -clip(k s + c v, ±μ F_n), so that the damping cannot pass "
         "Coulomb's limit and a stuck point stores energy",
     )
 

@@ -140,7 +140,7 @@ def _second_displacement() -> Statement:
         "eq. 11 alone: B₂ > 0 is neither sufficient nor necessary",
         f"A = [[1, -5], [-5, 29]], B = [-1, 1]: {a[1, 0] * b[0] / a[0, 0]:.0f} < 1 is false and "
         f"X₂ = {second:.0f} instead of 0; of {len(eligible)} problems with B₁ < 0, {not_enough} "
-        f"have B₂ > 0 without eq. 11 and {not_needed} have eq. 11 with B₂ < 0; eq. 11 tells the "
+        f"have B₂ > 0 without eq. 11 and {not_needed} have eq. 11 with B₂ < 0; eq. 11 gives the "
         f"state in {'all' if kept else 'not all'}",
         second > 0.5 and not_enough > 0 and not_needed > 0 and kept,
     )
@@ -196,7 +196,7 @@ def _order() -> Statement:
         and is_17
         and np.allclose(solution.x, [1.0, 0.0], atol=_ROUNDING)
         and 0 < against < len(both),
-        "the erring sign of eq. 15 is the reason",
+        "the wrong sign of eq. 15 is the reason",
     )
 
 

@@ -113,8 +113,8 @@ def _ratio() -> Statement:
         np.ptp(exact[:-1]) < 0.05 * exact[0]
         and np.ptp(springs) < 0.05 * springs[0]
         and abs(last) > 5.0,
-        f"from 0.49 to 0.5 the layer changes by {last:.0f} %; a foundation by eq. 27 has the peak "
-        "of the root of K, whatever the geometry",
+        f"from 0.49 to 0.5 the layer changes by {last:.0f} %; the peak of a foundation by eq. 27 "
+        "grows with the root of K for any geometry",
     )
 
 
@@ -226,7 +226,7 @@ def _modified() -> Statement:
         f"{worst[1]:.1f} %, area {worst[2]:.1f} %; the foundation {before[0]:.0f}, "
         f"{before[1]:.0f} and {before[2]:.0f} %",
         (worst < 0.2 * before).all(),
-        "f, m and h_c are ours, fitted to finite elements; a fifth of the error counts as close",
+        "f, m and h_c are fitted to finite elements here; a fifth of the error counts as close",
     )
 
 
@@ -243,8 +243,8 @@ def order() -> Statement:
         "the elastic foundation is more accurate than analytical models",
         f"against finite elements, ball of 30 mm, {listed}",
         all(e[0] < e[1] and e[2] < e[3] for e in found.values()),
-        "springs gain where the patch is wide against the thickness, or of a shape that Hertz does "
-        "not know",
+        "springs gain where the patch is wide against the thickness, or of a shape outside Hertz's "
+        "theory",
     )
 
 

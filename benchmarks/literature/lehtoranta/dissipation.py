@@ -46,7 +46,8 @@ def _ends() -> Statement:
         f"{both[1]:.0e} N at the end, spring and dashpot in parallel {start:.0f} N at the start "
         f"and {end:.0f} N at the end",
         max(none, *both) < 1e-6 and min(abs(start), abs(end)) > 1.0,
-        "of section 3.1's spring and dashpot; by eqs. 2 and 3 the force ends at zero as well",
+        "true of the spring and dashpot of section 3.1; by eqs. 2 and 3 the force ends at zero as "
+        "well",
     )
 
 

@@ -140,7 +140,7 @@ def _penalty_and_lagrange() -> Statement:
         and (np.diff(deep) < 0.0).all()
         and np.allclose(multipliers, nnls, rtol=0.0, atol=1e-8 * nnls.max())
         and np.allclose(carried, multipliers, rtol=0.0, atol=1e-5 * multipliers.max()),
-        "the text calls the contacts adhesive; ours does not pull",
+        "the text calls the contacts adhesive; contact here does not pull",
     )
 
 

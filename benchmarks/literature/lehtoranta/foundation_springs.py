@@ -100,7 +100,7 @@ def _division() -> Statement:
         f"peak pressure at the same load: {model[0]:+.0f} % of cartilage at 100 N, "
         f"{model[1]:+.0f} % of polyethylene at 1 kN",
         max(division.values()) > max(abs(e) for e in model) / 100.0,
-        "the coupling of the springs, which the model leaves out, weighs more",
+        "the coupling of the springs, which the model omits, matters more",
     )
 
 

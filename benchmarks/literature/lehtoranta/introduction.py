@@ -42,7 +42,7 @@ def _telemetry() -> Statement:
         f"{torque[1]:.1f} N m",
         inside.all(),
         "another person without a prosthesis: fourteen muscles balance the sagittal moments of a "
-        "pin; shear and moment are those that contact and ligaments bear; no recorded stairs",
+        "pin; shear and moment are those that contact and ligaments carry; no recorded stairs",
     )
 
 
@@ -90,14 +90,14 @@ def _adhesion() -> Statement:
     )
     return Statement(
         "section 3, Johnson et al. and Shull",
-        "adhesion weighs the more, the smaller and the softer the bodies; to separate a rigid from "
-        "an elastic body needs energy",
+        "adhesion matters more for smaller and softer bodies; to separate a rigid from an elastic "
+        "body needs energy",
         f"pull-off over Hertz's force at δ = R/100: {small:.2g} for R = 3 µm, E = 0.1 MPa, "
         f"{large:.2g} for 3 mm, 10 MPa; cartilage of 5 MPa on R = 40 mm: {1e3 * pull:.1f} mN and "
         f"{1e9 * work:.0f} nJ",
         falls and work > 0.0,
-        f"the document gives no work of adhesion, ours is {_ADHESION:g} J/m²; against the loads of "
-        "a knee adhesion does not count",
+        f"the document gives no work of adhesion, which is {_ADHESION:g} J/m² here; adhesion is "
+        "negligible against the loads of a knee",
     )
 
 

@@ -121,7 +121,7 @@ def _energies() -> Statement:
         and hertz.contact_loss[-1] == 0.0
         and other.contact_loss[-1] > 0.1
         and both[0] > 1.1 * both[1] > 0.0,
-        "the first part is of Hertz's law; the curves of the figure are missing",
+        "the first part holds for Hertz's law; the curves of the figure are missing",
     )
 
 
@@ -165,8 +165,8 @@ def _overestimates() -> Statement:
         "overestimate indentation and force against Flores",
         f"largest of Hunt-Crossley, Lankarani-Nikravesh, Flores, {listed}",
         over[HIGH] and apart[HIGH] < 0.01 < apart[LOW],
-        "the document gives no c; judged at 0.9, high as it says; with the 0.3 of Machado et al. "
-        "Flores has the largest force"
+        "the document gives no c; the value here is 0.9, which is high, as the document states; "
+        "with the 0.3 of Machado et al. Flores has the largest force"
         if not over[LOW]
         else "also with the 0.3 of Machado et al.",
     )

@@ -177,8 +177,8 @@ def _six_surrogates(of: LinStudy) -> Statement:
         f"inverted direction of concepts 5 and 6 it is {100 * ours:.2f} % off (RMS over range)",
         found < _DIFFERENCE,
         f"no sample is out of contact: 0.3 mm above the cycle the literal surrogate pulls with "
-        f"{-pull:.0f} N, the inverted one with {abs(free):.0f} N, as it knows the height of first "
-        "contact",
+        f"{-pull:.0f} N, the inverted one with {abs(free):.0f} N, which has learnt the height of "
+        "first contact",
     )
 
 

@@ -58,7 +58,7 @@ def _nonlinear() -> Statement:
         f"{poly_hooke:.0f} % by Kδ, {poly_hertz:.0f} % by Kδ^1.5; cartilage {soft_hooke:.0f} % and "
         f"{soft_hertz:.0f} %",
         poly_hertz < poly_hooke and soft_hertz < soft_hooke,
-        "the document gives no layer; ours are stated in the module `layers`",
+        "the document gives no layer; the module `layers` states the layers used here",
     )
 
 

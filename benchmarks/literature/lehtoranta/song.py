@@ -167,7 +167,7 @@ def _law() -> Statement:
         and crept < 1e-8
         and abs(gained / faster - 1.0) < 5e-3
         and pull < 0.0 == none,
-        "stiffnesses, material and friction are ours",
+        "stiffnesses, material and friction are chosen here",
     )
 
 

@@ -51,7 +51,7 @@ def _evenly() -> Statement:
         f"{accuracy:.2f}, computational speed {speed:.2f}, with the speed of forming "
         f"{speed + forming:.2f}",
         ordered and abs(sum(WEIGHTS) - 1.0) < 1e-9 and abs(accuracy - speed) < 1e-9,
-        "even with both speeds together alone",
+        "accuracy equals computational speed only together with the speed of forming",
     )
 
 

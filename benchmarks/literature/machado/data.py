@@ -123,12 +123,12 @@ def _table_2() -> Statement:
     return Statement(
         "table 2",
         "insertions, rest lengths at 54.79° of flexion, stiffnesses; limits of strain and force of "
-        "MCL 17 % and 534 N, ACL 22 % and 622 N, PCL 19 % and 868 N, none of the LCL",
+        "MCL 17 % and 534 N, ACL 22 % and 622 N, PCL 19 % and 868 N, no limits of the LCL",
         f"data of our four ligaments; lengths at {90.0 - np.degrees(machado_state()[2]):.2f}° "
         f"within {away:.3f} mm of the printed ones; limits: {limits}",
         away < 1e3 * _LENGTH_DIGIT
         and {name: _printed(each) for name, each in ligaments.items()} == LIGAMENTS,
-        f"both limits of a ligament are not one point of eq. 28, which gives {at_limit} at the "
+        f"the two limits of a ligament are not one point of eq. 28, which gives {at_limit} at the "
         "limits of strain",
     )
 

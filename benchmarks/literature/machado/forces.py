@@ -71,7 +71,7 @@ def _hysteresis() -> Statement:
         away < _ROUNDING,
         f"an impact under the law with c = {given:g} returns "
         f"{returned_restitution(factor):.2f} of the speed: c is the restitution only near 1; "
-        "ours never pulls",
+        "the force here never pulls",
     )
 
 

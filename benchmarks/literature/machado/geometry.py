@@ -86,7 +86,7 @@ def _cubics() -> Statement:
         f"on every piece of an ellipse, ρ, ρ' and ρ'' are a cubic and its derivatives within "
         f"{away:.0e} m; largest jump of ρ'' between pieces {1e3 * jumps['cubic']:.0e} mm",
         away < 1e-6 and smooth,
-        f"of the cubic spline; Akima splines jump by {1e3 * jumps['akima']:.2g} mm and "
+        f"true of the cubic spline; Akima splines jump by {1e3 * jumps['akima']:.2g} mm and "
         f"shape-preserving splines (PCHIP) by {1e3 * jumps['pchip']:.2g} mm in ρ''",
     )
 
@@ -122,9 +122,9 @@ def _shape() -> Statement:
         f"100 random convex sets of points, but on the tibia of the knee (ρ'' ≥ {1e3 * least:.2f} "
         "mm)",
         beyond["pchip"] < 1e-9 and beyond["akima"] < beyond["cubic"] and all(kept),
-        "ours is PCHIP, which preserves the monotony of the data and adds no oscillations, but "
-        "preserves their convexity only where the slopes change little from point to point; the "
-        "routine of IMSL that the paper cites is another construction",
+        "the spline here is PCHIP, which preserves the monotony of the data and adds no "
+        "oscillations, but preserves convexity only where the slopes change little from point to "
+        "point; the routine of IMSL that the paper cites is another construction",
     )
 
 
@@ -201,8 +201,8 @@ def _tangent() -> Statement:
         f"cosine {clockwise.min():+.3f} to {clockwise.max():+.3f}; turned counterclockwise "
         f"{counter.min():+.3f} to {counter.max():+.3f}",
         clockwise.max() < -1.0 + _ROUNDING and counter.min() > 1.0 - _ROUNDING,
-        f"only the sign of v_T depends on it; ours follows eq. 16-19, v_T = {1e3 * sliding:.1f} "
-        "mm/s for the tibia of eq. 7-12",
+        f"only the sign of v_T depends on the turn; this project follows eq. 16-19, "
+        f"v_T = {1e3 * sliding:.1f} mm/s for the tibia of eq. 7-12",
     )
 
 

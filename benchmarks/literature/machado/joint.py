@@ -82,7 +82,7 @@ def _other_loads() -> Statement:
         f"({100 * depth_share:.0f} %), normal velocity up to {1e3 * rate:.0f} mm/s "
         f"({100 * rate_share:.0f} %), ligaments {listed}",
         min(place_share, depth_share, rate_share, ligaments.max()) > SAME,
-        f"differ: by more than {100 * SAME:.0f} %; the clearance is ours",
+        f"differ: by more than {100 * SAME:.0f} %; the clearance is chosen here",
     )
 
 

@@ -130,7 +130,7 @@ def _alike() -> Statement:
         f"{1e3 * elastic.indentation.max():.2f} and {1e3 * damped.indentation.max():.2f} mm at "
         f"most; correlation of the indentations {alike:.3f}",
         max(place_share, depth_share) < SAME,
-        f"minimal: less than {100 * SAME:.0f} %, ours; the courses are alike, and the contact "
+        f"minimal means less than {100 * SAME:.0f} % here; the courses are alike, and the contact "
         f"points differ by up to {early:.2f} mm within the first 0.3 s, but the energy lost makes "
         "the last contact shallower",
     )
@@ -231,9 +231,9 @@ def _damage() -> Statement:
         "section 6, figure 15b",
         "the contact points at 150 N are no physiological scenario: a body does not tolerate the "
         "load without damage",
-        f"by the limits of table 2 every ligament bears it: {limits} of a limit; the contact "
-        f"points reach from η = {ends[1].min():.1f} to {ends[1].max():.1f} mm, at 50 N from "
-        f"{ends[0].min():.1f} to {ends[0].max():.1f} mm",
+        f"by the limits of table 2 every ligament carries the load: {limits} of a limit; the "
+        f"contact points reach from η = {ends[1].min():.1f} to {ends[1].max():.1f} mm, at 50 N "
+        f"from {ends[0].min():.1f} to {ends[0].max():.1f} mm",
         strong.limits_passed,
         "the paper prints no bounds of the contact points; judged by its limits of the ligaments",
     )

@@ -132,7 +132,7 @@ def eliminated() -> Statement:
         f"chain on a base {1e3 * np.hypot(*three.BASE):.0f} mm off the origin: centres of mass off "
         f"by {1e3 * off:.0f} mm, right {1e3 * close:.0e} mm",
         off > 0.05 and close < 1e-12,
-        "the inverse stands in the term with the angles and is missing in that with Δr",
+        "the term with the angles has the inverse, and the term with Δr lacks the inverse",
     )
 
 
@@ -154,12 +154,12 @@ def blocks() -> Statement:
     count = three.COUNT
     return misprint(
         "eq. 7, blocks",
-        "q is x and y; C₁ has -C_xy⁻¹ beside C_0 above I beside 0, and multiplies θ",
+        "q is x and y; C₁ = [-C_xy⁻¹, C_0; I, 0] multiplies θ",
         "q is x, y and θ; C₁ = [-C_xy⁻¹ C_0; I], the product in one block",
         f"n = {count}: the printed C₁ has {size[1]} columns for {count} angles; the right one, "
         f"with C_0 of the rates, gives q' within {close:.0e} m/s of differences of positions",
         size[1] != count and close < 1e-6,
-        "positions need the cosines and sines of the angles: linear in θ are the rates alone",
+        "positions need the cosines and sines of the angles: only the rates are linear",
     )
 
 

@@ -76,7 +76,8 @@ def interrupted() -> Statement:
         f"n = {count} in 1 to {count} parts: {', '.join(map(str, more))} more entries; two parts "
         f"pinned together move as the whole within {off:.0e} rad/s²",
         more == [4 * (parts - 1) for parts in range(1, count + 1)] and off < 1e-9,
-        "the part without is that on the ground; if all float, N = 3n of the range is reached",
+        "the part without such entries is the part on the ground; if all float, N = 3n of the "
+        "range is reached",
     )
 
 
@@ -152,8 +153,8 @@ def results() -> Statement:
         "fig. 5 and 6, results",
         "driving torques in the joints of the orthosis and its motion, largest loads of the outer "
         "and inner skeleton, forces on the body; other methods agree satisfactorily",
-        "fig. 6 and the results of the other methods are missing, and nothing says how muscles and "
-        "orthosis share the torques",
+        "fig. 6 and the results of the other methods are missing, and the document does not state "
+        "how muscles and orthosis share the torques",
         f"the orthoses take the torques of the legs: {torques} N m; the largest that the legs "
         f"need, {alone:.0f} N m, becomes {left:.0f} N m; the orthoses turn by up to {slip:.1f}° "
         f"on the body; forces in the joints of the body up to {forces[:8].max():.0f} N, in those "

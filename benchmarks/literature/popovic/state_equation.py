@@ -138,7 +138,7 @@ def state_form() -> Statement:
         "eq. 11",
         "(θ', ω) = -[O, I; A, B] (θ, ω) + H with ω = θ'",
         "(θ', ω') = [O, I; -A, -B] (θ, ω) + (0, H)",
-        "the first row says θ' = -ω, and ω stands where ω' belongs; small motion of a damped chain "
+        "the first row states θ' = -ω, and ω is in the place of ω'; small motion of a damped chain "
         f"with springs: the printed matrix has an eigenvalue of {growth:+.0f}/s, the right one at "
         f"most {decay:+.1f}/s; {1e3 * max_abs(_DEFLECTED):.1f} mrad end {1e3 * off:.0e} mrad "
         f"off the simulated motion after {_TIME:g} s, right {1e3 * close:.0e} mrad",
@@ -180,12 +180,12 @@ def stiffness_matrices() -> Statement:
     return misprint(
         "A and B",
         "A = (C₁'ᵀ M C₁)⁻¹ (C₁'ᵀ K C₁), B = (C₁'ᵀ M C₁)⁻¹ (C₁'ᵀ R C₁)",
-        "C₁' in place of C₁ beside M and R",
+        "C₁' in place of C₁ next to M and R",
         f"against the mass matrix of the chain C₁'ᵀ M C₁ is off by {mass:.2f} kg m², C₁'ᵀ M C₁' by "
         f"{mass_right:.0e}; against the damping C₁'ᵀ R C₁ by {damping:.1f} N m s, C₁'ᵀ R C₁' by "
         f"{damping_right:.0e}",
         min(mass, damping) > 0.1 and max(mass_right, damping_right) < 1e-12,
-        "C₁ holds the cosines and sines of the positions; beside K they are in place",
+        "C₁ holds the cosines and sines of the positions, which are correct next to K",
     )
 
 
@@ -237,12 +237,12 @@ def constants() -> Statement:
     return misprint(
         "H",
         "2n × 1, (C₁'ᵀ M C₁)⁻¹ C₁'ᵀ G, without the constants C₂ of the positions",
-        "n × 1, with G - K C₂, and C₁' beside M",
+        "n × 1, with G - K C₂, and C₁' next to M",
         f"n = {three.COUNT}: the formula has {rows} rows, not {2 * rows}; two linked chains with "
         f"bases 0.1 m apart, undamped, change their energy by {gained:+.2f} J in 0.5 s without "
         f"K C₂, right {conserved:+.0e} J",
         rows == three.COUNT and abs(gained) > 0.1 and abs(conserved) < 1e-7,
-        "the force K q = K (C₁ θ + C₂) of a link knows by C₂ how far the bases are apart",
+        "the force K q = K (C₁ θ + C₂) of a link contains the distance of the bases in C₂",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.store.job import CALIBRATION, Job
+from pipeline.store.run_documents import Computed
 from pipeline.studies.calibration.fits import (
     FIGURES,
     FITTED,
@@ -68,13 +69,45 @@ class CalibratedRow(NamedTuple):
         return float(np.sqrt(np.mean(self.errors[:, FITTED] ** 2)))
 
 
+class LawErrors(Computed):
+    """RMS errors of `FIGURES` over samples."""
+
+    force_percent: float | None
+    stiffness_percent: float | None
+    peak_pressure_percent: float | None
+    area_percent: float | None
+    centre_mm: float | None
+
+
+class CalibratedLaw(Computed):
+    """Keys and errors of a law, of a calibrated law at held-out samples and at the fitted ones.
+
+    An infinite key is None.
+    """
+
+    law: str
+    calibrated: bool
+    keys: dict[str, int | float | None]
+    errors: LawErrors
+    errors_at_fitted_samples: LawErrors | None = None
+
+
+class Calibration(Computed):
+    """`calibration.json`: the closest law, and all laws with their errors."""
+
+    closest: str
+    samples: int
+    seconds: float
+    laws: list[CalibratedLaw]
+
+
 def calibrate_laws(
     config: Config,
     folder: Path,
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
+) -> Calibration:
     """Calibrate the spring laws of a study on finite elements of its knee, and write them.
 
     Parameters
@@ -91,7 +124,7 @@ def calibrate_laws(
 
     Returns
     -------
-    dict
+    Calibration
         The content of `calibration.json`.
 
     Raises
@@ -164,40 +197,40 @@ def _write_table(file: Path, samples: CalibrationSamples, rows: list[CalibratedR
 
 def _content(
     rows: list[CalibratedRow], closest: CalibratedRow, samples: CalibrationSamples, seconds: float
-) -> dict[str, Any]:
+) -> Calibration:
     laws = []
     for row in rows:
-        entry: dict[str, Any] = {
-            "law": row.law,
-            "calibrated": row.calibrated,
-            "keys": {key: None if np.isinf(v) else v for key, v in row.keys.items()},
-            "errors": figures_of(row.errors),
-        }
+        law = CalibratedLaw(
+            law=row.law,
+            calibrated=row.calibrated,
+            keys=dict(row.keys),
+            errors=figures_of(row.errors),
+        )
         if row.fitted is not None:
-            entry["errors_at_fitted_samples"] = figures_of(row.fitted)
-        laws.append(entry)
-    return {"closest": closest.law, "samples": len(samples), "seconds": seconds, "laws": laws}
+            law.errors_at_fitted_samples = figures_of(row.fitted)
+        laws.append(law)
+    return Calibration(closest=closest.law, samples=len(samples), seconds=seconds, laws=laws)
 
 
-def figures_of(errors: FloatArray) -> dict[str, float]:
-    """Return RMS errors of `FIGURES` over samples (N, 5) [%], and of the centre [mm]."""
+def figures_of(errors: FloatArray) -> LawErrors:
+    """Return RMS errors of `FIGURES` over samples (N, 5) [1, m]."""
     rms = np.sqrt(np.mean(np.expm1(errors[:, :-1]) ** 2, axis=0)) * 100.0
     found = {f"{name}_percent": float(rms[k]) for k, name in enumerate(FIGURES[:-1])}
-    return found | {"centre_mm": float(1e3 * np.sqrt(np.nanmean(errors[:, -1] ** 2)))}
+    return LawErrors(**found, centre_mm=float(1e3 * np.sqrt(np.nanmean(errors[:, -1] ** 2))))
 
 
-def summary_text(content: dict[str, Any], folder: Path) -> str:
+def summary_text(content: Calibration, folder: Path) -> str:
     """Return the lines on the terminal for a calibration."""
     lines = []
-    for row in content["laws"]:
-        kind = "calibrated, at held-out samples" if row["calibrated"] else "as given"
-        e = row["errors"]
+    for row in content.laws:
+        kind = "calibrated, at held-out samples" if row.calibrated else "as given"
+        e = row.errors
         lines.append(
-            f"{row['law']} law, {kind}: force {number(e['force_percent'])} %, stiffness "
-            f"{number(e['stiffness_percent'])} %, peak pressure "
-            f"{number(e['peak_pressure_percent'])} %, area {number(e['area_percent'])} %, centre "
-            f"{number(e['centre_mm'])} mm"
+            f"{row.law} law, {kind}: force {number(e.force_percent)} %, stiffness "
+            f"{number(e.stiffness_percent)} %, peak pressure "
+            f"{number(e.peak_pressure_percent)} %, area {number(e.area_percent)} %, centre "
+            f"{number(e.centre_mm)} mm"
         )
-    lines.append(f"closest: {content['closest']} law, written to {folder / CALIBRATED}")
+    lines.append(f"closest: {content.closest} law, written to {folder / CALIBRATED}")
     lines.append(f"next: use the law: {command_line('run', folder / CALIBRATED)}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.elastic_foundation.laws import LayerLaw, SeriesLaw, SpringLaw
-from pipeline.config.knee_schema import OWN_KEYS
+from pipeline.config.contact_schema import OWN_KEYS
 
 #: Exponents nearer to 1 are not searched: dref has no influence at 1.
 _NEAREST = 0.02

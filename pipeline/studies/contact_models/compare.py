@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -15,7 +14,11 @@ from pipeline.progress import bar, say
 from pipeline.reports.judgement import judgement_lines
 from pipeline.reports.units import number
 from pipeline.store.job import COMPARISON, Job
-from pipeline.studies.contact_models.content import comparison_content, write_table
+from pipeline.studies.contact_models.content import (
+    ModelComparison,
+    comparison_content,
+    write_table,
+)
 from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 from pipeline.studies.contact_models.measurement import (
     REASONS,
@@ -44,7 +47,7 @@ def compare_models(
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
+) -> ModelComparison:
     """Measure all contact models on the knee of a configuration, and write table and page.
 
     Parameters
@@ -60,7 +63,7 @@ def compare_models(
 
     Returns
     -------
-    dict
+    ModelComparison
         The content of `compared_models.json`.
 
     Raises
@@ -132,20 +135,20 @@ def _measured(
     return found
 
 
-def summary_text(content: dict[str, Any], folder: Path) -> str:
+def summary_text(content: ModelComparison, folder: Path) -> str:
     """Return the lines on the terminal for a comparison."""
     shown = ("force_percent", "peak_pressure_percent", "wear_percent", "evaluation_us")
-    columns = [column for column in content["columns"] if column["key"] in shown]
+    columns = [column for column in content.columns if column.key in shown]
     lines = []
-    for row in content["models"]:
-        figures = (f"{c['label']} {number(row['figures'][c['key']])} {c['unit']}" for c in columns)
-        known = any(value is not None for value in row["figures"].values())
-        text = ", ".join(figures) if known else "; ".join(row["failures"].values())
-        lines.append(f"{row['label']}: {text}".replace("µ", "u"))
-    for row in content["models"]:
-        lines += judgement_lines(row["verdict"])
+    for row in content.models:
+        figures = (f"{c.label} {number(row.figures[c.key])} {c.unit}" for c in columns)
+        known = any(value is not None for value in row.figures.values())
+        text = ", ".join(figures) if known else "; ".join(row.failures.values())
+        lines.append(f"{row.label}: {text}".replace("µ", "u"))
+    for row in content.models:
+        lines += judgement_lines(row.verdict)
     lines.append(f"page: {folder / PAGE}")
-    flagged = [row["label"].replace("µ", "u") for row in content["models"] if row["flags"]]
+    flagged = [row.label.replace("µ", "u") for row in content.models if row.flags]
     if flagged:
         told = f"{', '.join(flagged)}: instants of the cycle have flags"
         lines.append(f"{told}: do not trust the results there; see the page")

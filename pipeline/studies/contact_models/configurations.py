@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from foundation.base.errors import InputError
-from pipeline.config.knee_schema import OF_BEDS, OF_LAWS, OWN_KEYS, LayerConfig
+from pipeline.config.contact_schema import OF_LAWS, OWN_KEYS, LayerConfig, with_model
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
-from pipeline.originals.finite_element_layer import LARGEST_RATIO
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
+from pipeline.originals.spring_bed import LARGEST_RATIO
 
+#: Contact model that the others are compared with.
+ELEMENTS_MODEL = "finite_element"
 #: Reason of a configuration that cannot be made.
 _SOURCE = "the configuration of a compared model"
 
@@ -37,20 +39,17 @@ def elements_configuration(config: Config) -> Config:
             'original.kind: expected "model" for a comparison of contact models, found "table"; '
             "describe the knee in [knee] and [contact]"
         )
-    if config.contact.finite_element is not None:
+    if config.contact.model == ELEMENTS_MODEL:
         return _alone(config)
     femoral = config.contact.femur_layer
-    if femoral is not None and femoral.thickness_file is not None:
+    if config.contact.has_laws and femoral is not None and femoral.thickness_file is not None:
         raise InputError(
             "contact.femur_layer.thickness_file: a comparison of contact models needs finite "
             "elements, and this table has a row per tibial vertex; give contact.femur_layer."
             "thickness_mm, or describe finite elements in the configuration"
         )
     tree = _tree(config)
-    contact = _without(tree["contact"], (*OF_LAWS, *OF_BEDS)) | {"model": "finite_element"}
-    if femoral is not None:
-        contact["femur_layer"] = _without(contact["femur_layer"], OF_LAWS)
-    return _checked(tree | {"contact": contact})
+    return _checked(tree | {"contact": with_model(tree["contact"], ELEMENTS_MODEL)})
 
 
 def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **own: float) -> Config:
@@ -71,13 +70,13 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
     """
     tree = _tree(config)
-    contact = _without(tree["contact"], (*OF_LAWS, "model", "finite_element"))
+    contact = _without(with_model(tree["contact"], "elastic_foundation"), OF_LAWS)
     if law == "coupled":
         contact = _without(contact, ("surface",))
     contact |= _of_springs(contact, law, own)
     if (femoral := config.contact.femur_layer) is not None:
         layer = _without(contact["femur_layer"], OF_LAWS)
-        if config.contact.finite_element is not None and femoral.thickness_file is not None:
+        if not config.contact.has_laws and femoral.thickness_file is not None:
             thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
             layer = _without(layer, ("thickness_file",))
             layer["thickness_mm"] = 1e3 * float(np.mean(thickness))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
 
-from pipeline.files import plain, write_text
+from pipeline.files import write_text
 from pipeline.reports.judgement import judgement
+from pipeline.store.run_documents import Computed
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.contact_models.figures import (
     COLUMNS,
@@ -21,7 +21,7 @@ from pipeline.studies.contact_models.figures import (
 )
 from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.measurement import Measured
-from pipeline.studies.contact_models.registry import MODELS
+from pipeline.studies.contact_models.registry import MODELS, ModelKind
 from pipeline.studies.contact_models.truth import Truth
 
 #: Rule of the marks, for readers.
@@ -34,77 +34,118 @@ RULE = (
     "is not known are left out."
 )
 
-Row = dict[str, Any]
+
+class ComparedColumn(Computed):
+    """A column of the table, a `pipeline.studies.contact_models.figures.Column`."""
+
+    key: str
+    label: str
+    unit: str
+    group: str
+    meaning: str
+    best: float | None
+    worst: float | None
+    criterion: str
 
 
-def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth: Truth) -> Row:
-    """Return the content of `compared_models.json` from the measurements by model."""
-    weights = dict(WEIGHTS)
+class ComparedModel(Computed):
+    """A row of the table: figures by column, marks by criterion, and what could not be computed."""
+
+    name: str
+    label: str
+    group: str
+    known_beforehand: str
+    figures: dict[str, float | None]
+    wear_mm3_per_million_cycles: float | None
+    evaluations_of_cycle: float | None
+    marks: dict[str, float | None]
+    weighted_sum: float | None
+    failures: dict[str, str]
+    flags: list[str]
+    verdict: Judgement | None
+
+
+class ComparedTruth(Computed):
+    """The extrapolated finite elements that all models are compared with."""
+
+    node_spacing_mm: float
+    extrapolated: list[str]
+    poses: int
+    patches_in_contact: int
+    wear_mm3_per_million_cycles: float | None
+
+
+class ModelComparison(Computed):
+    """`compared_models.json`: every figure of every model, and how the figures are marked."""
+
+    name: str
+    truth: ComparedTruth
+    columns: list[ComparedColumn]
+    criteria: dict[str, str]
+    weights: dict[str, float]
+    rule: str
+    models: list[ComparedModel]
+
+
+def comparison_content(
+    knee: ComparedKnee, measured: dict[str, Measured], truth: Truth
+) -> ModelComparison:
+    """Return the comparison from the measurements by model."""
     elements = knee.elements_config.contact.finite_element
     assert elements is not None  # the configuration of the finite elements
-    content = {
-        "name": knee.config.run.name,
-        "truth": {
-            "node_spacing_mm": elements.node_spacing_mm,
-            "extrapolated": sorted(truth.extrapolated),
-            "poses": len(truth.loads),
-            "patches_in_contact": int(truth.touching.sum()),
-            "wear_mm3_per_million_cycles": 1e15 * float(truth.wear.sum()),
-        },
-        "columns": [_column(column) for column in COLUMNS],
-        "criteria": CRITERIA,
-        "weights": weights,
-        "rule": RULE,
-        "models": [
-            _row(kind, measured[kind.name], truth, weights)
-            | {"verdict": _verdict(knee.folder / kind.name)}
+    return ModelComparison(
+        name=knee.config.run.name,
+        truth=ComparedTruth(
+            node_spacing_mm=elements.node_spacing_mm,
+            extrapolated=sorted(truth.extrapolated),
+            poses=len(truth.loads),
+            patches_in_contact=int(truth.touching.sum()),
+            wear_mm3_per_million_cycles=1e15 * float(truth.wear.sum()),
+        ),
+        columns=[ComparedColumn.model_validate(c, from_attributes=True) for c in COLUMNS],
+        criteria=CRITERIA,
+        weights=WEIGHTS,
+        rule=RULE,
+        models=[
+            _row(kind, measured[kind.name], truth, knee.folder / kind.name)
             for kind in MODELS
             if kind.name in measured
         ],
-    }
-    return dict(plain(content))
+    )
 
 
-def _verdict(folder: Path) -> Judgement | None:
-    """Return the verdict on the surrogate of a run in the folder, None without a surrogate."""
-    return judgement(folder) if (folder / "knee.npz").is_file() else None
-
-
-def _column(column: Any) -> Row:
-    names = ("key", "label", "unit", "group", "meaning", "best", "worst", "criterion")
-    return {name: getattr(column, name) for name in names}
-
-
-def _row(kind: Any, measured: Measured, truth: Truth, weights: dict[str, float]) -> Row:
+def _row(kind: ModelKind, measured: Measured, truth: Truth, run: Path) -> ComparedModel:
+    """Return the row of a model; the run is that of a surrogate."""
     figures = figures_of(measured, truth)
     marks = marks_of(figures, unknown_groups(measured, truth))
     volume = measured.arrays.get("wear_volume")
-    return {
-        "name": kind.name,
-        "label": kind.label,
-        "group": kind.group,
-        "known_beforehand": kind.known,
-        "figures": figures,
-        "wear_mm3_per_million_cycles": None if volume is None else 1e15 * float(volume.sum()),
-        "evaluations_of_cycle": measured.numbers.get("evaluations"),
-        "marks": marks,
-        "weighted_sum": weighted_sum(marks, weights),
-        "failures": measured.failures,
-        "flags": measured.flags,
-    }
+    return ComparedModel(
+        name=kind.name,
+        label=kind.label,
+        group=kind.group,
+        known_beforehand=kind.known,
+        figures=figures,
+        wear_mm3_per_million_cycles=None if volume is None else 1e15 * float(volume.sum()),
+        evaluations_of_cycle=measured.numbers.get("evaluations"),
+        marks=marks,
+        weighted_sum=weighted_sum(marks, WEIGHTS),
+        failures=measured.failures,
+        flags=measured.flags,
+        verdict=judgement(run) if (run / "knee.npz").is_file() else None,
+    )
 
 
-def write_table(path: Path, content: Row) -> None:
+def write_table(path: Path, content: ModelComparison) -> None:
     """Write the figures as CSV: a row per model, a column per figure, whose name has the unit."""
-    keys = [column["key"] for column in content["columns"]]
+    keys = [column.key for column in content.columns]
     stream = io.StringIO()
     table = csv.writer(stream, lineterminator="\n")
     table.writerow(["model", *keys, "weighted_sum", "known_beforehand", "failures"])
-    for row in content["models"]:
-        figures = [_cell(row["figures"][key]) for key in keys]
-        total = _cell(row["weighted_sum"])
-        reasons = "; ".join(f"{part}: {text}" for part, text in row["failures"].items())
-        table.writerow([row["name"], *figures, total, row["known_beforehand"], reasons])
+    for row in content.models:
+        figures = [_cell(row.figures[key]) for key in keys]
+        total = _cell(row.weighted_sum)
+        reasons = "; ".join(f"{part}: {text}" for part, text in row.failures.items())
+        table.writerow([row.name, *figures, total, row.known_beforehand, reasons])
     write_text(path, stream.getvalue())
 
 

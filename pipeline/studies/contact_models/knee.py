@@ -19,8 +19,9 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_json, write_text, writing
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import CONDENSED
+from pipeline.originals.knee import Knee
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.progress import say
@@ -32,6 +33,7 @@ from pipeline.store.run_documents import RunRecord, StageTimes
 from pipeline.store.workspace_lock import changed_keys
 from pipeline.studies.calibration.samples import CalibrationSamples, draw_samples, samples_of
 from pipeline.studies.contact_models.configurations import (
+    ELEMENTS_MODEL,
     elements_configuration,
     springs_configuration,
     training_configuration,
@@ -187,7 +189,7 @@ class ComparedKnee:
             resume = self.resume and (folder / "config.toml").exists()
             if not resume:
                 shutil.rmtree(folder, ignore_errors=True)
-            if study.contact.finite_element is not None:
+            if study.contact.model == ELEMENTS_MODEL:
                 self._share_compliances(folder, study)
                 resume = True
             run_study(study, folder, resume=resume)

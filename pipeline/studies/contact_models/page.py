@@ -18,6 +18,11 @@ from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.overview_picture import PeakPressure, bounds_of, peak_map
 from pipeline.reports.pages import write_page
+from pipeline.studies.contact_models.content import (
+    ComparedColumn,
+    ComparedModel,
+    ModelComparison,
+)
 from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.measurement import Measured, gait_poses
 from pipeline.studies.contact_models.registry import ELEMENTS
@@ -37,11 +42,13 @@ _OVER_TIME = ("force_percent", "peak_pressure_percent", "anterior_mm", "wear_per
 _SIZE = (4.6, 3.2)
 _OTHER_LINES = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE, "#CC79A7", "#56B4E9", "#000000")
 
-Row = dict[str, Any]
-
 
 def write_comparison_page(
-    path: Path, knee: ComparedKnee, content: Row, measured: Mapping[str, Measured], truth: Truth
+    path: Path,
+    knee: ComparedKnee,
+    content: ModelComparison,
+    measured: Mapping[str, Measured],
+    truth: Truth,
 ) -> None:
     """Write `compared_models.html`, one self-contained file.
 
@@ -51,20 +58,20 @@ def write_comparison_page(
         The file.
     knee : ComparedKnee
         The knee, whose plateau the maps show.
-    content : dict
-        Content of `compared_models.json`.
+    content : ModelComparison
+        The comparison.
     measured : mapping
         Measurements by the name of the model.
     truth : Truth
         The answer that all models are compared with.
     """
-    labels = {row["name"]: row["label"] for row in content["models"]}
-    groups: dict[str, list[Row]] = {}
-    for column in content["columns"]:
-        groups.setdefault(column["group"], []).append(column)
+    labels = {row.name: row.label for row in content.models}
+    groups: dict[str, list[ComparedColumn]] = {}
+    for column in content.columns:
+        groups.setdefault(column.group, []).append(column)
     write_page(
         path,
-        **content,
+        content,
         groups=groups,
         pictures={
             "over_time": list(_over_time(content)),
@@ -74,31 +81,29 @@ def write_comparison_page(
     )
 
 
-def _over_time(content: Row) -> Iterator[Picture]:
+def _over_time(content: ModelComparison) -> Iterator[Picture]:
     """Yield a picture per error, over the time of an evaluation."""
-    columns = {column["key"]: column for column in content["columns"]}
+    columns = {column.key: column for column in content.columns}
     for key in _OVER_TIME:
         points = [
-            (row, row["figures"]["evaluation_us"], abs(row["figures"][key]))
-            for row in content["models"]
-            if row["figures"]["evaluation_us"] and row["figures"][key]
+            (row, time, abs(error))
+            for row in content.models
+            if (time := row.figures["evaluation_us"]) and (error := row.figures[key])
         ]
-        column = columns[key]
-        label = f"{column['label']}, error [{column['unit']}]"
+        label = f"{columns[key].label}, error [{columns[key].unit}]"
         if points:
             yield _scatter(f"{label}, over the time of an evaluation", points, label)
 
 
 @picture("svg")
-def _scatter(points: list[tuple[Row, float, float]], label: str) -> Figure:
+def _scatter(points: list[tuple[ComparedModel, float, float]], label: str) -> Figure:
     """Draw errors over the time of an evaluation, a marker per model, both axes logarithmic."""
     figure, axes = fig.panel(_SIZE, x="time of one evaluation [µs]", y=label)
     counts: dict[str, int] = {}
     for row, time, error in points:
-        group = row["group"]
-        marker = MARKERS[counts.setdefault(group, 0) % len(MARKERS)]
-        counts[group] += 1
-        axes.plot([time], [error], marker, color=COLOURS[group], ms=7.0, label=row["label"])
+        marker = MARKERS[counts.setdefault(row.group, 0) % len(MARKERS)]
+        counts[row.group] += 1
+        axes.plot([time], [error], marker, color=COLOURS[row.group], ms=7.0, label=row.label)
     axes.set(xscale="log", yscale="log")
     for axis in (axes.xaxis, axes.yaxis):
         # In less than two decades, ticks at powers of ten are too few.
@@ -141,7 +146,7 @@ def _cycles(
         yield charts.chart(name, text, "gait cycle [%]", label, lines, at=at, range=[0.0, 100.0])
 
 
-def _line(model: str, place: int, values: FloatArray) -> Row:
+def _line(model: str, place: int, values: FloatArray) -> charts.Chart:
     if place == 0:
         return charts.line(model, values, colour=fig.INK, width=3.0)
     colour = _OTHER_LINES[(place - 1) % len(_OTHER_LINES)]
@@ -150,7 +155,7 @@ def _line(model: str, place: int, values: FloatArray) -> Row:
 
 def _maps(
     knee: ComparedKnee, labels: Mapping[str, str], measured: Mapping[str, Measured]
-) -> list[Row]:
+) -> list[dict[str, str | Picture | None]]:
     """Return the maps of each model at the pose of the highest load, on one colour scale."""
     tibia = 1e3 * np.asarray(knee.surfaces.tibia.vertices), np.asarray(knee.surfaces.tibia.faces)
     driven = measured[ELEMENTS]

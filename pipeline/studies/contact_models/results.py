@@ -42,12 +42,8 @@ def write_measured(folder: Path, name: str, measured: Measured) -> None:
     """Write the measurements of a model; the document comes last and marks them as complete."""
     target = folder / FOLDER / f"{name}.npz"
     write_npz(target, **{key: np.asarray(array) for key, array in measured.arrays.items()})
-    content = {
-        "numbers": measured.numbers,
-        "failures": measured.failures,
-        "flags": measured.flags,
-    }
-    write_document(target.with_suffix(".json"), content)
+    stored = _Stored(numbers=measured.numbers, failures=measured.failures, flags=measured.flags)
+    write_document(target.with_suffix(".json"), stored)
 
 
 def read_measured(folder: Path, name: str) -> Measured | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.reports.pages import write_page
 from pipeline.studies.forward_motions.setup import ForwardSetup
+from pipeline.studies.forward_motions.summary import ForwardSummary
 from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, sign_of
 
 
 def write_forward_page(
     folder: Path,
-    summary: Mapping[str, Any],
+    summary: ForwardSummary,
     setup: ForwardSetup,
     result: SimulatedFrames,
     tensions: FloatArray,
@@ -29,8 +28,8 @@ def write_forward_page(
     ----------
     folder : Path
         The folder.
-    summary : mapping
-        Content of `forward.json`.
+    summary : ForwardSummary
+        Its summary.
     setup : ForwardSetup
         The simulation.
     result : SimulatedFrames

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
 
-from dynamics.musculoskeletal import SimulatedFrames
-from foundation.base.checks import FloatArray
 from pipeline.config.reading import load_section
-from pipeline.files import plain, write_document, write_text
+from pipeline.files import write_document, write_text
 from pipeline.store.job import FORWARD, Job
 from pipeline.studies.forward_motions.page import write_forward_page
 from pipeline.studies.forward_motions.schema import ForwardFile
-from pipeline.studies.forward_motions.setup import ForwardSetup, prepare_forward
-from pipeline.studies.muscle_walks.charts import shown_secondary
-from pipeline.studies.muscle_walks.contact_forces import (
-    bundled,
-    compartment_forces,
-    contact_flags,
-    largest_first,
-    not_trusted,
-)
-from pipeline.studies.muscle_walks.sides import contact_sides
+from pipeline.studies.forward_motions.setup import prepare_forward
+from pipeline.studies.forward_motions.summary import ForwardSummary, summarise
 from pipeline.studies.muscle_walks.tables import ligament_forces, write_tables
 
 #: Results of a forward simulation.
@@ -39,8 +28,8 @@ def load_forward(path: str | Path, overrides: tuple[str, ...] = ()) -> ForwardFi
 
 def simulate_forward_motion(
     file: ForwardFile, folder: Path, *, replace: bool = False
-) -> dict[str, Any]:
-    """Carry out a forward simulation, write its folder, and return `forward.json`.
+) -> ForwardSummary:
+    """Carry out a forward simulation, write its folder, and return its summary.
 
     Parameters
     ----------
@@ -70,86 +59,14 @@ def simulate_forward_motion(
         write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         write_tables(folder, setup, result, tensions)
-        summary = summarise(file, setup, result, tensions)
-        summary["seconds"] = {
+        seconds = {
             "preparation": prepared,
             "simulation": simulated - prepared,
             "all": job.seconds,
         }
+        summary = summarise(file, setup, result, tensions, seconds)
         write_forward_page(
             folder, summary, setup, result, tensions, config=job.text, over=file.forward.over
         )
         write_document(folder / "forward.json", summary)
     return summary
-
-
-def summarise(
-    file: ForwardFile, setup: ForwardSetup, result: SimulatedFrames, tensions: FloatArray
-) -> dict[str, Any]:
-    """Return the content of `forward.json` except the times; `tensions` are (N, L) [N]."""
-    forward = file.forward
-    ligaments = bundled(setup.plant.ligaments.names, tensions)
-    return plain(
-        {
-            "name": forward.name,
-            "model": forward.model,
-            "kind": forward.kind,
-            "interval_s": [result.time[0], result.time[-1]],
-            "instants": len(result.time),
-            "activation": setup.settings.activation,
-            "secondary": _coordinates(setup, result),
-            "sides": contact_sides(setup.model, setup.contacts.contacts),
-            "contact": {
-                name: {
-                    part: _course(force, result.time)
-                    for part, force in compartment_forces(result, k).items()
-                }
-                for k, name in enumerate(result.contacts)
-            },
-            "ligaments": _courses(ligaments, result.time),
-            "muscles": _courses(bundled(result.muscles, result.muscle_forces), result.time),
-            "warnings": list(setup.warnings),
-            "flags": contact_flags(result),
-            "not_trusted": not_trusted(result),
-        }
-    )
-
-
-def _course(values: FloatArray, time: FloatArray) -> dict[str, Any]:
-    peak = int(values.argmax())
-    return {"end_N": values[-1], "peak_N": values[peak], "peak_at_s": time[peak]}
-
-
-def _courses(groups: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
-    return {name: _course(values, time) for name, values in largest_first(groups).items()}
-
-
-def _coordinates(setup: ForwardSetup, result: SimulatedFrames) -> dict[str, Any]:
-    """Return first and last value and range of each secondary coordinate."""
-    return {
-        name: {
-            "unit": unit,
-            "start": shown[0],
-            "end": shown[-1],
-            "least": shown.min(),
-            "most": shown.max(),
-        }
-        for name, unit, shown in shown_secondary(setup.plant.motion, result)
-    }
-
-
-def summary_text(summary: dict[str, Any], folder: Path) -> str:
-    """Return the lines on the terminal for a forward simulation."""
-    begin, end = summary["interval_s"]
-    lines = [f"{summary['instants']} instants, {begin:g} to {end:g} s, {summary['kind']}"]
-    for name, parts in summary["contact"].items():
-        told = ", ".join(f"{part} {row['end_N']:.1f} N" for part, row in parts.items())
-        lines.append(f"{name} at the end: {told}")
-    taut = {name: row for name, row in summary["ligaments"].items() if row["end_N"] > 0.0}
-    told = ", ".join(f"{name} {row['end_N']:.1f} N" for name, row in taut.items())
-    lines.append(f"ligaments at the end: {told or 'all slack'}")
-    lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
-    seconds = summary["seconds"]
-    lines.append(f"{seconds['simulation']:.1f} s for the motion, {seconds['all']:.1f} s in all")
-    lines += [f"page: {folder / 'forward.html'}"]
-    return "\n".join([*lines, *([told] if (told := summary["not_trusted"]) else [])])

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
-from pipeline.flagged_instants import flagged_sentence, without_numbers
+from pipeline.flagged_instants import flagged_sentence
 
 #: Number at the end of the name of a bundle or a head, before its side.
 _NUMBER = re.compile(r"\d+(?=(_[rl])?$)")
@@ -49,8 +49,8 @@ def largest_first(forces: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 def contact_flags(result: SimulatedFrames) -> list[str]:
     """Return contacts that never touch, and each flag of a contact once with its instants."""
     found: dict[str, list[float]] = {}
-    for flag in result.contact_flags:
-        found.setdefault(f"{flag.contact}: {without_numbers(flag.text)}", []).append(flag.time)
+    for each in result.contact_flags:
+        found.setdefault(f"{each.contact}: {each.flag.without_numbers}", []).append(each.time)
     told = [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
     return [*_untouched(result), *told]
 
@@ -58,9 +58,8 @@ def contact_flags(result: SimulatedFrames) -> list[str]:
 def not_trusted(result: SimulatedFrames) -> str | None:
     """Return the sentence on the frames in which a contact has a flag, None without such frames."""
     flags = result.contact_flags
-    kinds = {without_numbers(flag.text): flag.text for flag in flags}
-    flagged = len({flag.frame for flag in flags})
-    return flagged_sentence(flagged, len(result.time), kinds.values(), "frames")
+    kinds = {each.flag.kind for each in flags}
+    return flagged_sentence(len({each.frame for each in flags}), len(result.time), kinds, "frames")
 
 
 def _untouched(result: SimulatedFrames) -> list[str]:

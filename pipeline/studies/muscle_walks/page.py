@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,12 +18,12 @@ from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces
 from pipeline.studies.muscle_walks.pressures import pressure_history, pressure_pictures
 from pipeline.studies.muscle_walks.setup import WalkSetup
-from pipeline.studies.muscle_walks.summary import body_weight
+from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
 
 
 def write_walk_page(
     folder: Path,
-    summary: Mapping[str, Any],
+    summary: MuscleWalkSummary,
     setup: WalkSetup,
     result: ComakResult,
     tensions: FloatArray,
@@ -32,8 +31,7 @@ def write_walk_page(
 ) -> None:
     """Write `walk.html` to a folder.
 
-    The summary is the content of `walk.json`, `tensions` (N, L) [N] are those of the ligaments,
-    `config` the resolved walk as TOML.
+    `tensions` (N, L) [N] are those of the ligaments, `config` is the resolved walk as TOML.
     """
     charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
     write_page(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -11,29 +10,40 @@ from dynamics.musculoskeletal import JointContact, OsimModel
 from dynamics.musculoskeletal.leg_sides import leg_side
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
+from pipeline.store.run_documents import Computed
 
 _DIRECTIONS = (("forward", "back"), ("up", "down"), ("right", "left"))
 #: Least cosine of the angle between an axis and the direction that it is said to have.
 _NEAR = 0.9
 
 
-def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, Any]:
-    """Return leg, direction of medial and axes of the bed's mesh of each contact, by its name.
+class ContactSide(Computed):
+    """Leg of a contact, direction of medial, and axes of the mesh of the bed.
 
     `medial` is empty for a bed without medial and lateral compartments.
     """
+
+    leg: str
+    medial: str
+    found_by: str
+    mesh: str
+    mesh_axes: list[str]
+
+
+def contact_sides(model: OsimModel, contacts: Iterable[JointContact]) -> dict[str, ContactSide]:
+    """Return the side of each contact, by the name of the contact."""
     split = {contact.name for contact in contacts if _is_split(contact)}
     rows = {}
     for contact in model.contacts:
         side = leg_side(model, contact.bed)
         medial = "right" if side.leg == "left" else "left"
-        rows[contact.name] = {
-            "leg": side.leg or "unknown",
-            "medial": medial if contact.name in split else "",
-            "found_by": side.found,
-            "mesh": contact.bed.name,
-            "mesh_axes": [_direction(axis) for axis in side.axes.T],
-        }
+        rows[contact.name] = ContactSide(
+            leg=side.leg or "unknown",
+            medial=medial if contact.name in split else "",
+            found_by=side.found,
+            mesh=contact.bed.name,
+            mesh_axes=[_direction(axis) for axis in side.axes.T],
+        )
     return rows
 
 

@@ -17,6 +17,7 @@ from dynamics.musculoskeletal import ComakResult, OsimModel
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
+from pipeline.flagged_instants import joined_kinds
 from pipeline.reports.judgement import stored_judgement
 from pipeline.store.job import STUDY, Job
 from pipeline.store.samples import FAILED, OK
@@ -41,6 +42,7 @@ from pipeline.studies.muscle_walks.walk_outputs import (
     walk_outputs,
     walk_waves,
 )
+from pipeline.studies.summary import StudySummary
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 _FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
@@ -121,8 +123,8 @@ def simulate_walk_study(
     *,
     resume: bool = False,
     replace: bool = False,
-) -> dict[str, Any]:
-    """Simulate the walks of a study, write its folder, and return `summary.json`.
+) -> StudySummary:
+    """Simulate the walks of a study, write its folder, and return its summary.
 
     Parameters as of `pipeline.studies.study.simulate_study`.
 
@@ -148,7 +150,7 @@ def simulate_walk_study(
     return simulate_experiment(job, study, experiment)
 
 
-def walk_study_text(summary: dict[str, Any], folder: Path) -> str:
+def walk_study_text(summary: StudySummary, folder: Path) -> str:
     """Return the lines on the terminal for a study of a walk."""
     walk = load_section(folder / STUDY.stored, WalkStudyFile).study.walk
     return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])
@@ -178,7 +180,7 @@ def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
             **dict.fromkeys(catalogue.outputs, np.nan),
-            **{"flagged_instants": 0, "flags": "", "evaluations": 0},
+            **{"flagged_instants": 0, "flags": "", "flag_kinds": "", "evaluations": 0},
             **{f"wave_{name}": undefined for name in catalogue.waves},
         }
     return row | {"seconds": time.perf_counter() - started}
@@ -197,6 +199,7 @@ def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
         if setup.flags
         else _flagged(result, setup.settings.tolerance),
         "flags": "; ".join(flags),
+        "flag_kinds": joined_kinds(each.flag.kind for each in result.contact_flags),
         "evaluations": int(result.iterations.sum()),
         **{f"wave_{name}": wave.astype(np.float32) for name, wave in waves.items()},
     }

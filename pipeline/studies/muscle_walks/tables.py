@@ -141,8 +141,8 @@ def _placed(rows: FloatArray, frame: Placement) -> FloatArray:
 def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
     """Return how each frame was solved: iterations, error, cost, residuals, flags."""
     flags: list[list[str]] = [[] for _ in result.time]
-    for flag in result.contact_flags:
-        flags[flag.frame].append(f"{flag.contact}: {flag.text}")
+    for each in result.contact_flags:
+        flags[each.frame].append(f"{each.contact}: {each.flag}")
     balance = setup.plant.balance
     residuals = {}
     if balance is not None:

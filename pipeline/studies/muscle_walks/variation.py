@@ -20,8 +20,8 @@ from dynamics.musculoskeletal import (
 from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
+from pipeline.originals.spring_bed import springs_of
 from pipeline.studies.factors import Factor
 from pipeline.studies.muscle_walks.contact_forces import group_of
 from pipeline.studies.muscle_walks.setup import WalkSetup
@@ -174,13 +174,13 @@ class _ScaledEnergy:
 
 def _with_thickness(contact: JointContact, scale: float) -> JointContact:
     """Return a contact whose layers have other thicknesses."""
-    model, energy = contact.model, contact.energy
-    if not isinstance(model, ElasticFoundation):
-        raise InputError(
-            f"{contact.name}_thickness_scale: expected a contact of springs, found a surrogate; "
-            "vary the modulus instead, or record the walk without walk.surrogates"
-        )
-    changed = with_thickness(model, scale)
+    springs = springs_of(
+        contact.model,
+        f"{contact.name}_thickness_scale: expected a contact of springs, found a surrogate; "
+        "vary the modulus instead, or record the walk without walk.surrogates",
+    )
+    energy = contact.energy
+    changed = with_thickness(springs, scale)
     if isinstance(energy, StoredEnergy):
         energy = StoredEnergy(with_thickness(energy.bed, scale))
     return replace(contact, model=changed, energy=energy)

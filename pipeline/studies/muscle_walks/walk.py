@@ -6,7 +6,6 @@ import dataclasses
 import time
 import warnings
 from pathlib import Path
-from typing import Any
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.wheel import opensim
@@ -22,7 +21,7 @@ from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
-from pipeline.studies.muscle_walks.summary import summarise
+from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
 
 #: Results of a walk.
@@ -39,8 +38,8 @@ def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> Muscl
 
 def simulate_muscle_walk(
     file: MuscleWalkFile, folder: Path, *, replace: bool = False
-) -> dict[str, Any]:
-    """Simulate a walk, write its folder, and return the content of `walk.json`.
+) -> MuscleWalkSummary:
+    """Simulate a walk, write its folder, and return its summary.
 
     Parameters
     ----------
@@ -93,14 +92,13 @@ def simulate_muscle_walk(
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
-        summary = summarise(file, setup, result, tensions)
-        seconds["all"] = job.seconds
-        summary["seconds"] = setup.seconds | seconds
+        times = setup.seconds | seconds | {"all": job.seconds}
+        summary = summarise(file, setup, result, tensions, times)
         write_walk_page(folder, summary, setup, result, tensions, job.text)
         write_document(folder / "walk.json", summary)
-    if not summary["converged"]:
+    if not summary.converged:
         raise SimulationError(
-            f"{folder}: none of {summary['frames']} frames converged; frames.csv lists why"
+            f"{folder}: none of {summary.frames} frames converged; frames.csv lists why"
         )
     return summary
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.walking.knee_loads import KneeLoads
+from pipeline.store.run_documents import Computed
 from pipeline.studies.walks.loads import Walk
 
 #: Mean peak tibiofemoral force of five instrumented knees in level walking, over the body weight
@@ -20,6 +21,23 @@ PEAK_RANGE = (2.0, 3.0)
 MEDIAL_RANGE = (0.6, 0.8)
 
 
+#: Place of a figure relative to its usual range.
+Place = Literal["below", "within", "above"]
+
+
+class InVivo(Computed):
+    """Peak force and medial share of a walk, the usual ranges, and causes of differences."""
+
+    peak_BW: float
+    usual_peak_BW: list[float]
+    medial_share: float | None
+    mean_medial_share: float | None
+    usual_medial_share: list[float]
+    peak_is: Place
+    share_is: Place
+    causes: list[str]
+
+
 def in_vivo_comparison(
     walk: Walk,
     result: SimulationResult,
@@ -27,8 +45,8 @@ def in_vivo_comparison(
     cocontraction_kPa: float,
     medial_offset_mm: float,
     largest_offset_mm: float,
-) -> dict[str, Any]:
-    """Return peak force and medial share, the usual ranges, and sentences about differences.
+) -> InVivo:
+    """Compare peak force and medial share of a walk with those of instrumented knees.
 
     Parameters
     ----------
@@ -65,16 +83,16 @@ def in_vivo_comparison(
         )
     if not MEDIAL_RANGE[0] <= share <= MEDIAL_RANGE[1]:
         causes.append(_cause_of_share(knee, medial_offset_mm, largest_offset_mm))
-    return {
-        "peak_BW": peak,
-        "usual_peak_BW": list(PEAK_RANGE),
-        "medial_share": share,
-        "mean_medial_share": of_all,
-        "usual_medial_share": list(MEDIAL_RANGE),
-        "peak_is": _place(peak, PEAK_RANGE),
-        "share_is": _place(share, MEDIAL_RANGE),
-        "causes": causes,
-    }
+    return InVivo(
+        peak_BW=peak,
+        usual_peak_BW=list(PEAK_RANGE),
+        medial_share=share,
+        mean_medial_share=of_all,
+        usual_medial_share=list(MEDIAL_RANGE),
+        peak_is=_place(peak, PEAK_RANGE),
+        share_is=_place(share, MEDIAL_RANGE),
+        causes=causes,
+    )
 
 
 def _cause_of_share(knee: KneeLoads, medial_offset_mm: float, largest_offset_mm: float) -> str:
@@ -94,7 +112,7 @@ def _cause_of_share(knee: KneeLoads, medial_offset_mm: float, largest_offset_mm:
     )
 
 
-def _place(value: float, usual: tuple[float, float]) -> str:
+def _place(value: float, usual: tuple[float, float]) -> Place:
     if value < usual[0]:
         return "below"
     return "above" if value > usual[1] else "within"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from pipeline.reports.pages import write_page
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
-from pipeline.studies.walks.summary import MOMENTS, PATTERN
+from pipeline.studies.walks.summary import MOMENTS, PATTERN, WalkSummary
 
 #: Muscles drawn as one, by the beginnings of their names.
 GROUPS = {
@@ -36,24 +35,23 @@ _TILES = (
 
 def write_walk_page(
     folder: Path,
-    summary: Mapping[str, Any],
+    summary: WalkSummary,
     walk: Walk,
     results: Mapping[str, SimulationResult],
     config: str,
 ) -> None:
     """Write `walk.html` to a folder.
 
-    The summary is the content of `walk.json`, `results` the simulated gait cycle of each model,
-    `config` the resolved walk as TOML.
+    `results` are the simulated gait cycles of each model, `config` is the resolved walk as TOML.
     """
-    outputs = summary["outputs"]["surrogate"]
+    outputs = summary.outputs["surrogate"]
     write_page(
         folder / "walk.html",
         summary=summary,
         tiles=[(OUTPUTS[name], outputs[name]) for name in _TILES],
         outputs=OUTPUTS,
         pictures={
-            "moments": list(_moments(walk, summary["subject"]["mass_kg"])),
+            "moments": list(_moments(walk, summary.subject["mass_kg"])),
             "knee": list(_knee(walk)),
             "muscles": [_muscles(walk)],
             "cycle": list(_cycle(results)),

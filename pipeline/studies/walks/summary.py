@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
-from pipeline.files import plain
+from foundation.base.checks import FloatArray
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import compare_cycles
+from pipeline.store.run_documents import Computed, Difference
+from pipeline.store.verdict_document import Judgement
 from pipeline.studies.outputs import OUTPUTS, model_errors
-from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
+from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK, InVivo
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile
 
@@ -58,24 +60,82 @@ PATTERN = (
 )
 
 
-def moment_peaks(walk: Walk, mass: float) -> list[dict[str, Any]]:
-    """Return size [N m/kg] and instant [%] of the peaks of `PATTERN`, and whether as expected.
+class SimulatedCycles(NamedTuple):
+    """Simulated gait cycles of a walk by model: result, outputs, and time of the simulation [s]."""
 
-    The mass is that of the body [kg].
+    results: dict[str, SimulationResult]
+    outputs: dict[str, dict[str, float]]
+    seconds: dict[str, float]
+
+
+class MomentPeak(Computed):
+    """Peak of `PATTERN` in a walk, and whether its size is as expected."""
+
+    peak: str
+    found_Nm_per_kg: float
+    at_percent: float
+    expected_Nm_per_kg: list[float]
+    as_expected: bool
+
+
+class KneeExtremes(Computed):
+    """Peaks of the axial force, and least and largest values of the other loads of the knee."""
+
+    peak_BW: float
+    early_peak_BW: float
+    late_peak_BW: float
+    in_vivo_peak_BW: float
+    ap_force_N: list[float]
+    internal_torque_Nm: list[float]
+    adduction_moment_Nm: list[float]
+    external_adduction_moment_Nm: list[float]
+    flexion_deg: list[float]
+
+
+class WalkSummary(Computed):
+    """`walk.json` of a planar leg: sections of the configuration, loads, and simulated cycles.
+
+    `outputs` are those of each model, `model_errors` the errors of the surrogate in its outputs.
     """
+
+    name: str
+    run: str
+    subject: dict[str, Any]
+    measured: dict[str, Any]
+    muscles: dict[str, Any]
+    recognised: dict[str, str]
+    force_moved_m: float
+    stride_s: list[float]
+    body_weight_N: float
+    moments: list[MomentPeak]
+    knee: KneeExtremes
+    outputs: dict[str, dict[str, float | None]]
+    verdict: Judgement | None
+    model_errors: dict[str, float | None]
+    warnings: list[str]
+    flags: list[str]
+    not_trusted: str | None
+    differences: list[Difference]
+    in_vivo: InVivo
+    simulation_seconds: dict[str, float]
+    seconds: float
+
+
+def moment_peaks(walk: Walk, mass: float) -> list[MomentPeak]:
+    """Return the peaks of `PATTERN` in a walk; the mass is that of the body [kg]."""
     percent, rows = walk.knee.percent, []
     for peak in PATTERN:
         inside = np.flatnonzero((percent >= peak.phase[0]) & (percent <= peak.phase[1]))
         moment = peak.sign * walk.leg.moments[inside, peak.joint] / mass
         size = float(moment.max())
         rows.append(
-            {
-                "peak": peak.name,
-                "found_Nm_per_kg": size,
-                "at_percent": float(percent[inside[moment.argmax()]]),
-                "expected_Nm_per_kg": list(peak.expected),
-                "as_expected": bool(peak.expected[0] <= size <= peak.expected[1]),
-            }
+            MomentPeak(
+                peak=peak.name,
+                found_Nm_per_kg=size,
+                at_percent=float(percent[inside[moment.argmax()]]),
+                expected_Nm_per_kg=list(peak.expected),
+                as_expected=peak.expected[0] <= size <= peak.expected[1],
+            )
         )
     return rows
 
@@ -83,54 +143,59 @@ def moment_peaks(walk: Walk, mass: float) -> list[dict[str, Any]]:
 def summarise(
     file: WalkFile,
     walk: Walk,
-    results: dict[str, SimulationResult],
-    outputs: dict[str, dict[str, float]],
+    cycles: SimulatedCycles,
     table: pd.DataFrame,
-) -> dict[str, Any]:
-    """Return the content of `walk.json` except the times.
+    in_vivo: InVivo,
+    seconds: float,
+) -> WalkSummary:
+    """Return the summary of a walk that took a time [s].
 
-    The results and their outputs are those of each model; `table` is the table of the results by
-    `pipeline.simulation.simulation_table`.
+    `table` is the table of the cycles by `pipeline.simulation.simulation_table`.
     """
-    knee, subject = walk.knee, file.subject
-    early, late = knee.peaks(walk.body_weight)
     judged = judgement(Path(file.walk.run))
-    surrogate = results["surrogate"]
-    flags = [flag.message for flag in surrogate.flags]
-    return plain(
-        {
-            "name": file.walk.name,
-            "run": file.walk.run,
-            "subject": subject.model_dump(exclude_none=True),
-            "measured": file.measured.model_dump(),
-            "muscles": file.muscles.model_dump(),
-            "recognised": dict(walk.recognised),
-            "force_moved_m": walk.force_moved,
-            "stride_s": [walk.trial.time[0], walk.trial.time[-1]],
-            "body_weight_N": walk.body_weight,
-            "moments": moment_peaks(walk, subject.mass_kg),
-            "knee": {
-                "peak_BW": max(early, late),
-                "early_peak_BW": early,
-                "late_peak_BW": late,
-                "in_vivo_peak_BW": IN_VIVO_PEAK,
-                "ap_force_N": [knee.ap_force.min(), knee.ap_force.max()],
-                "internal_torque_Nm": [knee.internal_torque.min(), knee.internal_torque.max()],
-                "adduction_moment_Nm": [knee.adduction_moment.min(), knee.adduction_moment.max()],
-                "external_adduction_moment_Nm": [
-                    knee.external_adduction_moment.min(),
-                    knee.external_adduction_moment.max(),
-                ],
-                "flexion_deg": np.degrees([knee.flexion.min(), knee.flexion.max()]),
-            },
-            "outputs": outputs,
-            "verdict": judged,
-            "model_errors": model_errors(OUTPUTS, outputs["surrogate"], judged),
-            "warnings": list(walk.warnings),
-            "flags": flags,
-            "not_trusted": flagged_sentence(surrogate.flagged, len(surrogate.time), flags),
-            "differences": [row.content() for row in compare_cycles(table)]
-            if "original" in results
-            else [],
-        }
+    surrogate = cycles.results["surrogate"]
+    kinds = [each.flag.kind for each in surrogate.flags]
+    return WalkSummary(
+        name=file.walk.name,
+        run=file.walk.run,
+        subject=file.subject.model_dump(exclude_none=True),
+        measured=file.measured.model_dump(),
+        muscles=file.muscles.model_dump(),
+        recognised=dict(walk.recognised),
+        force_moved_m=walk.force_moved,
+        stride_s=[walk.trial.time[0], walk.trial.time[-1]],
+        body_weight_N=walk.body_weight,
+        moments=moment_peaks(walk, file.subject.mass_kg),
+        knee=_extremes(walk),
+        outputs={model: dict(values) for model, values in cycles.outputs.items()},
+        verdict=judged,
+        model_errors=model_errors(OUTPUTS, cycles.outputs["surrogate"], judged),
+        warnings=list(walk.warnings),
+        flags=[str(each.flag) for each in surrogate.flags],
+        not_trusted=flagged_sentence(surrogate.flagged, len(surrogate.time), kinds),
+        differences=compare_cycles(table) if "original" in cycles.results else [],
+        in_vivo=in_vivo,
+        simulation_seconds=cycles.seconds,
+        seconds=seconds,
     )
+
+
+def _extremes(walk: Walk) -> KneeExtremes:
+    knee = walk.knee
+    early, late = knee.peaks(walk.body_weight)
+    return KneeExtremes(
+        peak_BW=max(early, late),
+        early_peak_BW=early,
+        late_peak_BW=late,
+        in_vivo_peak_BW=IN_VIVO_PEAK,
+        ap_force_N=_range(knee.ap_force),
+        internal_torque_Nm=_range(knee.internal_torque),
+        adduction_moment_Nm=_range(knee.adduction_moment),
+        external_adduction_moment_Nm=_range(knee.external_adduction_moment),
+        flexion_deg=np.degrees(_range(knee.flexion)).tolist(),
+    )
+
+
+def _range(values: FloatArray) -> list[float]:
+    """Return least and largest value [any unit]."""
+    return [float(values.min()), float(values.max())]

@@ -7,7 +7,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from dynamics.simulator.result import SimulationResult
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.wording import counted
 from pipeline.config.reading import load_config, load_section
@@ -25,7 +24,7 @@ from pipeline.studies.walks.in_vivo import in_vivo_comparison
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
 from pipeline.studies.walks.report import write_walk_page
 from pipeline.studies.walks.schema import WalkFile
-from pipeline.studies.walks.summary import PATTERN, summarise
+from pipeline.studies.walks.summary import PATTERN, SimulatedCycles, WalkSummary, summarise
 
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
 #: Results of a walk.
@@ -40,8 +39,8 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
     return file
 
 
-def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> dict[str, Any]:
-    """Simulate the gait cycle of a measured walk, write its folder, and return `walk.json`.
+def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> WalkSummary:
+    """Simulate the gait cycle of a measured walk, write its folder, and return its summary.
 
     Parameters as of `simulate_study`. Files of an earlier walk of the same
     configuration in the folder are replaced; those of another walk only with `replace`.
@@ -65,21 +64,20 @@ def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> dic
         if made_from is not None and not run.exists():
             say(f"run {run} is missing: making it from {made_from}")
             run_study(load_config(made_from), run)
-        results, outputs, times = _simulate(file, folder, walk.cycle.period)
-        table = simulation_table(results)
+        cycles = _simulate(file, folder, walk.cycle.period)
+        table = simulation_table(cycles.results)
         write_table(table, folder / "simulation.parquet")
-        summary = summarise(file, walk, results, outputs, table)
         changes = _changes(file)
         offset = Task.of(run, "surrogate", changes).simulation.medial_offset_mm
-        summary["in_vivo"] = in_vivo_comparison(
+        in_vivo = in_vivo_comparison(
             walk,
-            results["surrogate"],
+            cycles.results["surrogate"],
             cocontraction_kPa=file.muscles.cocontraction_kPa,
             medial_offset_mm=offset,
             largest_offset_mm=file.muscles.largest_offset_mm,
         )
-        summary |= {"simulation_seconds": times, "seconds": job.seconds}
-        write_walk_page(folder, summary, walk, results, job.text)
+        summary = summarise(file, walk, cycles, table, in_vivo, job.seconds)
+        write_walk_page(folder, summary, walk, cycles.results, job.text)
         write_document(folder / "walk.json", summary)
     return summary
 
@@ -93,48 +91,46 @@ def _changes(file: WalkFile) -> dict[str, Any]:
     return ({"medial_offset_mm": 0.0} if file.muscles.largest_offset_mm else {}) | file.simulation
 
 
-def _simulate(
-    file: WalkFile, folder: Path, period: float
-) -> tuple[dict[str, SimulationResult], dict[str, dict[str, float]], dict[str, float]]:
-    """Return the gait cycle of each model, its outputs, and the time of the simulation [s]."""
+def _simulate(file: WalkFile, folder: Path, period: float) -> SimulatedCycles:
+    """Simulate the gait cycle of a period [s] with each model."""
     table = str((folder / _WAVEFORMS).resolve())
     changes = _changes(file) | {"waveforms": table, "period_s": period}
-    results, outputs, times = {}, {}, {}
+    cycles = SimulatedCycles({}, {}, {})
     for model in ("original", "surrogate") if file.walk.compare else ("surrogate",):
         setup = CycleSetup.of(Task.of(Path(file.walk.run), model, changes))
         started = time.perf_counter()
-        results[model] = setup.simulate(setup.nominal)
-        times[model] = time.perf_counter() - started
-        outputs[model] = setup.outputs(setup.nominal, results[model])
-    return results, outputs, times
+        result = cycles.results[model] = setup.simulate(setup.nominal)
+        cycles.seconds[model] = time.perf_counter() - started
+        cycles.outputs[model] = setup.outputs(setup.nominal, result)
+    return cycles
 
 
-def summary_text(summary: dict[str, Any], folder: Path) -> str:
+def summary_text(summary: WalkSummary, folder: Path) -> str:
     """Return the lines on the terminal for a walk."""
-    knee, cycle = summary["knee"], summary["outputs"]["surrogate"]
-    unusual = [row["peak"] for row in summary["moments"] if not row["as_expected"]]
-    begin, end = summary["stride_s"]
-    low, high = knee["ap_force_N"]
-    least, largest = knee["internal_torque_Nm"]
-    pressure, at = max((cycle[f"{part}_peak_pressure_MPa"], part) for part in COMPARTMENTS)
-    error = summary["model_errors"][f"{at}_peak_pressure_MPa"]
+    knee, cycle = summary.knee, summary.outputs["surrogate"]
+    unusual = [row.peak for row in summary.moments if not row.as_expected]
+    begin, end = summary.stride_s
+    low, high = knee.ap_force_N
+    least, largest = knee.internal_torque_Nm
+    pressure, at = max((cycle[f"{part}_peak_pressure_MPa"] or 0.0, part) for part in COMPARTMENTS)
+    error = summary.model_errors[f"{at}_peak_pressure_MPa"]
     spread = "" if error is None else f" (error of the surrogate +-{error:.2g})"
-    told = [summary["not_trusted"]] if summary["not_trusted"] else []
+    told = [summary.not_trusted] if summary.not_trusted else []
     return "\n".join(
         [
-            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
-            f"{summary['recognised']['stride']}",
-            f"recognised: {summary['recognised']['motion']}; {summary['recognised']['plates']}",
-            f"tibiofemoral peak {knee['peak_BW']:.2f} body weights "
-            f"(early stance {knee['early_peak_BW']:.2f}, late {knee['late_peak_BW']:.2f}; "
-            f"mean in vivo {knee['in_vivo_peak_BW']:.2f})",
+            f"stride of the {summary.subject['side']} leg, {begin:.3f} to {end:.3f} s: "
+            f"{summary.recognised['stride']}",
+            f"recognised: {summary.recognised['motion']}; {summary.recognised['plates']}",
+            f"tibiofemoral peak {knee.peak_BW:.2f} body weights "
+            f"(early stance {knee.early_peak_BW:.2f}, late {knee.late_peak_BW:.2f}; "
+            f"mean in vivo {knee.in_vivo_peak_BW:.2f})",
             f"joint moments: {len(PATTERN) - len(unusual)} of {len(PATTERN)} peaks as expected"
             + (f", not {', '.join(unusual)}" if unusual else ""),
             f"AP force {low:.0f} to {high:.0f} N, internal torque {least:.1f} to {largest:.1f} N m",
             f"simulated: AP range {cycle['anterior_range_mm']:.2f} mm, rotation range "
             f"{cycle['rotation_range_deg']:.2f} deg, peak pressure {pressure:.1f} MPa{spread}, "
-            f"{counted(len(summary['flags']), 'flag')}; {summary['seconds']:.1f} s",
-            *judgement_lines(summary["verdict"]),
+            f"{counted(len(summary.flags), 'flag')}; {summary.seconds:.1f} s",
+            *judgement_lines(summary.verdict),
             f"page: {folder / 'walk.html'}",
             *told,
         ]

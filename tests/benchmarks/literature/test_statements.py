@@ -43,10 +43,10 @@ def rows_of_record(paper):
 def test_a_section_has_heading_and_table():
     text = section(SMITH)
     assert text.startswith("## Smith 2010, a knee\n")
-    assert "\n5 statements: 2 agrees, 1 differs, 1 error in print, 1 undecidable.\n" in text
+    assert "\n5 statements: 2 agree, 1 differs, 1 is an error in print, 1 is undecidable.\n" in text
     assert "| 1 | fig. 1 | 2 mm | 2.01 mm | agrees: nearly |" in text
     assert "| 2 | eq. 2 | x | y | differs: why |" in text
-    assert "| 3 | eq. 3 | a | c | error in print: right is b |" in text
+    assert "| 3 | eq. 3 | a | c | error in print: correct: b |" in text
     assert "| 4 | eq. 4 | a | c | agrees |" in text
     assert "| 5 | fig. 5 | a curve | – | undecidable: figure missing |" in text
     assert "![" not in text
@@ -55,7 +55,7 @@ def test_a_section_has_heading_and_table():
 def test_a_summary_lists_agreements_without_the_figures_found():
     text = summary(SMITH, numbered(SMITH))
     assert text.startswith("## Smith 2010, a knee\n")
-    assert "\n5 statements: 2 agrees, 1 differs, 1 error in print, 1 undecidable.\n" in text
+    assert "\n5 statements: 2 agree, 1 differs, 1 is an error in print, 1 is undecidable.\n" in text
     before, after = text.split("The following statements agree:")
     assert "| 2 | eq. 2 | x | y | differs: why |" in before
     assert "| 5 | fig. 5 | a curve | – | undecidable: figure missing |" in before

@@ -14,11 +14,12 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.recorded_plant import RecordedFrames
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 
 STIFFNESS, HEIGHT = 1e5, 0.02
 LOADS = np.array([100.0, 900.0, 50.0])
-FLAG = "joint: outside the trained domain, lateral by 3 mm beyond"
+FLAG = Flag(FlagKind.OUTSIDE_LATERAL, "joint", (3.0,))
 
 
 class Pad:

@@ -19,6 +19,7 @@ from dynamics import (
     simulate,
 )
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 
@@ -240,16 +241,19 @@ def test_flags_are_gathered_with_their_first_time(knee, walking):
         def _evaluate(self, pose):
             loads, jacobian = super()._evaluate(pose)
             if pose.flexion > 0.9:
-                text = f"outside the trained domain, flexion by {pose.flexion - 0.9:.3g} rad"
-                loads = replace(loads, flags=(text,))
+                beyond = np.degrees(pose.flexion - 0.9)
+                flag = Flag(FlagKind.OUTSIDE_FLEXION, "medial", (beyond,))
+                loads = replace(loads, flags=(flag,))
             return loads, jacobian
 
     result = simulate(Flagging(), KneeSimulator(), walking, samples=101)
     flexion = result.poses[:, 0]
-    (flag,) = result.flags
-    assert flag.message.startswith("outside the trained domain, flexion by")
-    assert flag.time == result.time[np.argmax(flexion > 0.9)]
-    assert flag.samples == result.flagged == (flexion > 0.9).sum()
+    (found,) = result.flags
+    first = np.argmax(flexion > 0.9)
+    assert found.flag.cause == (FlagKind.OUTSIDE_FLEXION, "medial")
+    assert_allclose(found.flag.values, np.degrees(flexion[first] - 0.9), rtol=1e-12)
+    assert found.time == result.time[first]
+    assert found.samples == result.flagged == (flexion > 0.9).sum()
     assert simulate(knee(), KneeSimulator(), walking, samples=11).flags == ()
 
 

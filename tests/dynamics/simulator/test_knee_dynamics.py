@@ -11,6 +11,7 @@ from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, Varied
 from dynamics.kernels.knee import _RATE_TIME
 from dynamics.simulator.knee_simulator import REDUCED
 from foundation.base.compiling import COMPILED
+from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="compares compiled code with Python's")
@@ -168,9 +169,10 @@ def test_held_at_the_border_it_is_flagged(knee, simulator):
     beyond = np.abs(compiled.poses[:, 0] - 0.5) > 0.5
     assert len(compiled.flags) > 0
     for one, other in zip(compiled.flags, called.flags, strict=True):
-        assert "outside the trained domain" in one.message
+        assert "outside the trained domain" in str(one.flag)
+        assert one.flag.cause == other.flag.cause
         assert (one.time, one.samples) == (other.time, other.samples)
-    flexion = [f for f in compiled.flags if "flexion" in f.message]
+    flexion = [f for f in compiled.flags if f.flag.kind is FlagKind.OUTSIDE_FLEXION]
     assert len(flexion) == 2
     assert flexion[0].samples == beyond.sum()
     assert flexion[0].time == compiled.time[np.argmax(beyond)]

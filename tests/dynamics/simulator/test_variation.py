@@ -8,6 +8,7 @@ from differences import pose_differences
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, KneeSimulator, VariedContact, settle, simulate
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose
 
@@ -32,7 +33,7 @@ def test_jacobian_is_that_of_the_loads(knee):
 
 
 def test_stiffness_scales_forces_and_pressures_and_no_area(knee):
-    flags = ("a word",)
+    flags = (Flag(FlagKind.RIM, "medial"),)
     plain, stiff = knee(flags=flags).loads(POSE), VariedContact(knee(flags=flags), stiffness=1.3)
     found = stiff.loads(POSE)
     for part in ("medial", "lateral", "total"):

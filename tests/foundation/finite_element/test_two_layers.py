@@ -11,6 +11,7 @@ from benchmarks.exact_layer import exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from foundation import kernels
 from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.charts import CylinderChart
@@ -156,7 +157,7 @@ def test_contact_beyond_the_femoral_nodes_is_flagged():
         shapes.plate(50e-3, 10, up=False), ElasticLayer(E, NU, ThicknessBase(T)), femur_spacing=2e-3
     )
     aside = Pose(superior=-0.01e-3, lateral=12e-3)
-    assert "medial: contact reaches the end of the femoral nodes" in wide.evaluate(aside).flags
+    assert Flag(FlagKind.END_OF_FEMORAL_NODES, "medial") in wide.evaluate(aside).flags
     assert wide.compartment_flags(aside, "medial") != ()
     assert wide.compartment_flags(Pose(superior=-0.01e-3), "medial") == ()
 

@@ -14,6 +14,7 @@ from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
 from foundation.base.errors import PoseError
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import AREA, CENTRE, FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose, generalised_force
 from foundation.contact_laws import EllipticContact, HertzLaw, HookeLaw, effective_radius
@@ -228,8 +229,8 @@ def test_flags():
     )  # fmt: skip
     flags = model.evaluate(Pose(superior=RADIUS - DEPTH)).flags
     assert len(flags) == 4
-    assert "medial: strain 1.50" in flags[0]
-    assert "outside the region that the tibia was fitted for" in flags[1]
+    assert flags[0] == Flag(FlagKind.PRESSED_THROUGH, "medial", (pytest.approx(1.5), 0.99))
+    assert flags[1] == Flag(FlagKind.OUTSIDE_TIBIAL_FIT, "medial", (1.0,))
     assert model.compartment_flags(Pose(superior=RADIUS - DEPTH), "lateral") == flags[3:]
     assert model.evaluate(Pose(superior=RADIUS + DEPTH)).flags == ()
     assert model.compartment_loads(Pose(superior=RADIUS - DEPTH), "medial")[2][1] == pytest.approx(

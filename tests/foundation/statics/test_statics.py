@@ -8,6 +8,7 @@ import pytest
 import shapes
 from beds import NU, E, H, K, model_of
 
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw
 from foundation.statics.height import StaticsError, pose_at_load
@@ -127,10 +128,10 @@ def test_a_load_that_the_layer_does_not_carry_is_said(punch):
 def test_flagged_loads_are_no_answer(punch, monkeypatch):
     def flags(pose, compartment):
         assert pose.superior == pytest.approx(-400.0 / (K * 0.5 * 20e-3**2), rel=1e-9)
-        return (f"{compartment}: contact leaves the layer",)
+        return (Flag(FlagKind.END_OF_FEMORAL_NODES, compartment),)
 
     monkeypatch.setattr(punch, "compartment_flags", flags)
-    with pytest.raises(StaticsError, match=r"^lateral: contact leaves the layer$"):
+    with pytest.raises(StaticsError, match=r"^lateral: contact reaches the end of the femoral"):
         pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
 
 

@@ -12,8 +12,8 @@ from foundation.elastic_foundation.laws import LAWS
 from pipeline.cli.main import main
 from pipeline.config.calibration_schema import CalibratedLaw
 from pipeline.config.comparison_schema import ComparedModel
+from pipeline.config.contact_schema import FiniteElementConfig
 from pipeline.config.data_folder import data_path
-from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.reading import dump_config, load_config, read_tree
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text

@@ -11,6 +11,7 @@ from studies import ROOT
 import surrogates
 from dynamics.walking import read_motion_table
 from dynamics.walking.knee_motion import read_knee_poses
+from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
 from pipeline.cli.main import main
@@ -45,7 +46,7 @@ def test_loads_are_those_of_the_model_at_each_pose(knee, cycle):
     for part in (*COMPARTMENTS, "total"):
         assert_allclose(loads_in(table, part), loads_in(cycle, part), rtol=1e-9, atol=1e-9)
     assert (table["flagged"] == 0).all()
-    assert flags == []
+    assert flags == ()
 
 
 def test_instants_outside_the_domain_are_flagged_and_counted_by_kind(knee, cycle):
@@ -54,9 +55,9 @@ def test_instants_outside_the_domain_are_flagged_and_counted_by_kind(knee, cycle
     poses[7, 2] += 0.5
     table, flags = loads_along(knee, time, poses)
     assert np.flatnonzero(table["flagged"]).tolist() == [3, 7]
-    turned = [flag for flag in flags if "rotation by" in flag["message"]]
-    assert {flag["message"].split(":")[0] for flag in turned} == set(COMPARTMENTS)
-    assert all(flag["rows"] == 2 and flag["time_s"] == time[3] for flag in turned)
+    turned = [each for each in flags if each.flag.kind is FlagKind.OUTSIDE_ROTATION]
+    assert {each.flag.compartment for each in turned} == set(COMPARTMENTS)
+    assert all(each.samples == 2 and each.time == time[3] for each in turned)
 
 
 def test_external_loads_are_opposite_and_carry_the_whole_wrench(knee, cycle):

@@ -19,7 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.execution import dask_cluster as module
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
-from pipeline.originals.contact_original import Knee
+from pipeline.originals.knee import Knee
 from pipeline.stages import evaluate_first
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import read_table

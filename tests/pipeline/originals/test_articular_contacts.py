@@ -50,7 +50,7 @@ def test_medial_is_towards_the_midline_whatever_the_axes_of_the_mesh(tmp_path, r
     np.testing.assert_allclose(contact.pose(np.zeros(6)).array, [0, 0, 0, 0, 0.4, 0], atol=1e-9)
     np.testing.assert_allclose(bed.normals[:, 1], 1.0, atol=1e-6)
     side = contact_sides(model, [contact])["tf"]
-    assert (side["leg"], side["medial"]) == (("right", "left") if right else ("left", "right"))
+    assert (side.leg, side.medial) == (("right", "left") if right else ("left", "right"))
     assert side_notes(model, [contact]) == ()
 
 

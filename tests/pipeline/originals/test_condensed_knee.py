@@ -7,14 +7,16 @@ import pandas as pd
 import pytest
 from studies import SMOKE, TINY
 
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.store.samples import FAILED, OK, candidate_table
 from surrogates.sampling.space import ReferencePath
 
@@ -118,7 +120,7 @@ def test_digest_tells_layers_and_elements(knee):
 
 def test_contact_that_leaves_the_layer_is_no_sample(knee, drawn, monkeypatch):
     def flags(self, pose, compartment):
-        return ("the contact reaches the border of the layer",) * (compartment == "medial")
+        return (Flag(FlagKind.END_OF_NODES, compartment),) * (compartment == "medial")
 
     monkeypatch.setattr(FiniteElementContact, "compartment_flags", flags)
     for follow in ("load", "pose"):
@@ -126,7 +128,7 @@ def test_contact_that_leaves_the_layer_is_no_sample(knee, drawn, monkeypatch):
         found = evaluate_rows(knee.model, rows, follow)
         medial = found["compartment"] == "medial"
         assert (found.loc[medial, "status"] == FAILED).all()
-        assert found.loc[medial, "reason"].eq("the contact reaches the border of the layer").all()
+        assert found.loc[medial, "reason"].eq(str(Flag(FlagKind.END_OF_NODES, "medial"))).all()
 
 
 def test_path_of_springs_is_near_the_rest_of_the_elements(knee, path):

@@ -15,11 +15,11 @@ from pipeline.config.reading import load_config
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import (
-    bed_beside,
     build_elements,
     remove_stale,
 )
 from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.spring_bed import springs_beside
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
 
@@ -81,7 +81,9 @@ def test_femoral_layer_has_the_thickness_of_femoral_vertices(monkeypatch, tmp_pa
     read = load_config(SMOKE, (*TINY, *ELEMENTS, f"contact.femur_layer.thickness_file='{table}'"))
     np.testing.assert_array_equal(built(monkeypatch, read).femur_layer.base.thickness, 1e-3 * rows)
     # The springs beside the elements stand on the tibia and have the mean thickness.
-    assert bed_beside(read.contact, surfaces).law.second.thickness == pytest.approx(3e-3, rel=1e-12)
+    assert springs_beside(read.contact, surfaces).law.second.thickness == pytest.approx(
+        3e-3, rel=1e-12
+    )
     table.write_text("thickness_mm\n3.0\n")
     with pytest.raises(InputError, match=f"expected {len(rows)} rows, one per vertex of the femo"):
         built(monkeypatch, read)

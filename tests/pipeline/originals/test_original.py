@@ -14,8 +14,9 @@ from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, Modifi
 from foundation.implant.condylar_implant import CondylarImplant
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import ContactConfig, LayerConfig
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
 from pipeline.originals.knee_surfaces import build_implant
 from pipeline.originals.spring_bed import build_law
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS

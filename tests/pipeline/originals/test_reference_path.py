@@ -16,7 +16,8 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee import Knee
 from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts
 from pipeline.simulation import build_simulator, fixed_neutral
 

@@ -414,7 +414,7 @@ def test_mesh_of_very_many_triangles_is_told_and_not_evaluated(study, monkeypatc
     monkeypatch.setattr(mesh_checkup, "HUGE", 2000)
     path = study()
     texts = texts_of(path, "warning")
-    assert any("2304 triangles; more than 2000 are slow" in text for text in texts)
+    assert any("2304 triangles; more than 2000 triangles are slow" in text for text in texts)
     assert any("set decimate_um to a deviation of some micrometres" in text for text in texts)
     assert any("contact was not evaluated" in text for text in texts)
     assert not texts_of(path, "error")

@@ -16,6 +16,7 @@ import tomli_w
 import surrogates
 from pipeline.cli.app import Answer
 from pipeline.cli.main import main, parse
+from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
@@ -119,8 +120,8 @@ def test_every_use_of_a_run_that_is_wrong_says_so(wrong: Path, tmp_path: Path) -
         assert re.search(r"verdict of .*: loads and motion: do not use, 40 %: off the", shown), name
         assert f"do not use these results: {wrong}" in shown, name
         assert WARNING in shown, name
-        told = content["verdict"]
-        assert (told.level, told.warnings) == ("do not use", [WARNING]), name
+        told = json.loads(json_text(content))["verdict"]
+        assert (told["level"], told["warnings"]) == ("do not use", [WARNING]), name
 
 
 def test_a_run_that_is_trusted_is_used_without_a_warning(run_copy: Path, tmp_path: Path) -> None:

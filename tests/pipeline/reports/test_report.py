@@ -109,7 +109,7 @@ def test_remarks_of_the_checks_stand_in_json_and_page(fresh: Path) -> None:
     assert content_of_run(fresh)["remarks"] == []
     notes = content_of_run(fresh)["overview"]["notes"]
     change(fresh, "run.json", lambda tree: tree.update(remarks=[rest, border]))
-    content = write_report(fresh)
+    content = write_report(fresh).content()
     assert content["remarks"] == [rest, border]
     where = {"where": rest["about"], "text": rest["text"]}
     assert content["overview"]["notes"] == [where, *notes]
@@ -407,8 +407,8 @@ class TestTrust:
             tree["learning_curve"] = [{"samples": 150}, {"samples": 347}]
 
         change(fresh, "validation.json", edit)
-        rows = write_report(fresh)["validation"]["learning_curve"]
-        assert [row["load_error_percent"] for row in rows] == [None, None]
+        rows = write_report(fresh).validation.learning_curve
+        assert [row.load_error_percent for row in rows] == [None, None]
         assert "Learning curve: " not in (fresh / "report.html").read_text(encoding="utf-8")
 
     def test_cross_validation_in_units_for_people(
@@ -481,7 +481,7 @@ class TestTrust:
                 part["worst"][0]["standard_error_N"] = None
 
         change(fresh, "validation.json", edit)
-        assert write_report(fresh)["overview"]["notes"]
+        assert write_report(fresh).overview.notes
         text = (fresh / "report.html").read_text(encoding="utf-8")
         assert "predicts no standard errors" in text
         assert "Not available." in text
@@ -638,6 +638,20 @@ class TestUndefinedValues:
         assert content["validation"]["compartments"]["medial"]["at_load"] is None
         assert " um" not in "".join(content["summary"])
 
+    @pytest.mark.parametrize(
+        ("kinds", "told"),
+        [
+            ({"surrogate": ["outside_flexion"]}, "outside the trained domain.*space.flexion_deg"),
+            ({"original": ["outside_flexion"]}, "3 of 41 instants have flags"),
+        ],
+    )
+    def test_flagged_instants_of_the_surrogate(self, fresh: Path, kinds: Any, told: str) -> None:
+        flagged = {"original": [0, 41], "surrogate": [3, 41]}
+        change(
+            fresh, "simulation.json", lambda tree: tree.update(flagged=flagged, flag_kinds=kinds)
+        )
+        assert re.search(told, content_of_run(fresh)["gait"]["not_trusted"])
+
     @pytest.mark.usefixtures("undrawn")
     def test_no_failure_no_flag_no_centre_of_pressure(self, fresh: Path) -> None:
         def whole(tree: Any) -> None:
@@ -652,7 +666,7 @@ class TestUndefinedValues:
         path = fresh / "simulation.parquet"
         write_table(read_table(path).assign(**dict.fromkeys(centres, np.nan)), path)
         change(fresh, "run.json", lambda tree: tree.update(name="<script>x</script>"))
-        assert write_report(fresh)["overview"]["notes"] == []
+        assert write_report(fresh).overview.notes == []
         text = (fresh / "report.html").read_text(encoding="utf-8")
         assert "Read this first" not in text
         assert "No evaluation failed." in text

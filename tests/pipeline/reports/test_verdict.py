@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from pipeline.advice import PROGRAM, in_folder
 from pipeline.cli.app import run_answer
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
+from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.reports.evidence import more_samples
 from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.node_spacing import Spacing
@@ -30,6 +32,7 @@ GOOD = Evidence(
     held_out_percent=0.5,
     resolution={"medial": SMOOTH, "lateral": SMOOTH},
     least_across=6.0,
+    spacing_key=CONTACT_WORDS["finite_element"].spacing_key,
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}
@@ -165,7 +168,7 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
     lines = verdict_lines(judged())
     assert all(line.isascii() for line in lines)
     folder = tmp_path / "my runs"
-    text = run_answer({"summary": lines}, folder).text
+    text = run_answer(SimpleNamespace(summary=lines), folder).text
     assert "RUN_FOLDER" not in text
     # The folder has a space, which a shell must not split at.
     assert f"--set study.run='{folder}'" in text

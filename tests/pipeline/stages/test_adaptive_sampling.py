@@ -20,6 +20,7 @@ from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
 from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
+from pipeline.store.run_documents import Budget
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 
 FIRST, CANDIDATES = 40, 160
@@ -161,13 +162,13 @@ def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
     larger, of_larger = carry_out(space, budget=85, earlier_budgets=(70,), **settings)
     for name in ("first", "kept-1", "kept-2", "kept-3"):
         assert digest(larger.tables[name]) == digest(small.tables[name])
-    assert of_small.added == [{"budget": 70, "evaluated": 140}]
-    assert of_larger.added == [*of_small.added, {"budget": 85, "evaluated": 30}]
+    assert of_small.added == [Budget(budget=70, evaluated=140)]
+    assert of_larger.added == [*of_small.added, Budget(budget=85, evaluated=30)]
     assert of_larger.curve[:3] == of_small.curve
     assert len(of_larger.fits) == len(of_larger.curve) == 6
     # What the last screening said of the samples of all budgets.
     row = of_larger.counts["total"]
-    assert (row["first"], row["evaluated"]) == (80, 90)
+    assert (row.first, row.evaluated) == (80, 90)
 
 
 @pytest.mark.slow
@@ -193,7 +194,7 @@ def test_the_budget_is_spent_and_not_more(space):
     desk, sampled = carry_out(space)
     for name in COMPARTMENTS:
         row = sampled.counts[name]
-        assert (row["first"], row["evaluated"], row["left"]) == (40, 30, 90)
+        assert (row.first, row.evaluated, row.left) == (40, 30, 90)
     for k in (1, 2, 3):
         assert desk.tables[f"kept-{k}"].groupby("compartment").size().tolist() == [10, 10]
 
@@ -201,13 +202,13 @@ def test_the_budget_is_spent_and_not_more(space):
 def test_without_a_budget_all_kept_are_evaluated(space):
     _, sampled = carry_out(space, budget=0, rounds=2)
     row = sampled.counts["total"]
-    assert (row["left"], row["evaluated"]) == (0, 2 * (CANDIDATES - FIRST))
+    assert (row.left, row.evaluated) == (0, 2 * (CANDIDATES - FIRST))
     assert len(sampled.training) == 2 * CANDIDATES
 
 
 def test_a_budget_of_the_first_samples_adds_none(space):
     _, sampled = carry_out(space, budget=FIRST, infill="error", family="kriging")
-    assert sampled.counts["total"]["evaluated"] == 0
+    assert sampled.counts["total"].evaluated == 0
     assert len(sampled.training) == 2 * FIRST
     assert len(sampled.curve) == 1
 
@@ -217,16 +218,16 @@ def test_nothing_kept_ends_the_rounds(space):
     desk, sampled = carry_out(space, feasibility={"load_N": (1300.0, 1e9), "margin": 0.0}, budget=0)
     # Round 2 takes what is left of them, and round 3 finds none.
     row = sampled.counts["total"]
-    assert row["dropped"] > 0.4 * row["predicted"]
-    assert (row["left"], row["evaluated_failed"]) == (0, 0)
-    assert row["infeasible"] == (desk.tables["first"]["load_N"] < 1300.0).sum()
+    assert row.dropped > 0.4 * row.predicted
+    assert (row.left, row.evaluated_failed) == (0, 0)
+    assert row.infeasible == (desk.tables["first"]["load_N"] < 1300.0).sum()
     nothing = Desk(desk.config.design, load_N=(1300.0, 1e9), margin=0.0)
     nothing.tables["candidates"] = sampled.candidates.assign(
         load_N=sampled.candidates["load_N"].where(sampled.candidates["first"], 500.0)
     )
     found = sample_knee(nothing, Springs(), space)
-    assert found.counts["total"]["evaluated"] == 0
-    assert found.counts["total"]["dropped"] == found.counts["total"]["predicted"]
+    assert found.counts["total"].evaluated == 0
+    assert found.counts["total"].dropped == found.counts["total"].predicted
     assert len(found.curve) == 1
 
 
@@ -285,31 +286,31 @@ def test_infill_by_error_spreads_its_choices(space):
 
 def test_wanted_error_stops_the_rounds(space):
     desk, all_of_them = carry_out(space)
-    errors = [100.0 * point["load_error"] for point in all_of_them.curve]
+    errors = [100.0 * point.load_error for point in all_of_them.curve]
     assert len(errors) == 3
     desk, sampled = carry_out(space, wanted_error_percent=1.01 * max(errors))
     # The first round is always gone through.
     assert set(desk.tables) >= {"kept-1", "screened-1"}
     assert "kept-2" not in desk.tables
     assert len(sampled.curve) == 2
-    assert sampled.counts["medial"]["evaluated"] == 10
-    assert sampled.counts["medial"]["left"] == 110
+    assert sampled.counts["medial"].evaluated == 10
+    assert sampled.counts["medial"].left == 110
     _, sampled = carry_out(space, wanted_error_percent=0.01 * min(errors))
     assert len(sampled.curve) == 3
 
 
 def test_learning_curve_counts_what_was_fitted(space):
     _, sampled = carry_out(space)
-    assert [point["samples"] for point in sampled.curve] == [80, 100, 120]
-    assert all(point["load_error"] > 0.0 for point in sampled.curve)
+    assert [point.samples for point in sampled.curve] == [80, 100, 120]
+    assert all(point.load_error > 0.0 for point in sampled.curve)
     (final,) = stages.fit_surrogates(
         sampled.training, space, SETTINGS, [("inverted", "polynomial")], 1
     )
     last = learning_point(final, sampled.training)
-    assert last["samples"] == 140
+    assert last.samples == 140
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
-    assert last["height_um"] == pytest.approx(1e6 * worse, rel=1e-12)
+    assert last.height_um == pytest.approx(1e6 * worse, rel=1e-12)
 
 
 def test_learning_point_of_a_formulation_without_heights(space):
@@ -317,7 +318,7 @@ def test_learning_point_of_a_formulation_without_heights(space):
     (direct,) = stages.fit_surrogates(
         sampled.training, space, SETTINGS, [("direct", "polynomial")], 1
     )
-    assert learning_point(direct, sampled.training) == {"samples": 140}
+    assert learning_point(direct, sampled.training).content() == {"samples": 140}
 
 
 # ---- bookkeeping ---------------------------------------------------------------------------------
@@ -331,13 +332,15 @@ def test_last_word_on_every_candidate(space):
     assert sorted(map(tuple, last[keys].values)) == sorted(
         map(tuple, sampled.candidates.loc[~first, keys].values)
     )
-    state = last["screening"].value_counts().to_dict()
-    assert state == {key: sampled.counts["total"][key] for key in ("dropped", "evaluated")} | {
-        "kept": sampled.counts["total"]["left"]
+    state, total = last["screening"].value_counts().to_dict(), sampled.counts["total"]
+    assert state == {
+        "dropped": total.dropped,
+        "evaluated": total.evaluated,
+        "kept": total.left,
     }
     assert (last["drop_reason"] != "").sum() == state["dropped"] > 0
     for row in sampled.counts.values():
-        assert row["predicted"] == row["dropped"] + row["left"] + row["evaluated"]
+        assert row.predicted == row.dropped + row.left + row.evaluated
 
 
 def test_followed_pose_takes_the_load_found_there(space):
@@ -362,7 +365,7 @@ def test_followed_pose_without_contact_fails_and_is_counted(space):
     assert len(failed) > 0
     assert set(failed["reason"]) == {"no contact at this height"}
     total = sampled.counts["total"]
-    assert total["evaluated_failed"] == len(failed)
+    assert total.evaluated_failed == len(failed)
     assert len(sampled.training) == 2 * FIRST + len(kept) - len(failed)
     assert np.isfinite(sampled.training[list(LOAD_COLUMNS)].to_numpy()).all()
 

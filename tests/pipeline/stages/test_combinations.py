@@ -18,10 +18,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import kept_figures
 
 from dynamics.simulator.equations import SimulationError
-from dynamics.simulator.result import Flag, SimulationResult, Statistics
+from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from dynamics.wear.wear_map import Patch
+from foundation.base.flags import Flag, FlagKind
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.reports import contact_figures, knee_frames, pictures
 from pipeline.reports.combinations import (
@@ -63,7 +64,7 @@ def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
         loads=loads.sum(axis=0),
         applied=np.zeros((INSTANTS, 3)),
         statistics=STATISTICS,
-        flags=(Flag("outside the domain", 0.5, 3),),
+        flags=(CountedFlag(Flag(FlagKind.RIM, "medial"), 0.5, 3),),
     )
 
 
@@ -151,7 +152,8 @@ class TestComparison:
         assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
         assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
         assert rows[0].flags["surrogate"] == [
-            "outside the domain at 0.500 s, the first of 3 instants (14 % of the cycle)"
+            "medial: contact reaches the rim, where the peak pressure has no limit at 0.500 s, the "
+            "first of 3 instants (14 % of the cycle)"
         ]
         assert set(rows[0].loads) == set(LOADS)
         json.dumps([row.content() for row in rows], allow_nan=False)
@@ -597,7 +599,7 @@ class TestReport:
         assert field.levels[-1] >= max(peaks) > field.levels[-2]
 
     def test_without_them_nothing_is_said(self, make_run: MakeRun, tmp_path: Path) -> None:
-        content = write_report(make_run(tmp_path))
+        content = write_report(make_run(tmp_path)).content()
         gait = content["gait"]
         assert [gait[key] for key in ("combinations", "wear", "frames")] == [None] * 3
         assert content["overview"]["headline"]["combinations"] is None

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from studies import SMOKE, TINY, kill_at_first_chunk, run_command, surrogate_arr
 
 from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
-from pipeline.originals import contact_original
+from pipeline.originals import knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.store.made_with import check_configuration
@@ -47,7 +48,7 @@ def asked(monkeypatch):
         tables.append(table)
         return evaluate_rows(model, table, follow)
 
-    monkeypatch.setattr(contact_original, "evaluate_rows", counted)
+    monkeypatch.setattr(knee, "evaluate_rows", counted)
     return tables
 
 
@@ -57,7 +58,7 @@ def at_once(tmp_path_factory):
     folder = tmp_path_factory.mktemp("at_once") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-        patch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+        patch.setattr("pipeline.runner.write_report", lambda _: SimpleNamespace(summary=[]))
         assert main(run_command(folder, *TINY, MORE, "design.earlier_budgets=[80]")) == 0
     return folder
 

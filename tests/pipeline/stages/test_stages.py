@@ -163,7 +163,7 @@ def test_held_out_samples_share_no_point_with_the_training_set(space, kind):
 
 def test_held_out_grid_on_the_training_grid_is_refused(space):
     table = stages.choose_samples(space, design(kind="full_factorial"), 1)
-    with pytest.raises(StageError, match="64 of 64 medial points are candidates"):
+    with pytest.raises(StageError, match="64 of 64 medial points are also candidates"):
         stages.held_out_samples(space, ValidationConfig(points=64, kind="full_factorial"), table)
 
 
@@ -414,16 +414,16 @@ def test_infeasible_samples_may_have_a_weight():
 def test_counts_add_up(carried_out):
     counts = carried_out.counts()
     for row in counts.values():
-        assert row["candidates"] == row["first"] + row["predicted"]
-        assert row["predicted"] == row["dropped"] + row["left"] + row["evaluated"]
-        assert row["left"] == 0
-        assert row["first"] + row["evaluated"] == (
-            row["first_failed"] + row["evaluated_failed"] + row["infeasible"] + row["training"]
+        assert row.candidates == row.first + row.predicted
+        assert row.predicted == row.dropped + row.left + row.evaluated
+        assert row.left == 0
+        assert row.first + row.evaluated == (
+            row.first_failed + row.evaluated_failed + row.infeasible + row.training
         )
-    for key, total in counts["total"].items():
-        assert total == counts["medial"][key] + counts["lateral"][key]
-    assert counts["medial"]["candidates"] == 64
-    assert counts["total"]["dropped"] > 0
+    for key, total in counts["total"].content().items():
+        assert total == getattr(counts["medial"], key) + getattr(counts["lateral"], key)
+    assert counts["medial"].candidates == 64
+    assert counts["total"].dropped > 0
 
 
 def test_candidates_left_for_want_of_budget_are_counted(carried_out):
@@ -435,15 +435,15 @@ def test_candidates_left_for_want_of_budget_are_counted(carried_out):
     carried_out.kept = carried_out.kept.iloc[1:]
     carried_out.training = carried_out.training.iloc[:-1]
     after = carried_out.counts()["medial"]
-    assert (after["left"], after["evaluated"]) == (1, before["evaluated"] - 1)
+    assert (after.left, after.evaluated) == (1, before.evaluated - 1)
 
 
 def test_failed_samples_are_counted(carried_out):
     before = carried_out.counts()["medial"]
     carried_out.first.loc[0, "status"] = "failed"
     after = carried_out.counts()["medial"]
-    assert after["first_failed"] == before["first_failed"] + 1
-    assert after["infeasible"] == before["infeasible"] - 1
+    assert after.first_failed == before.first_failed + 1
+    assert after.infeasible == before.infeasible - 1
 
 
 @pytest.mark.parametrize("table", ["candidates", "first", "screened", "kept", "training"])

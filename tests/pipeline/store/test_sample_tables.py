@@ -54,15 +54,15 @@ def test_units_of_people_and_back():
 
 
 def test_summary_of_a_run(tiny_run):
-    rows = {row["table"]: row for row in summary(tiny_run)}
+    rows = {row.table: row for row in summary(tiny_run)}
     first, table = rows["first"], read_table(tiny_run / "samples" / "first.parquet")
-    assert first["rows"] == len(table) == first["ok"] + first["failed"]
-    assert first["checksum"] == "matches"
-    ranges = {column["column"]: column for column in first["columns"]}
-    assert ranges["force_y_N"]["unit"] == "N"
-    assert ranges["force_y_N"]["greatest"] == table["force_y_N"].max()
+    assert first.rows == len(table) == first.ok + first.failed
+    assert first.checksum == "matches"
+    ranges = {column.column: column for column in first.columns}
+    assert ranges["force_y_N"].unit == "N"
+    assert ranges["force_y_N"].greatest == table["force_y_N"].max()
     assert "simulation" in rows
-    assert rows["simulation"]["ok"] is None
+    assert rows["simulation"].ok is None
 
 
 def test_summary_on_the_command_line(run_copy, capsys):

@@ -97,8 +97,8 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     assert_allclose(errors[:, 3], np.log(np.sqrt(0.5)), atol=0.05)
     assert_allclose(errors[:, 2], np.log(np.sqrt(2.0)), atol=0.05)
     figures = figures_of(errors)
-    assert figures["force_percent"] == pytest.approx(100.0)
-    assert figures["area_percent"] == pytest.approx(29.3, abs=3.0)
+    assert figures.force_percent == pytest.approx(100.0)
+    assert figures.area_percent == pytest.approx(29.3, abs=3.0)
 
 
 @pytest.mark.slow

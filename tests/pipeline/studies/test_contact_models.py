@@ -23,6 +23,7 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.documents import read_document
 from pipeline.store.made_with import MADE_WITH
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.contact_models import compare as comparing
@@ -31,6 +32,7 @@ from pipeline.studies.contact_models.configurations import (
     elements_configuration,
     springs_configuration,
 )
+from pipeline.studies.contact_models.content import ModelComparison
 from pipeline.studies.contact_models.figures import (
     COLUMNS,
     CRITERIA,
@@ -66,11 +68,11 @@ def compared(tmp_path_factory):
 
 
 def content_of(folder):
-    return json.loads((folder / "compared_models.json").read_text(encoding="utf-8"))
+    return read_document(folder / "compared_models.json", ModelComparison)
 
 
 def figures_of(folder):
-    return {row["name"]: row["figures"] for row in content_of(folder)["models"]}
+    return {row.name: row.figures for row in content_of(folder).models}
 
 
 def rms(values):
@@ -132,16 +134,15 @@ def test_table_page_and_document_agree(compared):
     content = content_of(compared)
     with (compared / "compared_models.csv").open(encoding="utf-8") as stream:
         rows = {row["model"]: row for row in csv.DictReader(stream)}
-    for row in content["models"]:
-        for column in content["columns"]:
-            value = row["figures"][column["key"]]
-            cell = rows[row["name"]][column["key"]]
+    for row in content.models:
+        for column in content.columns:
+            value, cell = row.figures[column.key], rows[row.name][column.key]
             assert (cell == "") if value is None else np.isclose(float(cell), value, rtol=1e-5)
     page = (compared / "compared_models.html").read_text(encoding="utf-8")
     assert page.count('<tr data-name="') == len(NAMES)
     # Each of the four models has surfaces: a map at the pose and one under the load.
     assert page.count("<figcaption>Springs, linear law</figcaption>") == 2
-    flagged = [row["label"] for row in content["models"] if row["flags"]]
+    flagged = [row.label for row in content.models if row.flags]
     assert page.count("instants of the cycle have flags: do not trust") == len(flagged)
     last = comparing.summary_text(content, compared).splitlines()[-1]
     assert last.startswith(", ".join(flagged) + ": instants" if flagged else "page: ")
@@ -149,7 +150,8 @@ def test_table_page_and_document_agree(compared):
 
 def test_no_flag_is_told_of_models_without_flags(compared):
     content = content_of(compared)
-    content["models"] = [row | {"flags": []} for row in content["models"]]
+    for row in content.models:
+        row.flags = []
     told = comparing.summary_text(content, compared)
     assert "do not trust" not in told
     assert told.splitlines()[-1] == f"page: {compared / 'compared_models.html'}"
@@ -171,8 +173,8 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
     before, after = figures_of(compared), figures_of(folder)
     assert after[ELEMENTS] == before[ELEMENTS]
     assert set(after["linear"].values()) == {None}
-    row = next(row for row in content["models"] if row["name"] == "linear")
-    assert row["weighted_sum"] == 0.0
+    row = next(row for row in content.models if row.name == "linear")
+    assert row.weighted_sum == 0.0
     page = (folder / "compared_models.html").read_text(encoding="utf-8")
     assert "Springs, linear law, set-up: no springs" in page
 
@@ -223,9 +225,9 @@ def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypa
     monkeypatch.setattr(comparing, "chosen", lambda names: kinds)
     folder = tmp_path / "comparison"
     content = compare_models(load_config(SMOKE, FEW), folder)
-    rows = {row["name"]: row for row in content["models"]}
-    assert rows["linear"]["failures"] == {"set-up": "no such law"}
-    assert rows["modified"]["figures"]["force_percent"] > 0.0
+    rows = {row.name: row for row in content.models}
+    assert rows["linear"].failures == {"set-up": "no such law"}
+    assert rows["modified"].figures["force_percent"] > 0.0
     # A failed attempt is made again.
     assert read_measured(folder, "linear") is None
 
@@ -448,7 +450,7 @@ def test_surrogates_are_runs_in_sub_folders(tmp_path):
     models = "comparison.models=['linear', 'springs_surrogate', 'elements_surrogate']"
     config = load_config(SMOKE, (*FEW, models))
     folder = tmp_path / "comparison"
-    rows = {row["name"]: row for row in compare_models(config, folder)["models"]}
+    rows = {row.name: row.figures for row in compare_models(config, folder).models}
     for name, teacher in (("springs_surrogate", "linear"), ("elements_surrogate", ELEMENTS)):
         found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
         poses = own["cycle_poses"]
@@ -457,11 +459,11 @@ def test_surrogates_are_runs_in_sub_folders(tmp_path):
         loads = [run.surrogate.loads(Pose.from_array(pose)) for pose in poses]
         direct = [[each.medial.array, each.lateral.array] for each in loads]
         assert_allclose(found["pose_loads"], direct, rtol=1e-12, atol=1e-15)
-        assert rows[name]["figures"]["set_up_s"] > rows[teacher]["figures"]["set_up_s"]
-        assert rows[name]["figures"]["wear_percent"] is not None
+        assert rows[name]["set_up_s"] > rows[teacher]["set_up_s"]
+        assert rows[name]["wear_percent"] is not None
     # The run takes the compliances that the comparison condensed.
     times = json.loads((folder / "elements_surrogate" / "run.json").read_text())["seconds"]
-    assert times["condensation"] < rows[ELEMENTS]["figures"]["set_up_s"]
+    assert times["condensation"] < rows[ELEMENTS]["set_up_s"]
     before = (folder / "elements_surrogate" / "knee.npz").stat().st_mtime_ns
     (folder / "models" / "elements_surrogate.json").unlink()
     compare_models(config, folder, resume=True)

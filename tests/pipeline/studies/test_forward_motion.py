@@ -174,7 +174,7 @@ def test_loads_that_end_before_the_simulation_are_refused(osim, short_tables):
     prepare_forward(load_forward(config, short_tables).forward)
     file = load_forward(config, (*short_tables, "forward.stop_s=0.05"))
     told = (
-        r"loads\.xml: expected forces from 0 to 0\.05 s .*found 0 to 0\.02 s; set forward\.start_s"
+        r"loads\.xml: expected forces from 0 to 0\.05 s, .*found 0 to 0\.02 s; set forward\.start_s"
     )
     with pytest.raises(InputError, match=told):
         prepare_forward(file.forward)

@@ -27,8 +27,8 @@ def compared(peak, share, largest_offset_mm=0.0):
 
 def test_usual_figures_have_no_causes():
     found = compared(2.5, 0.7)
-    assert (found["peak_is"], found["share_is"], found["causes"]) == ("within", "within", [])
-    assert found["medial_share"] == pytest.approx(0.7)
+    assert (found.peak_is, found.share_is, found.causes) == ("within", "within", [])
+    assert found.medial_share == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def test_usual_figures_have_no_causes():
 )
 def test_unusual_figures_name_likely_causes(peak, share, places, words):
     found = compared(peak, share)
-    assert (found["peak_is"], found["share_is"]) == places
-    (cause,) = found["causes"]
+    assert (found.peak_is, found.share_is) == places
+    (cause,) = found.causes
     assert all(word in cause for word in words)
 
 
 def test_with_the_adduction_moment_the_lateral_position_is_a_cause():
-    (cause,) = compared(2.5, 0.9, 15.0)["causes"]
+    (cause,) = compared(2.5, 0.9, 15.0).causes
     assert "measured.pelvis_z_m" in cause
     assert "offset of 15 mm (muscles.largest_offset_mm)" in cause
 
 
 def test_each_unusual_figure_has_its_cause():
-    assert len(compared(4.0, 0.5)["causes"]) == 2
+    assert len(compared(4.0, 0.5).causes) == 2

@@ -309,12 +309,12 @@ def test_distances_of_markers_are_in_summary_and_text():
     names = ("marker_error_max", "marker_error_RMS")
     errors = MotionTable(names, np.array([1.4, 1.5]), np.array([[0.05, 0.03], [0.02, 0.01]]))
     content = marker_errors(MarkerMotion(errors, errors, fits, ("told",), ("L.Ear",)))
-    assert list(content["fits"]) == ["R.Knee", "R.Heel"]
+    assert list(content.fits) == ["R.Knee", "R.Heel"]
     knee = {"weight": 10.0, "rms_mm": 30.0, "largest_mm": 50.0, "largest_at_s": 1.4, "missing": 2}
-    assert content["fits"]["R.Knee"] == knee
-    (told,) = marker_text({"markers": content})
+    assert content.fits["R.Knee"].content() == knee
+    (told,) = marker_text(content)
     assert told.endswith("at most 50 mm (R.Knee at 1.4 s); not in the model: L.Ear")
-    assert marker_text({"markers": marker_errors(None)}) == []
+    assert marker_text(marker_errors(None)) == []
 
 
 @pytest.mark.slow
@@ -330,8 +330,8 @@ def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
     file = load_muscle_walk(JAM_WALK.with_stem("comak_markers"), changes)
     with pytest.warns(UserWarning, match=r"the frames from 1.37 s are doubtful"):
         summary = simulate_muscle_walk(file, tmp_path / "out")
-    assert "L_Ear" in summary["markers"]["unknown"]
-    assert len(summary["markers"]["fits"]) == 39
+    assert "L_Ear" in summary.markers.unknown
+    assert len(summary.markers.fits) == 39
     page = (tmp_path / "out" / "walk.html").read_text()
     assert 'id="markers"' in page
     assert '<th scope="row">R.Heel</th>' in page

@@ -59,8 +59,8 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(jam_walk, tmp_path
     again = changed(file, replay=str(tmp_path / "plant.npz"))
     summary = simulate_muscle_walk(again, tmp_path / "out")
     before = json.loads((jam_walk / "walk.json").read_text())["residuals"]
-    assert summary["residuals"] == before
-    assert summary["flags"] == [flag]
+    assert summary.residuals.content() == before
+    assert summary.flags == [flag]
     assert flag in summary_text(summary, tmp_path)
     assert flag in (tmp_path / "out" / "walk.html").read_text()
     frames = pd.read_csv(tmp_path / "out" / "frames.csv")
@@ -88,7 +88,7 @@ def test_a_replay_names_what_the_record_decides(jam_walk, tmp_path):
     moved = changed(file, **update)
     with pytest.warns(UserWarning, match=r"ignored: walk\.motion"):
         summary = simulate_muscle_walk(moved, tmp_path / "out")
-    assert any("walk.motion" in text for text in summary["warnings"])
+    assert any("walk.motion" in text for text in summary.warnings)
 
 
 def test_a_replay_tells_other_times_and_takes_coordinates_in_any_order(
@@ -183,7 +183,7 @@ def test_a_contact_that_never_touches_is_told_in_terminal_file_and_page(
     file = changed(file, **update)
     summary = simulate_muscle_walk(file, tmp_path)
     told = "tf_contact: the surfaces touch in none of 4 frames; check its mesh files"
-    assert summary["flags"][0].startswith(told)
+    assert summary.flags[0].startswith(told)
     assert told in summary_text(summary, tmp_path)
     assert told in (tmp_path / "walk.html").read_text()
 

@@ -13,6 +13,8 @@ from studies import ROOT, kept_figures, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
+from pipeline.flagged_instants import kinds_of
+from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
@@ -21,6 +23,7 @@ from pipeline.studies.report import _tornados, write_study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
 from pipeline.studies.study import load_study, simulate_study, study_task
+from pipeline.studies.summary import Sensitivity, SobolIndex, StudySummary, summarise
 
 FACTORS = [
     {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
@@ -106,6 +109,16 @@ def test_summary_is_that_of_the_rows(done):
     assert correlations["axial_scale"] > 0.5
 
 
+def test_summary_names_what_widens_the_domain_of_flagged_runs(done, tiny_run):
+    table = read_table(done / "runs.parquet")
+    table["flagged_instants"] = [2, 0, 0, 1, 0, 0]
+    table["flag_kinds"] = ["outside_rotation; outside_errors", "", "", "outside_load", "", ""]
+    told = summarise(study(tiny_run).study, table, {}, "surrogate", CYCLES, None, 1.0).not_trusted
+    assert told.startswith("2 of 6 runs are outside the trained domain")
+    assert "widen space.rotation_deg, space.load_N in" in told
+    assert "design.budget" in told
+
+
 def test_page_stands_alone(done):
     page = (done / "study.html").read_text()
     assert 'src="http' not in page
@@ -117,10 +130,10 @@ def test_page_stands_alone(done):
 
 
 def test_figures_show_rows_and_summary(done, tmp_path):
-    summary = json.loads((done / "summary.json").read_text())
+    summary = read_document(done / "summary.json", StudySummary)
     table = read_table(done / "runs.parquet")
     with kept_figures() as figures:
-        write_study_page(shutil.copytree(done, tmp_path / "copy"), summary, table, "")
+        write_study_page(shutil.copytree(done, tmp_path / "copy"), summary, table, "", CYCLES)
     axes = [figure.axes[0] for figure in figures]
     histograms, bands, tornados, means = axes[:5], axes[5:10], axes[10:15], axes[15:]
     for drawn, name in zip(histograms, KEY_OUTPUTS, strict=True):
@@ -128,12 +141,12 @@ def test_figures_show_rows_and_summary(done, tmp_path):
         assert sum(bar.get_height() for bar in drawn.containers[0]) == 6
         median, nominal = (line.get_xdata()[0] for line in drawn.lines)
         assert_allclose(median, table[name].median(), rtol=1e-12)
-        assert nominal == summary["nominal"][name]
+        assert nominal == summary.nominal[name]
     with np.load(done / "waveforms.npz") as waves:
         for drawn, name in zip(bands, WAVES, strict=True):
             assert_allclose(drawn.lines[0].get_ydata(), np.median(waves[name], axis=0), rtol=1e-6)
     for drawn, name in zip(tornados, KEY_OUTPUTS, strict=True):
-        measure = summary["sensitivity"]["outputs"][name]
+        measure = summary.sensitivity.outputs[name]
         shown = {label.get_text() for label in drawn.get_yticklabels()}
         widths = [bar.get_width() for bar in drawn.containers[0]]
         assert (shown, sorted(widths)) == (set(measure), sorted(measure.values()))
@@ -145,10 +158,13 @@ def test_figures_show_rows_and_summary(done, tmp_path):
 def test_indices_are_shown_with_their_intervals():
     rows = {"axial_scale": (0.2, 0.05, 0.1), "modulus_scale": (0.7, 0.1, 0.6)}
     keys = ("total", "total_half_width", "first")
-    measure = {name: dict(zip(keys, row, strict=True)) for name, row in rows.items()}
+    measure = {
+        name: SobolIndex(**dict(zip(keys, row, strict=True)), first_half_width=None)
+        for name, row in rows.items()
+    }
     outputs = dict.fromkeys(KEY_OUTPUTS) | {KEY_OUTPUTS[0]: measure | {"femur_mass": None}}
     with kept_figures() as figures:
-        list(_tornados({"measure": "sobol", "outputs": outputs}, CYCLES))
+        list(_tornados(Sensitivity(measure="sobol", outputs=outputs), CYCLES))
     (axes,) = (figure.axes[0] for figure in figures)
     shown = [label.get_text() for label in axes.get_yticklabels()]
     assert shown == ["modulus_scale", "axial_scale"]
@@ -243,9 +259,9 @@ def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
     assert (table["status"] == np.where(failed, "failed", "ok")).all()
     assert table["reason"][failed].str.startswith("axial_force: expected >= 0").all()
     assert table.loc[failed, list(OUTPUTS)].isna().all(axis=None)
-    assert summary["failed"] == failed.sum()
-    assert sum(row["runs"] for row in summary["failures"]) == failed.sum()
-    assert summary["outputs"]["medial_force_peak_N"]["minimum"] > 0.0
+    assert summary.failed == failed.sum()
+    assert sum(row.runs for row in summary.failures) == failed.sum()
+    assert summary.outputs["medial_force_peak_N"]["minimum"] > 0.0
     with np.load(tmp_path / "failing" / "waveforms.npz") as waves:
         assert np.isnan(waves["anterior_mm"][failed]).all()
 
@@ -254,8 +270,8 @@ def test_study_of_failed_runs_only(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -900, "high": -800}]
     factors[0] |= {"low": -900.0, "high": -800.0}
     summary = simulate_study(study(tiny_run, factors), tmp_path / "none")
-    assert summary["failed"] == 6
-    assert summary["outputs"]["medial_force_peak_N"] is None
+    assert summary.failed == 6
+    assert summary.outputs["medial_force_peak_N"] is None
     assert "6 of 6 runs failed" in (tmp_path / "none" / "study.html").read_text()
 
 
@@ -265,6 +281,9 @@ def test_runs_outside_the_domain_are_flagged_or_failed(tiny_run):
     assert flagged["status"] == "ok"
     assert flagged["flagged_instants"] > 0
     assert "outside the trained domain" in flagged["flags"]
+    kinds = kinds_of([flagged["flag_kinds"]])
+    assert kinds
+    assert all(kind.startswith("outside_") for kind in kinds)
     failed = run_once(study_task(study(tiny_run, outside="fail")), values)
     assert failed["status"] == "failed"
     assert "outside the trained domain" in failed["reason"]
@@ -278,18 +297,18 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
     ]
     file = study(tiny_run, factors, kind="sobol", runs=4)
     summary = simulate_study(file, tmp_path / "sobol")
-    assert summary["runs"] == 12
-    assert summary["summarised"] == 8
+    assert summary.runs == 12
+    assert summary.summarised == 8
     table = read_table(tmp_path / "sobol" / "runs.parquet")
     wear = table["total_wear_mm3_per_million_cycles"]
-    expected = summary["nominal"]["total_wear_mm3_per_million_cycles"] / 1e-7
+    expected = summary.nominal["total_wear_mm3_per_million_cycles"] / 1e-7
     assert_allclose(wear / table["wear_factor_mm3_per_Nm"], expected, rtol=1e-9)
     # All but the wear is the nominal cycle, the period being what it was.
-    assert_allclose(table["anterior_range_mm"], summary["nominal"]["anterior_range_mm"], rtol=1e-12)
-    assert summary["sensitivity"]["outputs"]["anterior_range_mm"] is None
-    found = summary["sensitivity"]["outputs"]["total_wear_mm3_per_million_cycles"]
+    assert_allclose(table["anterior_range_mm"], summary.nominal["anterior_range_mm"], rtol=1e-12)
+    assert summary.sensitivity.outputs["anterior_range_mm"] is None
+    found = summary.sensitivity.outputs["total_wear_mm3_per_million_cycles"]
     assert set(found) == {"wear_factor_mm3_per_Nm"}
-    assert_allclose(found["wear_factor_mm3_per_Nm"]["total"], 1.0, rtol=0, atol=0.5)
+    assert_allclose(found["wear_factor_mm3_per_Nm"].total, 1.0, rtol=0, atol=0.5)
 
 
 def test_everything_a_tenth_stronger_moves_the_same(tiny_run):

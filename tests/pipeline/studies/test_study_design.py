@@ -180,7 +180,7 @@ def test_distribution_of_known_values():
 def test_convergence_ends_with_all_runs():
     values = np.random.default_rng(1).normal(5.0, 2.0, 400)
     curve = convergence(values)
-    assert curve["runs"][0] == 2
-    assert curve["runs"][-1] == 400
-    assert_allclose(curve["mean"][-1], values.mean(), rtol=1e-12)
-    assert_allclose(curve["half_width"][-1], 1.96 * values.std(ddof=1) / 20.0, rtol=1e-4)
+    assert curve.runs[0] == 2
+    assert curve.runs[-1] == 400
+    assert_allclose(curve.mean[-1], values.mean(), rtol=1e-12)
+    assert_allclose(curve.half_width[-1], 1.96 * values.std(ddof=1) / 20.0, rtol=1e-4)

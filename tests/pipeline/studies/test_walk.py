@@ -15,12 +15,12 @@ from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.walking import write_motion_table
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.store.verdict_document import Judgement
+from pipeline.store.documents import read_document
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.walks import walk as walks_of_subjects
 from pipeline.studies.walks.loads import loads_table, measure
 from pipeline.studies.walks.schema import describe_walk
-from pipeline.studies.walks.summary import moment_peaks
+from pipeline.studies.walks.summary import WalkSummary, moment_peaks
 from pipeline.studies.walks.walk import load_walk, simulate_walk
 
 FILES = {
@@ -81,14 +81,13 @@ def test_a_walk_writes_its_folder(done, walk):
 
 
 def test_a_walk_has_the_verdict_of_its_run(done, tiny_run):
-    summary = json.loads((done / "walk.json").read_text())
+    summary = read_document(done / "walk.json", WalkSummary)
     report = json.loads((tiny_run / "report.json").read_text())
-    assert summary["verdict"]["line"] == report["verdict"]["line"]
+    assert summary.verdict.line == report["verdict"]["line"]
     share = report["verdict"]["parts"][1]["figure_percent"]
-    pressure = summary["outputs"]["surrogate"]["medial_peak_pressure_MPa"]
-    error = summary["model_errors"]["medial_peak_pressure_MPa"]
+    pressure = summary.outputs["surrogate"]["medial_peak_pressure_MPa"]
+    error = summary.model_errors["medial_peak_pressure_MPa"]
     assert error == pytest.approx(0.01 * share * pressure, rel=1e-12)
-    summary["verdict"] = Judgement.model_validate(summary["verdict"])
     assert walks_of_subjects.summary_text(summary, done).count("verdict of ") == 1
     page = (done / "walk.html").read_text()
     assert page.count('class="verdict"') == 1
@@ -300,7 +299,7 @@ def test_measured_walking_loads_the_knee_in_two_peaks(side):
     assert (early, late) == pytest.approx(
         {"left": (2.30, 3.73), "right": (2.60, 3.11)}[side], abs=0.02
     )
-    assert all(row["as_expected"] for row in moment_peaks(found, 72.6))
+    assert all(row.as_expected for row in moment_peaks(found, 72.6))
     # The force of the right foot is 28 mm ahead of the foot; as measured, the peak is 4.2.
     assert found.force_moved == pytest.approx({"left": 0.0, "right": -0.028}[side], abs=1e-3)
     as_it_is = measure(load_walk(SHIPPED, (f"subject.side={side}", "measured.fit_foot=false")))

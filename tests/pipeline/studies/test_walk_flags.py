@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import SimulatedFrames
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
 from pipeline.studies.muscle_walks.contact_forces import contact_flags, not_trusted
 
@@ -25,10 +26,14 @@ def frames(*forces, flags=()):
 
 
 def test_a_contact_that_never_touches_is_flagged_before_others():
-    told = contact_flags(frames(0.0, 0.0, 0.0, flags=("odd",)))
+    beyond = Flag(FlagKind.OUTSIDE_LOAD, "joint", (910.0, 10.0))
+    told = contact_flags(frames(0.0, 0.0, 0.0, flags=(beyond,)))
     assert told[0].startswith("knee_contact: the surfaces touch in none of 3 frames")
     assert "walk.meshes" in told[0]
-    assert told[1:] == ["knee_contact: odd (3 frames, first at 0 s)"]
+    assert told[1:] == [
+        "knee_contact: joint: outside the trained domain, axial load of … N, … N beyond "
+        "(3 frames, first at 0 s)"
+    ]
 
 
 @pytest.mark.parametrize("forces", [(0.0, 0.5, 0.0), (3.0, 0.0, 0.0)])
@@ -37,6 +42,6 @@ def test_a_joint_that_lifts_off_for_a_while_has_no_flag(forces):
 
 
 def test_frames_with_a_flag_are_counted_in_a_sentence():
-    told = not_trusted(frames(3.0, 3.0, flags=("medial: outside the trained domain, odd",)))
+    told = not_trusted(frames(3.0, 3.0, flags=(Flag(FlagKind.OUTSIDE_ERRORS, "joint", (2.0,)),)))
     assert told.startswith("2 of 2 frames are outside the trained domain")
     assert not_trusted(frames(3.0, 3.0)) is None

@@ -11,6 +11,7 @@ import pytest
 from c_library import compile_c, needs_compiler, pointer
 from some_slow import first_rows
 
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from surrogates import compiled, load, save
 from surrogates.compiled import new_work
@@ -114,13 +115,13 @@ def test_a_pose_is_flagged_where_the_extrapolation_is_beyond_1(knee, poses):
         assert (knee.loads(Pose.from_array(pose)).flags != ()) == beyond
 
 
-TEXTS = (
-    "AP force over axial load of",
-    "ML force over axial load of",
-    "peak pressure of",
-    "the largest trained AP force",
-    "the largest trained ML force",
-    "the accepted error",
+KINDS = (
+    FlagKind.OUTSIDE_AP_RATIO,
+    FlagKind.OUTSIDE_ML_RATIO,
+    FlagKind.OUTSIDE_PEAK_PRESSURE,
+    FlagKind.OUTSIDE_AP_SAMPLES,
+    FlagKind.OUTSIDE_ML_SAMPLES,
+    FlagKind.OUTSIDE_ERRORS,
 )
 
 
@@ -131,14 +132,12 @@ def test_flags_say_which_limit(knee, poses):
         gaps = gaps_of(knee.compartment(name), poses)
         shares = criteria(knee.domains[c], variables[:, c], loads[:, c], gaps)
         for pose, row in zip(poses[within], shares[within], strict=True):
-            flags = [f for f in knee.loads(Pose.from_array(pose)).flags if f.startswith(name)]
-            assert len(flags) == (row.max() > 1.0 + 1e-9)
-            for flag in flags:
-                assert flag.startswith(f"{name}: outside the trained domain, ")
-                assert TEXTS[np.argmax(row)] in flag
+            flags = knee.loads(Pose.from_array(pose)).flags
+            kinds = [flag.kind for flag in flags if flag.compartment == name]
+            assert kinds == [KINDS[np.argmax(row)]] * bool(row.max() > 1.0 + 1e-9)
 
 
-def test_every_reason_has_its_words(domain):
+def test_every_reason_has_its_kind(domain):
     rng = np.random.default_rng(2)
     x = rng.uniform(-1.0, 1.0, (600, 6))
     loads = np.zeros((600, 12))
@@ -146,9 +145,10 @@ def test_every_reason_has_its_words(domain):
     loads[:100, 0], loads[100:200, 2], loads[200:300, 7] = 300.0, -300.0, 2e8
     shares = criteria(domain, x, loads, np.zeros(600))
     for row, own, share in zip(x, loads, shares, strict=True):
-        assert TEXTS[np.argmax(share)] in domain.reason(row, own)
+        assert domain.flag("medial", row, own).kind is KINDS[np.argmax(share)]
     assert set(np.argmax(shares, axis=1).tolist()) == set(range(6))
-    assert domain.reason(x[0], loads[0]) == "AP force over axial load of 3 (limit 0.2)"
+    ratio = Flag(FlagKind.OUTSIDE_AP_RATIO, "medial", (pytest.approx(3.0), 0.2))
+    assert domain.flag("medial", x[0], loads[0]) == ratio
 
 
 def test_an_error_is_raised_where_one_is_asked_for(knee, poses):

@@ -58,7 +58,7 @@ def test_a_pose_outside_is_flagged_by_the_name_of_the_compartment():
     away = POSES[0] + np.array([0, 0, 0, 0.05, 0, 0])
     flags = ONE.loads(Pose.from_array(away)).flags
     assert flags
-    assert all(flag.startswith("patellofemoral: outside") for flag in flags)
+    assert all(str(flag).startswith("patellofemoral: outside") for flag in flags)
     assert ONE.loads(Pose.from_array(POSES[0])).flags == ()
     with pytest.raises(OutsideDomainError, match="patellofemoral"):
         ONE.on_leaving("error").loads(Pose.from_array(away))

@@ -1,0 +1,328 @@
+"""Section of the contact model: layers, keys of each contact model, and what they exclude.
+
+A contact model over two surfaces is an entry of `CONTACT_MODELS`, and a field of `ContactConfig`
+if the model has a section of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.base.errors import InputError
+from foundation.elastic_foundation.laws import LAWS
+from pipeline.config.schema_base import File, Positive, Section
+
+#: Limits of a thickness [mm], which reveal a thickness in metres or micrometres.
+THICKNESS_RANGE = (0.1, 100.0)
+Thickness = Annotated[
+    float, Field(ge=THICKNESS_RANGE[0], le=THICKNESS_RANGE[1], allow_inf_nan=False)
+]
+
+if TYPE_CHECKING:
+    Law = str
+else:
+    Law = Literal[tuple(LAWS)]
+
+#: Keys of a single law in addition to those of all laws: key -> parameter of the law, factor to SI.
+OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
+    "modified": {
+        "f": ("f", 1.0),
+        "m": ("m", 1.0),
+        "reference_indentation_mm": ("reference_indentation", 1e-3),
+    },
+    "coupled": {
+        "modulus_factor": ("modulus_factor", 1),
+        "thickness_factor": ("thickness_factor", 1),
+        "nodes_across": ("nodes_across", 1),
+    },
+}
+#: Keys of a layer that belong to its spring law.
+OF_LAWS = ("law", *(key for keys in OWN_KEYS.values() for key in keys))
+
+
+class LayerConfig(Section):
+    """Elastic layer of one body.
+
+    The springs of all layers stand on the tibia: a table gives the thickness below each tibial
+    vertex, also for the femoral layer. With finite elements, the femoral layer has a separate
+    table, with the thickness at each femoral vertex.
+    """
+
+    law: Law = Field("linear", description="spring law")
+    youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
+    poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
+    thickness_mm: Thickness | Literal["underside"] = Field(
+        "underside",
+        description='thickness of the layer; "underside" measures the thickness against the tibial '
+        "normal, down to the underside of the built-in insert or of [knee.tibia_solid]",
+    )
+    thickness_file: File | None = Field(
+        None,
+        description="CSV file that replaces thickness_mm, with a column thickness_mm and one row "
+        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, or "
+        "$KNEE_DATA/...",
+    )
+    f: float = Field(
+        float("inf"), gt=1.0, description="f of the modified law; inf with m = 1 is the linear law"
+    )
+    m: Positive = Field(1.0, description="exponent of the modified law")
+    reference_indentation_mm: Positive = Field(
+        1.0, description="dref of the modified law; no effect at m = 1"
+    )
+    modulus_factor: Positive = Field(
+        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 keeps the modulus"
+    )
+    thickness_factor: Positive = Field(
+        1.0, description="factor of the thickness in the coupled law; 1 keeps the thickness"
+    )
+    nodes_across: int = Field(
+        8, ge=4, le=40, description="nodes across the patch of contact in the coupled law"
+    )
+
+    @property
+    def own_parameters(self) -> dict[str, float]:
+        """Parameters that the law has in addition to those of all laws [SI]."""
+        keys = OWN_KEYS.get(self.law, {})
+        return {name: factor * getattr(self, key) for key, (name, factor) in keys.items()}
+
+    @property
+    def is_modified_in_name_alone(self) -> bool:
+        """Whether the modified law has f = inf and m = 1, with which it is the linear law."""
+        return self.law == "modified" and math.isinf(self.f) and self.m == 1.0
+
+    @property
+    def measured(self) -> bool:
+        """Whether the thickness is measured to an underside."""
+        return self.thickness_mm == "underside" and self.thickness_file is None
+
+    @model_validator(mode="after")
+    def _one_thickness(self) -> Self:
+        if self.thickness_file is not None and self.thickness_mm != "underside":
+            raise InputError(
+                "thickness_mm and thickness_file: expected only one, found "
+                f"{self.thickness_mm!r} and {self.thickness_file!r}"
+            )
+        return self
+
+
+class FiniteElementConfig(Section):
+    """Finite elements of the tibial layer, and of an elastic femoral layer if present.
+
+    Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
+    the built-in insert or of [knee.tibia_solid], or at the given thickness below the surface. The
+    femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
+    """
+
+    node_spacing_mm: float = Field(
+        0.5,
+        ge=0.1,
+        le=5.0,
+        description="distance of the surface nodes in the contact region",
+    )
+    growth: float = Field(
+        1.1,
+        ge=1.0,
+        le=2.0,
+        description="ratio of the height of an element to the height of the element above",
+    )
+
+
+#: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
+_MOST_INCOMPRESSIBLE = 0.4999
+
+
+@dataclass(frozen=True)
+class ModelKeys:
+    """Keys of a contact model in [contact].
+
+    Parameters
+    ----------
+    words : str
+        What the contact is made of, in the plural, for messages.
+    description : str
+        The model in a few words, for the manual.
+    section : type, optional
+        Class of the section [contact.NAME] of the model, a field of `ContactConfig`.
+    own : tuple of str
+        Keys of [contact] that other models do not have.
+    of_layers : tuple of str
+        Keys of each layer that other models do not have.
+    check : callable, optional
+        Raises an InputError if values of the section [contact] do not agree.
+    """
+
+    words: str
+    description: str
+    section: type[Section] | None = None
+    own: tuple[str, ...] = ()
+    of_layers: tuple[str, ...] = ()
+    check: Callable[[ContactConfig], None] | None = None
+
+    @property
+    def has_laws(self) -> bool:
+        """Whether the layers are springs, which have a law."""
+        return "law" in self.of_layers
+
+
+def _check_springs(contact: ContactConfig) -> None:
+    """Raise an error if a bed of springs has keys of another law, or laws that do not agree."""
+    laws = {layer.law for _, layer in contact.layers}
+    if "coupled" in laws:
+        if len(laws) > 1:
+            raise InputError(
+                'law and femur_layer.law: expected "coupled" for both layers or for no layer, '
+                f"found {contact.law!r} and {contact.femur_layer.law!r}"  # type: ignore[union-attr]
+            )
+        if contact.surface != "curved":
+            raise InputError(
+                'surface: expected "curved" with law = "coupled", found '
+                f'"{contact.surface}"; remove the key'
+            )
+    for head, layer in contact.layers:
+        _check_own_keys(head, layer)
+
+
+def _check_own_keys(head: str, layer: LayerConfig) -> None:
+    """Raise an error if a layer of springs has a key of another law, which has no effect."""
+    for law, keys in OWN_KEYS.items():
+        if law != layer.law and (changed := _changed(layer, tuple(keys))):
+            raise InputError(
+                f"{', '.join(head + key for key in changed)}: expected only with {head}law = "
+                f'"{law}", found {head}law = "{layer.law}"; remove the keys, or set {head}law = '
+                f'"{law}"'
+            )
+
+
+def _check_elements(contact: ContactConfig) -> None:
+    """Raise an error if a layer is too nearly incompressible for finite elements."""
+    for head, layer in contact.layers:
+        if layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
+            raise InputError(
+                f"{head}poissons_ratio: expected at most {_MOST_INCOMPRESSIBLE} with finite "
+                f"elements, found {layer.poissons_ratio:g}"
+            )
+
+
+#: Keys of the contact models, by the value of `contact.model`.
+CONTACT_MODELS = {
+    "elastic_foundation": ModelKeys(
+        words="springs",
+        description="a bed of springs",
+        own=("surface", "conservative"),
+        of_layers=OF_LAWS,
+        check=_check_springs,
+    ),
+    "finite_element": ModelKeys(
+        words="finite elements",
+        description="finite elements of the elastic layer",
+        section=FiniteElementConfig,
+        check=_check_elements,
+    ),
+}
+#: The contact model of a configuration that names none.
+DEFAULT_MODEL = "elastic_foundation"
+
+if TYPE_CHECKING:
+    ModelName = str
+else:
+    ModelName = Literal[tuple(CONTACT_MODELS)]
+
+
+class ContactConfig(LayerConfig):
+    """Original contact model: the tibial layer, and an elastic femoral layer if present.
+
+    The layer is a bed of springs with a law (`law` and the keys of the law), or consists of finite
+    elements ([contact.finite_element]), which have no spring law.
+    """
+
+    model: ModelName = Field(
+        DEFAULT_MODEL,
+        description=", or ".join(keys.description for keys in CONTACT_MODELS.values()),
+    )
+    surface: Literal["curved", "flat"] = Field(
+        "curved",
+        description="surfaces between the vertices: smooth patches with a quadratic field of "
+        "indentation, or plane facets with one spring each",
+    )
+    conservative: bool = Field(
+        False,
+        description="whether loads are the gradient of the stored energy, or act along the normal "
+        "of each spring; the modified law with finite f has no stored energy",
+    )
+    finite_element: FiniteElementConfig | None = Field(
+        None, description='finite elements of the layers, with model = "finite_element"'
+    )
+    femur_layer: LayerConfig | None = Field(
+        None, description="elastic femoral layer: springs in series, or finite elements"
+    )
+
+    @property
+    def has_laws(self) -> bool:
+        """Whether the layers are springs, which have a law."""
+        return CONTACT_MODELS[self.model].has_laws
+
+    @property
+    def layers(self) -> tuple[tuple[str, LayerConfig], ...]:
+        """Tibial and femoral layer, each with the head of its keys in messages."""
+        femoral = () if self.femur_layer is None else (("femur_layer.", self.femur_layer),)
+        return ("", self), *femoral
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_own_section(cls, content: Any) -> Any:
+        """Give a model its section, so that a resolved configuration has the section."""
+        name = content.get("model") if isinstance(content, dict) else None
+        if isinstance(name, str) and name in CONTACT_MODELS and CONTACT_MODELS[name].section:
+            return {name: {}} | content
+        return content
+
+    @model_validator(mode="after")
+    def _keys_of_the_model(self) -> Self:
+        for name, keys in CONTACT_MODELS.items():
+            if name != self.model:
+                self._check_other(name, keys)
+        if (check := CONTACT_MODELS[self.model].check) is not None:
+            check(self)
+        return self
+
+    def _check_other(self, name: str, other: ModelKeys) -> None:
+        """Raise an error if a key or the section of another contact model is given."""
+        if other.section is not None and getattr(self, name) is not None:
+            raise InputError(f'[contact.{name}] needs contact.model = "{name}"')
+        mine = CONTACT_MODELS[self.model]
+        changed = [key for key in _changed(self, other.own) if key not in mine.own]
+        for head, layer in self.layers:
+            refused = tuple(key for key in other.of_layers if key not in mine.of_layers)
+            changed += [f"{head}{key}" for key in _changed(layer, refused)]
+        if changed:
+            raise InputError(
+                f"{', '.join(changed)}: expected only with {other.words}, found model = "
+                f'"{self.model}"; remove these keys, or set model = "{name}"'
+            )
+
+
+def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
+    """Return a section [contact] with another contact model, without the keys of the others."""
+    mine = CONTACT_MODELS[model]
+    others = [(name, keys) for name, keys in CONTACT_MODELS.items() if name != model]
+    own = {name for name, _ in others} | {k for _, keys in others for k in keys.own}
+    of_layers = {k for _, keys in others for k in keys.of_layers} - {*mine.of_layers}
+    kept = _without(contact, (own - {*mine.own}) | of_layers) | {"model": model}
+    if isinstance(femoral := kept.get("femur_layer"), dict):
+        kept["femur_layer"] = _without(femoral, of_layers)
+    return kept
+
+
+def _without(section: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in section.items() if key not in keys}
+
+
+def _changed(section: Section, keys: tuple[str, ...]) -> list[str]:
+    """Return the keys whose value is not the default; a resolved configuration has all keys."""
+    defaults = type(section).model_fields
+    return [key for key in keys if getattr(section, key) != defaults[key].default]

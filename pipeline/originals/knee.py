@@ -1,0 +1,218 @@
+"""A contact model over two surfaces as the original model, and what a run asks of each kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pandas as pd
+
+from dynamics.simulator.equilibrium import EquilibriumError
+from foundation.base.errors import InputError
+from foundation.base.findings import Finding
+from foundation.base.pose import Pose
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.schema import Config, ContactConfig
+from pipeline.originals.candidates import choose_samples, held_out_samples
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee_surfaces import KneeSurfaces
+from pipeline.originals.plateau_starts import middle_pose
+from pipeline.originals.protocol import Evaluation, Progress
+from pipeline.originals.reference_path import reference_path
+from pipeline.originals.spring_bed import springs_beside
+from pipeline.store.run_documents import FromModel
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Knee:
+    """A contact model as the original model of a run.
+
+    Parameters
+    ----------
+    model : SurfaceContact
+        The original model.
+    start : Pose
+        An unrotated pose near contact, where settling of the reference path begins.
+    digest : str
+        SHA-256 of everything that determines the loads.
+    bed : SurfaceContact, optional
+        Elastic foundation over the same surfaces, which needs no preparation: settles the
+        reference path and checks the domain. By default the model itself.
+    preparation : callable, optional
+        Computes what every evaluation needs, unless it is stored.
+    """
+
+    model: SurfaceContact
+    start: Pose
+    digest: str
+    bed: SurfaceContact | None = None
+    preparation: Callable[[Progress], None] | None = None
+    not_given: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def quick(self) -> SurfaceContact:
+        """Contact model for what many evaluations at about the right height suffice for."""
+        return self.model if self.bed is None else self.bed
+
+    def prepare(self, progress: Progress) -> None:
+        """Compute what every evaluation needs, unless it is stored; `progress` takes texts."""
+        if self.preparation is not None:
+            self.preparation(progress)
+
+    def reference_path(self, config: Config) -> ReferencePath:
+        """Return the reference path over flexion of a study.
+
+        Samples lie at offsets from the path, at heights of their own. The path of an elastic
+        foundation is therefore as good as that of finite elements, which settle at other depths
+        (tests/pipeline/originals/test_finite_element_layer.py).
+        """
+        return reference_path(config, self.quick, self.start)
+
+    def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
+        """Return the candidates of stage a, drawn from the sample space."""
+        return choose_samples(
+            space,
+            config.design,
+            config.run.seed,
+            config.knee.compartments,
+            config.space.motion,
+        )
+
+    def held_out(
+        self, space: SampleSpace, config: Config, candidates: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the held-out samples, drawn from the sample space with a seed of their own."""
+        return held_out_samples(
+            space,
+            config.validation,
+            candidates,
+            config.knee.compartments,
+            config.space.motion,
+        )
+
+    def evaluation(self, follow: str = "load") -> Evaluation:
+        """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
+        # The kernels are compiled before the workers start, so that the workers find them cached.
+        self.model.compartment_loads(Pose(), self.model.compartment_names[0])
+        return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
+
+    def describe(self, space: SampleSpace, surrogate: ContactSurrogate) -> FromModel:
+        """Return the entry `original` of `run.json`."""
+        del space, surrogate
+        return FromModel(kind="model")
+
+
+@dataclass(frozen=True, eq=False)
+class KneeInputs:
+    """What a contact model of a study is built from.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    surfaces : KneeSurfaces
+        Surfaces of the knee.
+    folder : Path, optional
+        Run directory, for what a model keeps on disk.
+    """
+
+    config: Config
+    surfaces: KneeSurfaces
+    folder: Path | None = None
+
+    @cached_property
+    def start(self) -> Pose:
+        """An unrotated pose near contact."""
+        return middle_pose(self.surfaces.femur, self.surfaces.tibia)
+
+    @cached_property
+    def springs(self) -> ElasticFoundation:
+        """Elastic foundation over the same surfaces, for a model that is no elastic foundation."""
+        return springs_beside(self.config.contact, self.surfaces)
+
+    @cached_property
+    def path(self) -> ReferencePath:
+        """Reference path that `springs` settle on; InputError if the knee does not settle.
+
+        The warnings of the reference path are given where the path of the run is found.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return reference_path(self.config, self.springs, self.start)
+        except EquilibriumError as error:
+            raise InputError(f"space.path: {error}") from error
+
+
+class Cost(NamedTuple):
+    """Expected cost of a contact model.
+
+    `evaluation_s`: time of an evaluation of one compartment [s]; `preparation_s` and `storage`:
+    time [s] and disk space [bytes] of the preparation; `notes`: findings for the checkup.
+    """
+
+    evaluation_s: float
+    preparation_s: float = 0.0
+    storage: float = 0.0
+    notes: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Computation that a contact model needs before the first evaluation.
+
+    Parameters
+    ----------
+    stage : str
+        Name of the stage of a run.
+    cost : callable
+        Takes the knee, not prepared, the section [contact] and the area of a typical contact [m²],
+        and returns the expected `Cost`.
+    remove_stale : callable
+        Removes what a run directory keeps of other models than the given one, which is None if the
+        run has another kind of contact model.
+    coarser : float
+        Time of the preparation with twice the node spacing, which stage h needs, over that with the
+        spacing itself [1]; 0 for a model without nodes.
+    """
+
+    stage: str
+    cost: Callable[[Knee, ContactConfig, float], Cost]
+    remove_stale: Callable[[Path, Any], None]
+    coarser: float = 0.0
+
+
+def _no_findings(contact: ContactConfig) -> list[Finding]:
+    del contact
+    return []
+
+
+@dataclass(frozen=True)
+class ContactKind:
+    """What a run asks of a kind of contact model, in addition to `SurfaceContact`.
+
+    Parameters
+    ----------
+    build : callable
+        Takes `KneeInputs` and returns the `Knee`; raises an InputError that names the key of a
+        parameter that cannot be used.
+    check_resolution : callable
+        Takes the knee, the section [contact] and the area of a typical contact [m²], and returns
+        the finding of how well nodes or triangles resolve the contact.
+    check : callable
+        Takes the section [contact] and returns warnings about doubtful values.
+    preparation : Preparation, optional
+        What precedes the first evaluation.
+    """
+
+    build: Callable[[KneeInputs], Knee]
+    check_resolution: Callable[[Knee, ContactConfig, float], Finding]
+    check: Callable[[ContactConfig], list[Finding]] = _no_findings
+    preparation: Preparation | None = None
