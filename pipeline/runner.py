@@ -114,7 +114,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
-        trained = _fit_all(run, sampled.training, space)
+        trained = _fit_all(run, sampled, space)
     with run.timed("g: domains"):
         trained = learn_domains(run, original, space, trained, sampled)
     with run.timed("held-out samples"):
@@ -165,15 +165,16 @@ def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
-def _fit_all(run: Run, samples: pd.DataFrame, space: SampleSpace) -> list[stages.TrainedKnee]:
+def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.TrainedKnee]:
     """Stage g: fit the main surrogate and those it is compared with."""
     config = run.config
     settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
     seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
+    candidates = stages.Candidates(sampled.candidates, config.feasibility)
     trained = stages.fit_surrogates(
-        samples, space, settings, pairs, seed, run.execution, folds, names
+        sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates
     )
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]

@@ -12,11 +12,16 @@ from pipeline.config.schema_base import NonNegative, Positive, Section, ascendin
 from surrogates.families.registry import FAMILIES
 from surrogates.formulations.registry import FORMULATIONS
 
+#: Family that stands for the cheapest one of the wanted error.
+AUTO = "auto"
+
 if TYPE_CHECKING:
     Family = str
+    FixedFamily = str
     Formulation = str
 else:
-    Family = Literal[tuple(FAMILIES)]
+    Family = Literal[(AUTO, *FAMILIES)]
+    FixedFamily = Literal[tuple(FAMILIES)]
     Formulation = Literal[tuple(FORMULATIONS)]
 
 
@@ -90,7 +95,17 @@ class SurrogateConfig(Section):
     """Stages c and g: what is learnt, and by which family."""
 
     formulation: Formulation = Field("inverted", description="what is learnt")
-    family: Family = Field("kriging", description="family of regressors")
+    family: Family = Field(
+        "auto",
+        description="family of regressors; auto selects the cheapest spline-polynomial whose "
+        "out-of-sample errors reach wanted_error_percent. Up to 2000 samples are first fitted by "
+        "Kriging, of which the spline-polynomial is a compressed form; of more samples, networks "
+        "are tried too if no spline-polynomial reaches the wanted error",
+    )
+    wanted_error_percent: Positive = Field(
+        0.3,
+        description="wanted error of forces and moments at a pose (RMS over their peaks), for auto",
+    )
     load_degree: float = Field(
         2.0, ge=1.0, le=4.0, description="p; the load grows with this power of the indentation"
     )
@@ -100,7 +115,7 @@ class SurrogateConfig(Section):
         "network, relative to the influence of height, forces and moments; small where only "
         "motion matters",
     )
-    compare: tuple[tuple[Formulation, Family], ...] = Field(
+    compare: tuple[tuple[Formulation, FixedFamily], ...] = Field(
         (("inverted", "polynomial"), ("inverted", "poly_fourier")),
         description="other formulations and families that are fitted to the same samples and "
         "reported for comparison",

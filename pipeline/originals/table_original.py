@@ -196,15 +196,23 @@ def _read(config: Config) -> TableOriginal:
     return TableOriginal(**vars(read_pose_loads(path, config.original.side)))
 
 
-def completed(config: Config) -> Config:
-    """Return a configuration with what it leaves open taken from its table, if it has one.
+#: Families for which more samples pay, and the design of many samples of one evaluation each.
+_MANY_SAMPLES = ("auto", "spline", "network")
+_DENSE: dict[str, Any] = {
+    "candidates": 20_480, "budget": 12_000, "rounds": 1, "infill": "sequence", "follow": "pose",
+}  # fmt: skip
 
-    Of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
+
+def completed(config: Config) -> Config:
+    """Return a configuration with what it leaves open taken from its table or its contact model.
+
+    Of a contact model of springs and families that take many samples: numbers of [design] for many
+    samples of one evaluation each. Of a table: of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
     evaluated first; all rows as budget, or as many as Kriging takes; bounds of the nugget and
     starts of its search that allow for errors of the rows. Errors as `build_original`.
     """
     if config.original.kind == "model":
-        return config
+        return _with_many_samples(config) if _samples_are_cheap(config) else config
     rows = _read(config).rows
     count = int(rows.groupby("compartment").size().min())
     held_out = max(20, round(_HELD_OUT_PART * count))
@@ -223,6 +231,23 @@ def completed(config: Config) -> Config:
             "surrogate": settings.model_copy(update={"kriging": kriging}),
         }
     )
+
+
+def _samples_are_cheap(config: Config) -> bool:
+    """Return whether an evaluation takes about a millisecond and the family takes many samples."""
+    return config.contact.model == "elastic_foundation" and config.surrogate.family in _MANY_SAMPLES
+
+
+def _with_many_samples(config: Config) -> Config:
+    """Return a configuration with [design] for many samples, unless its file gives a budget.
+
+    Samples are evaluated once, at the height that surrogates of the first samples predict.
+    """
+    design = config.design
+    if _DENSE.keys() & design.model_fields_set:
+        return config
+    return config.model_copy(update={"design": DesignConfig.model_validate(
+        design.model_dump() | _DENSE)})  # fmt: skip
 
 
 def _filled(section: AnySection, values: Mapping[str, Any]) -> AnySection:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
-from pipeline.config.schema import SurrogateConfig
+from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.errors import StageError
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.stages.feasibility import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.lessons import Samples
+from surrogates.formulations.selection import MOST_FOR_KRIGING, Drawn, Selected, fit_cheapest
 from surrogates.sampling.space import SampleSpace
 
 #: Influence of the peak pressure on the fit of a network over that of other quantities: the peak
@@ -37,13 +42,21 @@ class TrainedKnee(NamedTuple):
     """A knee fitted by a `family`, and the time of its fits, one after the other [s].
 
     `checks` are the cross-validation residuals of each compartment: compartment -> outputs ->
-    residuals.
+    residuals. `fronts` are the surrogates from which those of `AUTO` were chosen, by compartment.
     """
 
     knee: ContactSurrogate
     checks: dict[str, dict[str, CrossCheck]]
     family: str
     seconds: float
+    fronts: Mapping[str, Selected] = MappingProxyType({})
+
+
+class Candidates(NamedTuple):
+    """Candidates of the design and bounds of their loads, for the family `AUTO`."""
+
+    table: pd.DataFrame
+    feasibility: FeasibilityConfig
 
 
 def fit_surrogates(
@@ -55,6 +68,7 @@ def fit_surrogates(
     execution: Execution = IN_THIS_PROCESS,
     folds: int = 0,
     names: Sequence[str] = COMPARTMENTS,
+    candidates: Candidates | None = None,
 ) -> list[TrainedKnee]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
 
@@ -76,6 +90,8 @@ def fit_surrogates(
         Folds of a further cross-validation, 0 for none.
     names : sequence of str
         Names of the compartments.
+    candidates : Candidates, optional
+        What the family `AUTO` needs.
 
     Raises
     ------
@@ -83,7 +99,7 @@ def fit_surrogates(
         If a compartment has no usable samples or cannot be fitted.
     """
     jobs = [
-        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds)
+        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds, candidates)
         for pair in pairs
         for name in names
     ]
@@ -113,8 +129,9 @@ def _fit_compartment(
     seed: int,
     name: str,
     folds: int,
-) -> tuple[Trained, float]:
-    """Return the fit of one compartment and its time [s].
+    candidates: Candidates | None,
+) -> tuple[Trained | Selected, float]:
+    """Return the fit of one compartment, or the choice of `AUTO`, and its time [s].
 
     Raises
     ------
@@ -126,9 +143,15 @@ def _fit_compartment(
     try:
         # One thread: sums in threaded linear algebra depend on the number of cores.
         with threadpool_limits(1):
-            fitter = family_fitter(settings, family, seed, folds)
             samples = compartment_samples(rows)
-            fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
+            fitted: Trained | Selected
+            if family == AUTO:
+                assert candidates is not None
+                drawn = _drawn(candidates, name)
+                fitted = _fit_cheapest(space, samples, settings, seed, drawn)
+            else:
+                fitter = family_fitter(settings, family, seed, folds)
+                fitted = fit_compartment(formulation, space, samples, fitter, settings.load_degree)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
             f"fitting {formulation}/{family}, {name}, to {len(rows)} samples with an answer within "
@@ -137,17 +160,52 @@ def _fit_compartment(
     return fitted, time.perf_counter() - start
 
 
-def _trained(pair: tuple[str, str], parts: dict[str, tuple[Trained, float]]) -> TrainedKnee:
+def _fit_cheapest(
+    space: SampleSpace, samples: Samples, settings: SurrogateConfig, seed: int, drawn: Drawn
+) -> Selected:
+    fitters = {name: family_fitter(settings, name, seed) for name in ("kriging", "network")}
+    return fit_cheapest(
+        space, samples, drawn, fitters, 0.01 * settings.wanted_error_percent,
+        settings.spline.pieces, settings.load_degree,
+    )  # fmt: skip
+
+
+def _drawn(candidates: Candidates, name: str) -> Drawn:
+    """Return the candidates of one compartment."""
+    table, feasibility = candidates
+    rows = table[table["compartment"] == name]
+
+    def kept(loads: FloatArray) -> NDArray[np.bool_]:
+        return infeasibility(loads, feasibility, feasibility.margin) == ""
+
+    return Drawn(poses_of(rows), rows["load_N"].to_numpy(), kept)
+
+
+def _trained(
+    pair: tuple[str, str], parts: dict[str, tuple[Trained | Selected, float]]
+) -> TrainedKnee:
     seconds = math.fsum(time for _, time in parts.values())
-    header = {"family": pair[1], "fit_seconds": seconds}
-    knee = ContactSurrogate({name: part.surrogate for name, (part, _) in parts.items()}, header)
-    checks = {name: part.checks for name, (part, _) in parts.items()}
-    return TrainedKnee(knee, checks, pair[1], seconds)
+    fronts = {name: part for name, (part, _) in parts.items() if isinstance(part, Selected)}
+    fits = {
+        name: part.trained if isinstance(part, Selected) else part
+        for name, (part, _) in parts.items()
+    }
+    chosen = dict.fromkeys(front.point.family for front in fronts.values())
+    header = {"family": " and ".join(chosen) or pair[1], "fit_seconds": seconds}
+    knee = ContactSurrogate({name: fit.surrogate for name, fit in fits.items()}, header)
+    checks = {name: fit.checks for name, fit in fits.items()}
+    return TrainedKnee(knee, checks, pair[1], seconds, fronts)
 
 
 def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    """Return the rows that a family is fitted to: all for joint fits, else rows of weight 1."""
-    if family in _JOINT or "weight" not in rows.columns:
+    """Return the rows that a family is fitted to: all for joint fits, else rows of weight 1.
+
+    For `AUTO` all rows, unless Kriging takes the few rows of weight 1.
+    """
+    if "weight" not in rows.columns:
+        return rows
+    many = int((rows["weight"] == 1.0).sum()) > MOST_FOR_KRIGING
+    if family in _JOINT or (family == AUTO and many):
         return rows
     return rows[rows["weight"] == 1.0].drop(columns="weight")
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from surrogates.families.cross_validation import CrossCheck, fit_spread, spread_at
@@ -69,6 +70,11 @@ class Selected(NamedTuple):
     front: list[FrontPoint]
     chosen: int
 
+    @property
+    def point(self) -> FrontPoint:
+        """The chosen surrogate's point of the front."""
+        return self.front[self.chosen]
+
 
 class Drawn(NamedTuple):
     """Candidates of a compartment that Kriging predicts for a compression.
@@ -83,7 +89,7 @@ class Drawn(NamedTuple):
 
     poses: FloatArray
     load: FloatArray
-    kept: Callable[[FloatArray], FloatArray]
+    kept: Callable[[FloatArray], NDArray[np.bool_]]
 
 
 def fit_cheapest(
@@ -238,7 +244,7 @@ def _inputs_of(surrogate: CompartmentSurrogate, samples: Samples) -> FloatArray:
     return surrogate.inputs_at_load(samples.poses, samples.loads[:, 1])
 
 
-def _full(samples: Samples) -> FloatArray:
+def _full(samples: Samples) -> NDArray[np.bool_]:
     """Return which samples have the full weight, (N,) bool."""
     if samples.weights is None:
         return np.ones(len(samples.poses), dtype=bool)
