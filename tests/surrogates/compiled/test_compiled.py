@@ -95,6 +95,20 @@ def test_derivatives_on_the_planes_of_a_point():
     assert made.off(hessian, near) < 1e-6
 
 
+def test_splines_at_their_knots_and_beyond():
+    """At a knot, to the last digit before it, and where the cubics of the ends go on."""
+    regressor = made.MADE["splines of unequal knots"]
+    ends = regressor.knots[3:-3]
+    along = np.concatenate([ends, np.nextafter(ends, -9.0), [-4.0, 3.0]])
+    z = np.column_stack([along + 0.37 * 0.3, np.full(len(along), 0.3), np.zeros(len(along))])
+    x = regressor.x_offset + regressor.x_scale * z
+    wanted = reference.evaluate(regressor, x)
+    assert regressor.predict(x) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    for own, value in zip(x, wanted, strict=True):
+        assert evaluate(regressor, own)[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert np.isnan(evaluate(regressor, np.array([np.nan, 0.0, 0.0]))[0]).all()
+
+
 @every
 def test_line_is_the_output_along_the_last_input(regressor):
     x, others = made.inside(regressor, 2)
@@ -333,7 +347,7 @@ np.savez(sys.argv[1], **out)
 
 
 def test_without_numba_the_answers_are_the_same(tmp_path):
-    names = ["kriging, shear by the last input", "Fourier", "everything"]
+    names = ["kriging, shear by the last input", "Fourier", "splines in a shear", "everything"]
     path = tmp_path / "out.npz"
     arguments = [sys.executable, "-W", "error", "-c", _WITHOUT_NUMBA]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (_TESTS.parent, _TESTS)))}
