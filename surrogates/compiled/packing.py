@@ -144,7 +144,7 @@ def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
         for order in range(1, SPLINE_ORDER):
             lower = splines.copy()
             splines[:] = 0.0
-            # Each spline of one degree less goes to its left neighbour, falling, and itself, rising.
+            # A spline of a degree less adds to its left neighbour, falling, and to itself, rising.
             for s in range(SPLINE_ORDER - order, SPLINE_ORDER):
                 first, last = knots[piece + s], knots[piece + s + order]
                 share, slope = (ends[piece] - first) / (last - first), 1.0 / (last - first)
@@ -156,7 +156,7 @@ def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _padded(weights: FloatArray, parts: int) -> FloatArray:
-    """Return weights (k, parts m), with zeros to whole eights of each part (a network, a spline)."""
+    """Return weights (k, parts m), padded to eights of each part (network or spline)."""
     m = weights.shape[1] // max(parts, 1)
     rows = side_by_side(weights.reshape(len(weights), parts, m))
     return rows.reshape(len(weights), parts * blocks_of(m) * LANES)

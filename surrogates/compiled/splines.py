@@ -20,7 +20,7 @@ VALUES, SLOPES, BENDS = 0, SPLINE_ORDER, LANES + SPLINE_ORDER
 
 @part
 def blend(layout, numbers, work):
-    """Write values and derivatives of the four splines at the scaled input; return the first spline.
+    """Write values and derivatives of four splines at the scaled input; return the first spline.
 
     Into two rows from `BLENDS` on: four values and four first derivatives, then first and second
     derivatives.
