@@ -32,7 +32,7 @@ def random_regressor(family, inputs, size, offset, seed, steep=0.0):
     elif family == "network":
         found = made.network(inputs, k, 11, nets=2, seed=seed)
     elif family == "spline":
-        found = made.splines(inputs, k, 3, np.linspace(-0.9, 0.8, 8), [3], seed=seed)
+        found = made.splines(inputs, k, 3, np.linspace(-1.3, 1.2, 8), [3], seed=seed)
     else:
         wave = 1.3 if family == "poly_fourier" else 0.0
         found = made.polynomial(inputs, k, 3, wave, seed=seed)

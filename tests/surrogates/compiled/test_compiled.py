@@ -107,6 +107,8 @@ def test_splines_at_their_knots_and_beyond():
     for own, value in zip(x, wanted, strict=True):
         assert evaluate(regressor, own)[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
     assert np.isnan(evaluate(regressor, np.array([np.nan, 0.0, 0.0]))[0]).all()
+    for far in (-1e40, 1e40):  # beyond whole numbers
+        assert np.isfinite(evaluate(regressor, np.array([far, 0.0, 0.0]))[0]).all()
 
 
 @every
