@@ -95,7 +95,8 @@ class JaxLearner(Learner):
         return closure(self.data.exponents, self.data.wave)
 
     def _polynomials(self, z: Expression, order: int) -> list[Expression]:
-        f, data = self.f, self.data
+        f: Any = self.f
+        data = self.data
         own = data.weights[:, : self.terms].reshape(self.outputs, data.splines, -1)
         weights = [
             derivative_weights(data, own[:, s], self._closed, order) for s in range(data.splines)

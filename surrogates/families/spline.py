@@ -147,9 +147,15 @@ def _best_shear(
         turned = -fit.slopes_by_first(target)[:, None] * few_z[:, 1:-1]
         return root * fit.left_out(np.column_stack([target, turned]))
 
+    def left_out(values: FloatArray) -> FloatArray:
+        return residuals(tuple(values))[:, 0]
+
+    def slopes(values: FloatArray) -> FloatArray:
+        return residuals(tuple(values))[:, 1:]
+
     found = optimize.least_squares(
-        lambda v: residuals(tuple(v))[:, 0], np.zeros(d - 2), lambda v: residuals(tuple(v))[:, 1:],
-        bounds=_SHEAR_BOUNDS, xtol=_SHEAR_TOLERANCE, ftol=_SHEAR_TOLERANCE, max_nfev=_SEARCH_STEPS,
+        left_out, np.zeros(d - 2), slopes, bounds=_SHEAR_BOUNDS,
+        xtol=_SHEAR_TOLERANCE, ftol=_SHEAR_TOLERANCE, max_nfev=_SEARCH_STEPS,
     )  # fmt: skip
     shear[1:-1] = found.x
     return shear
