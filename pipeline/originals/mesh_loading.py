@@ -104,8 +104,8 @@ def _loaded(
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated is None:
         say(
-            f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs more "
-            "than half of the triangles"
+            f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs "
+            "more than half of the triangles"
         )
         return LoadedMesh(mesh, count, findings)
     loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
