@@ -17,7 +17,7 @@ import numpy as np
 from foundation.base.checks import FloatArray
 from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold
-from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.evaluation import evaluate, evaluate_value
 from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import (
     find_on_line,
@@ -30,6 +30,8 @@ from surrogates.compiled.smoothing import clipped, last_input, positive_part
 
 #: Codes of the formulations: the height over the load, or the loads over the height.
 INVERTED, DIRECT = 0, 1
+#: Number of outputs with gradients: the others are area, pressures and centre of pressure.
+STEEP = 6
 #: Largest size of the scaled height where the height is an input.
 REACH = 1.2
 #: Steps of `find_root` beyond the largest load, and the step that ends the search; s runs from -1
@@ -122,8 +124,8 @@ class Scratch(NamedTuple):
         Inputs of the regressors [1]; slopes of the first five and of the height.
     point, point_slopes : (3,), (3, 6) float64
         Point of the condyle in the tibial frame [m], and its slopes.
-    out, gradient : (12,), (12, 6) float64
-        Outputs of the regressors [SI] and their gradients.
+    out, gradient : (12,), (6, 6) float64
+        Outputs of the regressors [SI] and the gradients of the first six.
     last, axial_slope : (6,) float64
         Slopes of the last input [1] and of the axial load [N] with respect to the pose.
     row, rest : (6,), (W,) float64
@@ -155,7 +157,7 @@ def scratch_of(work):
         held=work[0:6], last=work[6:12], row=work[12:18], axial_slope=work[18:24],
         point=work[24:27], inputs=work[27:33], turn=work[33:69].reshape(6, 6),
         slopes=work[69:105].reshape(6, 6), point_slopes=work[105:123].reshape(3, 6),
-        out=work[123:135], gradient=work[135:207].reshape(12, 6), rest=work[_SMALL:],
+        out=work[123:135], gradient=work[135:171].reshape(6, 6), rest=work[_SMALL:],
     )  # fmt: skip
 
 
@@ -174,15 +176,25 @@ def multiply_by(matrix, turn, row):
 
 @part
 def evaluate_parts(x, first, second, third, out, gradient, work):
-    """Fill out (12,) and its gradient (12, 6) with the outputs of the three regressors."""
+    """Fill out (12,), and the gradient (6, 6) of the first six, with the regressors' outputs."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
     c = b + third.layout[OUTPUTS]
-    evaluate(x, first, out[:a], gradient[:a], work)
+    _evaluate_part(x, first, 0, a, out, gradient, work)
     if b > a:
-        evaluate(x, second, out[a:b], gradient[a:b], work)
+        _evaluate_part(x, second, a, b, out, gradient, work)
     if c > b:
-        evaluate(x, third, out[b:c], gradient[b:c], work)
+        _evaluate_part(x, third, b, c, out, gradient, work)
+
+
+@part
+def _evaluate_part(x, regressor, begin, end, out, gradient, work):
+    """Fill the outputs from `begin` to `end`, and the gradient of those that have one."""
+    if begin < STEEP:
+        steep = gradient[begin : min(end, STEEP)]
+        evaluate(x, regressor, out[begin:end], steep, work)
+    else:
+        evaluate_value(x, regressor, out[begin:end], work)
 
 
 @part

@@ -36,8 +36,8 @@ def evaluate(x, arguments, value, jacobian, work):
     arguments : Arguments
         `Regressor.arguments`.
     value : (k,) float64
-    jacobian : (k, d) float64
-        d(output)/d(input).
+    jacobian : (m, d) float64
+        d(output)/d(input) of the first m <= k outputs.
     work : (W,) float64
         Scratch memory, `workspace_size(arguments)` numbers or more, see `new_work`.
     """
@@ -56,7 +56,7 @@ def evaluate(x, arguments, value, jacobian, work):
     term_rows(layout, numbers, work)
     count = layout[slot.TERMS]
     if layout[slot.PIECES] > 0:
-        add_spline_rows(layout, numbers, work, outputs)
+        add_spline_rows(layout, numbers, work, outputs, jacobian.shape[0])
     else:
         add_rows(
             work, layout[slot.ROWS], count, numbers, layout[slot.TERM_WEIGHTS], count,
@@ -67,6 +67,7 @@ def evaluate(x, arguments, value, jacobian, work):
     d = layout[slot.INPUTS]
     for o in range(outputs):
         value[o] = work[sums + o, slot.VALUE]
+    for o in range(jacobian.shape[0]):
         for j in range(d):
             jacobian[o, j] = work[sums + o, j] * numbers[slot.INVERSE_SCALE, j]
 

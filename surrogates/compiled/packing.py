@@ -191,11 +191,16 @@ def _place_work(head: NDArray[np.int64]) -> None:
         (layout.LINE_UNITS, head[layout.NETS] * units),
         (layout.BENDS, bends),
         (layout.BLENDS, 2 if head[layout.PIECES] else 0),
-        (layout.BLENDED, head[layout.TERMS] * outputs // LANES if head[layout.PIECES] else 0),
+        (layout.BLENDED, _blended_rows(head) if head[layout.PIECES] else 0),
     ):
         head[place] = row
         row += rows
     head[layout.WORK_SIZE] = row
+
+
+def _blended_rows(head: NDArray[np.int64]) -> int:
+    """Return the rows for blended weights, and for the sums of eight outputs."""
+    return max(int(head[layout.TERMS]) * blocks_of(int(head[layout.OUTPUTS])), LANES)
 
 
 def correlation_scales(regressor: RegressorData) -> FloatArray:

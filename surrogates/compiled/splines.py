@@ -12,7 +12,7 @@ from foundation.base.compiling import part
 from surrogates.compiled import layout as slot
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store
 from surrogates.compiled.regressor_data import SPLINE_ORDER
-from surrogates.compiled.sums import STORED, add_rows, combine, dot
+from surrogates.compiled.sums import STORED, add_rows, combine, dot, store_eight
 
 #: First blends in the rows `BLENDS`: by the splines, their first, and their second derivatives.
 VALUES, SLOPES, BENDS = 0, SPLINE_ORDER, LANES + SPLINE_ORDER
@@ -83,20 +83,86 @@ def blend_weights(piece, which, outputs, layout, numbers, work):
 
 
 @part
-def add_spline_rows(layout, numbers, work, outputs):
-    """Add values and gradients of the first outputs to their rows of sums; see `add_rows`."""
+def add_spline_rows(layout, numbers, work, outputs, steep):
+    """Add the values of the outputs, and the gradients of the first `steep`, to their rows of sums.
+
+    A single output takes its weights side by side; more take them by eights of outputs.
+    """
     count, rows, blended = layout[slot.TERMS], layout[slot.ROWS], layout[slot.BLENDED]
-    sums = layout[slot.SUMS]
+    sums, blends = layout[slot.SUMS], LANES * layout[slot.BLENDS]
     piece = blend(layout, numbers, work)
-    blend_weights(piece, VALUES, outputs, layout, numbers, work)
-    add_rows(work, rows, count, work, blended, count, blended, sums, outputs, STORED)
-    blend_weights(piece, SLOPES, outputs, layout, numbers, work)
-    along = load(numbers, slot.UNIT) + load(numbers, slot.SHEAR)
+    if outputs == 1:
+        blend_weights(piece, VALUES, outputs, layout, numbers, work)
+        add_rows(work, rows, count, work, blended, count, blended, sums, outputs, STORED)
+        blend_weights(piece, SLOPES, outputs, layout, numbers, work)
+        by_first = slopes_by_first(0, outputs, layout, work)
+        along = load(numbers, slot.UNIT) + load(numbers, slot.SHEAR)
+        store(work, sums, fma(along, by_first, load(work, sums)))
+        return
+    splines = layout[slot.PIECES] + SPLINE_ORDER - 1
     for first in range(0, outputs, LANES):
-        total = slopes_by_first(first, outputs, layout, work)
-        store(work, 1, total)
-        for o in range(first, min(first + LANES, outputs)):
-            store(work, sums + o, fma(along, work[1, o - first], load(work, sums + o)))
+        weights = layout[slot.TERM_WEIGHTS] + ((first // LANES) * splines + piece) * count
+        if first < steep:
+            _add_eight(weights, blends, rows, count, numbers, work, blended)
+            for o in range(min(LANES, outputs - first)):
+                by_first = work[blended, o]
+                work[sums + first + o, slot.VALUE] += work[blended + slot.VALUE, o]
+                work[sums + first + o, 0] += by_first
+                for j in range(1, slot.VALUE):
+                    own = work[blended + j, o] + numbers[slot.SHEAR, j] * by_first
+                    work[sums + first + o, j] += own
+        else:
+            store(work, blended, _eight_values(weights, blends, rows, count, numbers, work))
+            for o in range(min(LANES, outputs - first)):
+                work[sums + first + o, slot.VALUE] += work[blended, o]
+
+
+@part
+def _add_eight(weights, blends, rows, count, numbers, work, out):
+    """Write derivatives by w and by the other inputs, and values, of eight outputs, a row for each.
+
+    In one pass over the weights, the largest part of what is read.
+    """
+    b0, b1, b2, b3 = (peek(work, blends), peek(work, blends + 1), peek(work, blends + 2),
+                      peek(work, blends + 3))  # fmt: skip
+    d0, d1, d2, d3 = (peek(work, blends + 4), peek(work, blends + 5), peek(work, blends + 6),
+                      peek(work, blends + 7))  # fmt: skip
+    value, by_first, s1, s2 = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    s3, s4, s5, s6 = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
+    for m in range(count):
+        w = weights + m
+        w0, w1 = load(numbers, w), load(numbers, w + count)
+        w2, w3 = load(numbers, w + 2 * count), load(numbers, w + 3 * count)
+        here = fma(w3, b3, fma(w2, b2, fma(w1, b1, w0 * b0)))
+        along = fma(w3, d3, fma(w2, d2, fma(w1, d1, w0 * d0)))
+        r = rows + m
+        value = fma(here, work[r, slot.VALUE], value)
+        by_first = fma(along, work[r, slot.VALUE], by_first)
+        s1 = fma(here, work[r, 1], s1)
+        s2 = fma(here, work[r, 2], s2)
+        s3 = fma(here, work[r, 3], s3)
+        s4 = fma(here, work[r, 4], s4)
+        s5 = fma(here, work[r, 5], s5)
+        s6 = fma(here, work[r, 6], s6)
+    store_eight(work, out, by_first, s1, s2, s3, s4, s5, s6, value)
+
+
+@part
+def _eight_values(weights, blends, rows, count, numbers, work):
+    """Return the values of eight outputs from rows of terms."""
+    even, odd = spread(0.0), spread(0.0)
+    b0, b1, b2, b3 = (peek(work, blends), peek(work, blends + 1), peek(work, blends + 2),
+                      peek(work, blends + 3))  # fmt: skip
+    for m in range(0, count, 2):
+        w = weights + m
+        here = fma(load(numbers, w + count), b1, load(numbers, w) * b0)
+        here = fma(load(numbers, w + 3 * count), b3, fma(load(numbers, w + 2 * count), b2, here))
+        even = fma(here, work[rows + m, slot.VALUE], even)
+        w += 1
+        here = fma(load(numbers, w + count), b1, load(numbers, w) * b0)
+        here = fma(load(numbers, w + 3 * count), b3, fma(load(numbers, w + 2 * count), b2, here))
+        odd = fma(here, work[rows + m + 1, slot.VALUE], odd)
+    return even + odd
 
 
 @part
