@@ -50,6 +50,18 @@ def test_values_are_those_of_the_formula(regressor):
 
 
 @every
+def test_derivatives_of_the_first_outputs_alone(regressor):
+    x = made.inside(regressor, 1, seed=2)[0]
+    wanted, slopes = evaluate(regressor, x)
+    for steep in {1, regressor.outputs // 2, regressor.outputs - 1} - {0}:
+        value = np.full(regressor.outputs, np.nan)
+        jacobian = np.full((steep, regressor.inputs), np.nan)
+        compiled.evaluate(x, regressor.arguments, value, jacobian, work_of(regressor))
+        assert made.off(value, wanted) < 1e-13
+        assert np.abs(jacobian - slopes[:steep]).max() <= 1e-13 * max(np.abs(slopes).max(), 1.0)
+
+
+@every
 def test_derivatives_are_those_of_the_formula(regressor):
     x = made.inside(regressor, 1, seed=2)[0]
     wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], x, 1e-5)
