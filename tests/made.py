@@ -62,6 +62,23 @@ def network(d, k, h, nets=1, degree=2, seed=0):
     )
 
 
+def splines(d, k, degree, ends, sheared=(), seed=0):
+    """Splines between knots, of which the first and the last repeat."""
+    rng = np.random.default_rng(seed)
+    others = polynomial_exponents(d - 1, degree)
+    shear = np.zeros(d)
+    shear[list(sheared)] = -0.37
+    return linear_in(
+        "spline",
+        _scalings(rng, d, k),
+        np.pad(others, ((0, 0), (1, 0))),
+        rng.normal(size=(k, (len(ends) + 2) * len(others))),
+        knots=np.r_[[ends[0]] * 3, ends, [ends[-1]] * 3],
+        shear=shear,
+        spread=0.3 * rng.normal(size=(k, len(polynomial_exponents(d, 2)))),
+    )
+
+
 def everything():
     """Terms of a Fourier series, correlations of all kinds and two networks at once."""
     rng = np.random.default_rng(3)
@@ -108,6 +125,12 @@ MADE = {
     "network of twelve outputs": network(6, 12, 24),
     "networks of one output": network(6, 1, 20, nets=3),
     "small network": network(2, 7, 5, nets=2, degree=0),
+    "splines of one output, high degree": splines(2, 1, 9, np.linspace(-0.8, 0.8, 6)),
+    "splines in a shear": splines(4, 5, 2, np.linspace(-0.9, 0.9, 9), [1, 2]),
+    "splines of twelve outputs": splines(6, 12, 3, np.linspace(-0.9, 0.7, 4), [3], seed=1),
+    "splines of one output in a shear": splines(5, 1, 3, np.linspace(-0.9, 0.9, 17), [2]),
+    "splines of one piece": splines(3, 2, 2, [-0.5, 0.6], [1]),
+    "splines of unequal knots": splines(3, 9, 1, [-0.9, -0.85, -0.2, -0.1, 0.6, 0.61], [1]),
     "everything": everything(),
 }
 

@@ -19,7 +19,7 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 _RATIOS = np.array([0.1, 0.1, 5e-3, 2e-3, 4e-3])
 _QUANTITIES = np.array([1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3])
 HALF_HEIGHT, LARGEST = 3e-4, 1500.0
-FAMILY_PAIRS = (("kriging", "network"), ("polynomial", "poly_fourier"))
+FAMILY_PAIRS = (("kriging", "network"), ("polynomial", "poly_fourier"), ("spline", "kriging"))
 
 
 def random_regressor(family, inputs, size, offset, seed, steep=0.0):
@@ -31,12 +31,15 @@ def random_regressor(family, inputs, size, offset, seed, steep=0.0):
         found = made.kriging(21, inputs, k, kinds, sheared, seed=seed)
     elif family == "network":
         found = made.network(inputs, k, 11, nets=2, seed=seed)
+    elif family == "spline":
+        found = made.splines(inputs, k, 3, np.linspace(-1.3, 1.2, 8), [3], seed=seed)
     else:
         wave = 1.3 if family == "poly_fourier" else 0.0
         found = made.polynomial(inputs, k, 3, wave, seed=seed)
     weights = found.weights / np.sqrt(found.weights.shape[1])
     slope = np.flatnonzero((found.exponents == np.eye(inputs)[-1]).all(axis=1))
-    weights[0, slope] -= steep
+    splines = len(found.exponents) * np.arange(found.splines)
+    weights[0, splines[:, None] + slope] -= steep
     offset, size = np.asarray(offset, dtype=float), np.asarray(size, dtype=float)
     scaled = {"x_scale": np.ones(inputs), "y_offset": offset, "y_scale": size}
     found = replace(found, weights=weights, **scaled)
@@ -57,7 +60,7 @@ def groups(formulation):
 
 @cache
 def compartment(formulation, family, seed=0):
-    """A compartment with random regressors, those of a network in one piece."""
+    """A compartment with random regressors, of networks and splines one for all outputs."""
     rng = np.random.default_rng(seed)
     knots = np.linspace(-0.1, 1.1, 5)
     places = rng.normal(size=(5, 5)) * [0.01, 0.03, 2e-3, 1e-3, 1e-3]
@@ -65,7 +68,7 @@ def compartment(formulation, family, seed=0):
         ReferencePath.through(knots, places), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, LARGEST]
     )
     learnt = groups(formulation)
-    if family == "network":
+    if family in ("network", "spline"):
         sizes, offsets = (np.concatenate([g[i] for g in learnt]) for i in (0, 1))
         learnt = [(sizes, offsets, learnt[0][2])]
     direct = formulation == "direct"

@@ -15,6 +15,7 @@ from foundation.base.pose import rotation_matrix
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
+from surrogates.families.spline import SplineSettings
 from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -47,6 +48,7 @@ FAMILIES = {
         iterations=8,
         refine=0,
     ),
+    "spline": SplineSettings(degree=2, pieces=1),
 }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.polynomial import legendre
 from scipy import linalg
+from scipy.interpolate import BSpline
 
 from surrogates.families.training import polynomial_exponents
 
@@ -32,6 +33,16 @@ def polynomials(z, exponents, wave=0.0):
                 column = column * one_variable(z[:, j], degree, wave if j == 0 else 0.0)
         columns.append(column)
     return np.stack(columns, axis=1)
+
+
+def products(regressor, z):
+    """(N, S T): polynomials, times splines of the sheared first input if there are any."""
+    found = polynomials(z, regressor.exponents, regressor.wave)
+    if not len(regressor.knots):
+        return found
+    first = z[:, 0] + z @ regressor.shear
+    splines = BSpline(regressor.knots, np.eye(regressor.splines), 3)(first)
+    return (splines[:, :, None] * found[:, None, :]).reshape(len(z), -1)
 
 
 def correlation(kind, u):
@@ -74,7 +85,7 @@ def evaluate(regressor, x):
     z = scaled(regressor, x)
     features = np.concatenate(
         [
-            polynomials(z, regressor.exponents, regressor.wave),
+            products(regressor, z),
             correlations(regressor, z),
             hidden_units(regressor, z),
         ],

@@ -235,6 +235,6 @@ class FeasibilityConfig(Section):
         0.0,
         ge=0.0,
         lt=1.0,
-        description="weight of evaluated samples outside the bounds in the fit of a network; 0 "
-        "omits these samples, as all other families do",
+        description="weight of evaluated samples outside the bounds in the fit of a network or a "
+        "spline-polynomial; 0 omits these samples, as all other families do",
     )

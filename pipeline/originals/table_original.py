@@ -206,10 +206,11 @@ _DENSE: dict[str, Any] = {
 def completed(config: Config) -> Config:
     """Return a configuration with what it leaves open taken from its table or its contact model.
 
-    Of a contact model of springs and families that take many samples: numbers of [design] for many
-    samples of one evaluation each. Of a table: of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
-    evaluated first; all rows as budget, or as many as Kriging takes; bounds of the nugget and
-    starts of its search that allow for errors of the rows. Errors as `build_original`.
+    Of springs and of families that take many samples: the numbers of [design] for many samples of
+    one evaluation each. Of a table: of [space] the path, ranges and half widths that hold all rows;
+    how many rows are held out and evaluated first; all rows as budget, or as many as Kriging takes;
+    bounds of the nugget and starts of its search that allow for errors of the rows. Errors as
+    `build_original`.
     """
     if config.original.kind == "model":
         return _with_many_samples(config) if _samples_are_cheap(config) else config

@@ -18,7 +18,8 @@ GLOSSARY = {
     "centre of pressure": "point of a compartment at which the resulting contact force acts",
     "compartment": "medial (inner) or lateral (outer) half of the knee joint",
     "cross-validation": "error at training samples that were left out of the fit",
-    "family": "kind of function that is fitted: Kriging, polynomial, Poly-Fourier, network",
+    "family": "kind of function that is fitted: Kriging, polynomial, Poly-Fourier, network, "
+    "spline-polynomial",
     "feasible": "within the bounds of forces and pressure that a gait is expected to keep",
     "finite elements": "the elastic layer of the bearing surface, divided into blocks that deform "
     "together",

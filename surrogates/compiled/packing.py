@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PPoly
 
 from foundation.base.checks import FloatArray, frozen
 from surrogates.compiled import layout
@@ -123,20 +122,41 @@ def _spline_rows(regressor: RegressorData) -> dict[int, FloatArray]:
     splines, then of their derivatives.
     """
     rows = np.zeros((regressor.pieces, SPLINE_ORDER, LANES))
-    knots, degree = regressor.knots, SPLINE_ORDER - 1
-    for spline in range(regressor.splines if regressor.pieces else 0):
-        curve = PPoly.from_spline((knots, np.eye(regressor.splines)[spline], degree))
-        for piece in range(max(spline - degree, 0), min(spline, regressor.pieces - 1) + 1):
-            powers = curve.c[::-1, piece + degree]
-            rows[piece, :, spline - piece] = powers
-            rows[piece, :degree, SPLINE_ORDER + spline - piece] = powers[1:] * range(1, degree + 1)
-    ends = knots[degree : len(knots) - degree][None]
-    return {layout.KNOTS: side_by_side(ends).reshape(-1, LANES),
+    ends, powers = spline_pieces(regressor.knots)
+    rows[:, :, :SPLINE_ORDER] = powers
+    rows[:, :-1, SPLINE_ORDER:] = powers[:, 1:] * np.arange(1, SPLINE_ORDER)[:, None]
+    return {layout.KNOTS: side_by_side(ends[None]).reshape(-1, LANES),
             layout.SPLINES: rows.reshape(-1, LANES)}  # fmt: skip
 
 
+def spline_pieces(knots: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends (P + 1,) [1] of the P pieces between knots, and the B-splines on the pieces.
+
+    The B-splines are coefficients (P, 4, 4) [1]: of each piece, for each power of the distance from
+    the piece's beginning, those of the four splines that are not zero there. Without knots there
+    are no pieces. By the recursion of Cox and de Boor (de Boor 1972, J Approx Theory 6:50-62).
+    """
+    degree = SPLINE_ORDER - 1
+    ends = knots[degree : len(knots) - degree]
+    powers = np.zeros((max(len(ends) - 1, 0), SPLINE_ORDER, SPLINE_ORDER))
+    for piece, splines in enumerate(powers):
+        splines[0, degree] = 1.0
+        for order in range(1, SPLINE_ORDER):
+            lower = splines.copy()
+            splines[:] = 0.0
+            # A spline of a degree less adds to its left neighbour, falling, and to itself, rising.
+            for s in range(SPLINE_ORDER - order, SPLINE_ORDER):
+                first, last = knots[piece + s], knots[piece + s + order]
+                share, slope = (ends[piece] - first) / (last - first), 1.0 / (last - first)
+                splines[:, s] += share * lower[:, s]
+                splines[1:, s] += slope * lower[:-1, s]
+                splines[:, s - 1] += (1.0 - share) * lower[:, s]
+                splines[1:, s - 1] -= slope * lower[:-1, s]
+    return ends, powers
+
+
 def _padded(weights: FloatArray, parts: int) -> FloatArray:
-    """Return weights (k, parts m), with zeros to whole eights of each part (a network, a spline)."""
+    """Return weights (k, parts m), padded to eights of each part (network or spline)."""
     m = weights.shape[1] // max(parts, 1)
     rows = side_by_side(weights.reshape(len(weights), parts, m))
     return rows.reshape(len(weights), parts * blocks_of(m) * LANES)

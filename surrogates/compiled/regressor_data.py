@@ -53,7 +53,7 @@ class RegressorData(ArrayRecord):
         Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
     knots : (L,) float64
         Knots of the cubic B-splines of the sheared first input, of which there are S = L - 4;
-        empty without splines (S = 1).
+        empty without splines (S = 1). With splines there are neither points nor networks.
     points : (n, d) float64
         Training points z; n = 0 without correlations.
     lengths : (d,) float64

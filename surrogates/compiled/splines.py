@@ -20,7 +20,7 @@ VALUES, SLOPES, BENDS = 0, SPLINE_ORDER, LANES + SPLINE_ORDER
 
 @part
 def blend(layout, numbers, work):
-    """Write values and derivatives of the four splines at the scaled input; return the first spline.
+    """Write values and derivatives of four splines at the scaled input; return the first spline.
 
     Into two rows from `BLENDS` on: four values and four first derivatives, then first and second
     derivatives.
@@ -30,9 +30,12 @@ def blend(layout, numbers, work):
         w += numbers[slot.SHEAR, j] * work[0, j]
     pieces, knots = layout[slot.PIECES], LANES * layout[slot.KNOTS]
     low, high = peek(numbers, knots), peek(numbers, knots + pieces)
-    # Knots are equally spaced, or nearly so; NaN stays in the first piece.
+    # Knots are equally spaced, or nearly so. NaN stays in the first piece, and a number too large
+    # for an integer in the last.
     piece = 0
-    if w > low:
+    if w >= high:
+        piece = pieces - 1
+    elif w > low:
         piece = min(int((w - low) / (high - low) * pieces), pieces - 1)
     while piece > 0 and w < peek(numbers, knots + piece):
         piece -= 1

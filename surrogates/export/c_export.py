@@ -59,7 +59,7 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     used = features([regressor])
     source = [
         preamble(prefix, [regressor]),
-        code(prefix, REGRESSOR_PARTS, used),
+        code(prefix, parts_of(used, REGRESSOR_PARTS), used),
         tables(prefix, "it", regressor, used),
         body,
     ]

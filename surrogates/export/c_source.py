@@ -20,15 +20,18 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from surrogates.compiled import compartments, knee, line
+from surrogates.compiled.packing import spline_pieces
 from surrogates.families.regressor import Regressor
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template for a regressor, and all parts, in the order of their dependencies.
-REGRESSOR_PARTS = ("regressor", "points", "networks", "evaluation")
+REGRESSOR_PARTS = ("regressor", "points", "networks", "splines", "evaluation")
 PARTS = (
     *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
     "turned", "second",
 )  # fmt: skip
+#: Parts that one feature alone needs.
+_ONLY_FOR = {"line": "inverted", "splines": "splines"}
 #: Constants of the compiled evaluation that the template shares, by their names there.
 _SHARED = {
     "REACH": compartments.REACH,
@@ -85,10 +88,14 @@ def check_prefix(prefix: str) -> None:
 
 
 def features(regressors: Iterable[Regressor]) -> set[str]:
-    """Return the features of the template that regressors need: "points", "networks"."""
+    """Return the features of the template that regressors need: "points", "networks", "splines"."""
     every = list(regressors)
-    points = {"points"} if any(len(r.points) for r in every) else set()
-    return points | ({"networks"} if any(len(r.inner) for r in every) else set())
+    counts = {
+        "points": [len(r.points) for r in every],
+        "networks": [len(r.inner) for r in every],
+        "splines": [r.pieces for r in every],
+    }
+    return {feature for feature, numbers in counts.items() if any(numbers)}
 
 
 def header(prefix: str, functions: Iterable[tuple[str, str]]) -> str:
@@ -141,6 +148,8 @@ def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
         numbers += LANES * _PAIRS * size["BENT"]
+    if "splines" in used:
+        numbers += 3 * size["OUTPUTS"] * (size["TERMS"] + 8)
     # compilers keep the arrays of functions that one function calls side by side
     return -(-(_FRAMES + 2 * 8 * numbers) // 1000)
 
@@ -157,18 +166,20 @@ def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
     return re.sub(r"\bsurrogate(?=_)", prefix, upper)
 
 
-def parts_of(used: Collection[str]) -> list[str]:
-    """Return the parts of the template (`PARTS`) that a knee with the used features needs."""
-    return [part for part in PARTS if part != "line" or "inverted" in used]
+def parts_of(used: Collection[str], parts: Iterable[str] = PARTS) -> list[str]:
+    """Return those of some parts of the template that a source with the used features needs."""
+    return [part for part in parts if _ONLY_FOR.get(part, "") in {"", *used}]
 
 
 def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:
     """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants."""
     r, stem = regressor, f"{prefix}_{name}"
-    terms, n, (nets, _, h) = len(r.exponents), len(r.points), r.inner.shape
+    n, (nets, _, h) = len(r.points), r.inner.shape
     texts: list[str] = []
-    weights = np.delete(r.weights, slice(terms, terms + n), axis=1)
-    fields = [str(r.inputs), str(r.outputs), str(terms), str(weights.shape[1]), number(r.wave)]
+    point_weights = slice(r.splines * len(r.exponents), r.splines * len(r.exponents) + n)
+    weights = np.delete(r.weights, point_weights, axis=1)
+    fields = [str(r.inputs), str(r.outputs), str(len(r.exponents)), str(weights.shape[1])]
+    fields.append(number(r.wave))
 
     def put(counts: Iterable[int], arrays: dict[str, FloatArray | NDArray[np.int64]]) -> None:
         fields.extend(str(count) for count in counts)
@@ -183,12 +194,16 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
         places = r.points.copy()
         places[:, 0] += r.points @ r.shear
         put((-(-n // LANES),), {"places": _in_groups(places / r.lengths)})
-        put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
+        put((), {"point_weights": _in_groups(r.weights[:, point_weights].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
     if "networks" in used:
         put((nets, h, -(-h // UNITS) * UNITS), {"inner": _filled(r.inner)})
         put((), {"inner_bias": _filled(r.inner_bias), "hidden": _filled(r.hidden)})
         put((), {"hidden_bias": _filled(r.hidden_bias)})
+    if "splines" in used:
+        ends, powers = spline_pieces(r.knots)
+        along = np.eye(r.inputs)[0] + r.shear
+        put((r.pieces,), {"along": along, "knots": ends, "splines": powers})
     listed = ",\n    ".join(fields)
     return "\n".join([*texts, f"static const {prefix}_regressor {stem} = {{\n    {listed}\n}};\n"])
 

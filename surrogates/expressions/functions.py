@@ -66,6 +66,10 @@ class Functions(Protocol):
         """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         ...
 
+    def outer(self, a: Expression, b: Expression) -> Expression:
+        """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
+        ...
+
     def fixed(self, x: Expression) -> Expression:
         """Return the value of x, without derivatives."""
         ...

@@ -95,9 +95,34 @@ class JaxLearner(Learner):
         return closure(self.data.exponents, self.data.wave)
 
     def _polynomials(self, z: Expression, order: int) -> list[Expression]:
-        weights = derivative_weights(self.data, self._closed, order)
-        sums = self._products(z, self._closed) @ self.f.constant(weights)
-        return self._split(sums.reshape(-1, self.outputs))
+        f: Any = self.f
+        data = self.data
+        own = data.weights[:, : self.terms].reshape(self.outputs, data.splines, -1)
+        weights = [
+            derivative_weights(data, own[:, s], self._closed, order) for s in range(data.splines)
+        ]
+        products = self._products(z, self._closed)
+        if not data.pieces:
+            return self._split((products @ f.constant(weights[0])).reshape(-1, self.outputs))
+        features = [f.outer(splines, products) for splines in self._splines(z, order)]
+        sums = f.jax.numpy.stack(features) @ f.constant(np.concatenate(weights))
+        return self._along_splines([self._split(row.reshape(-1, self.outputs)) for row in sums])
+
+    def _along_splines(self, parts: list[list[Expression]]) -> list[Expression]:
+        """Return the jet of splines times terms.
+
+        `parts` are the jets of the terms alone, times the splines, their first, and their second
+        derivatives.
+        """
+        found = parts[0]
+        along = self.f.constant(np.eye(self.inputs)[0] + self.data.shear)
+        if len(parts) > 1:
+            found[1] = found[1] + parts[1][0][:, None] * along
+        if len(parts) > 2:
+            mixed = parts[1][1][:, :, None] * along
+            bends = parts[2][0][:, None, None] * along[:, None] * along
+            found[2] = found[2] + mixed + mixed.swapaxes(1, 2) + bends
+        return found
 
     def _weighted(self, jet: list[Expression], weights: np.ndarray) -> list[Expression]:
         f: Any = self.f

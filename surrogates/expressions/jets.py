@@ -38,16 +38,19 @@ def closure(exponents: NDArray[np.int64], wave: float) -> NDArray[np.int64]:
     return np.array(sorted(found), dtype=np.int64)
 
 
-def derivative_weights(data: RegressorData, terms: NDArray[np.int64], order: int) -> FloatArray:
+def derivative_weights(
+    data: RegressorData, own: FloatArray, terms: NDArray[np.int64], order: int
+) -> FloatArray:
     """Return weights (M, R) of terms for k outputs and their derivatives up to an order [1].
 
-    In blocks of k columns, in the order of a jet: the derivative of a Legendre polynomial is a sum
-    of Legendre polynomials, P'_e = sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
+    From the outputs' `own` weights (k, T) of the polynomial terms. In blocks of k columns, in the
+    order of a jet: the derivative of a Legendre polynomial is a sum of Legendre polynomials, P'_e =
+    sum of (2 m + 1) P_m over m = e - 1, e - 3, ...
     """
     place = {tuple(row): t for t, row in enumerate(terms.tolist())}
-    weights = np.zeros((len(terms), data.outputs))
-    for row, own in zip(data.exponents.tolist(), data.weights.T, strict=False):
-        weights[place[tuple(row)]] = own
+    weights = np.zeros((len(terms), len(own)))
+    for row, column in zip(data.exponents.tolist(), own.T, strict=True):
+        weights[place[tuple(row)]] = column
     blocks, d = [weights], data.inputs
     if order:
         first = [_differentiated(weights, terms, place, j, data.wave) for j in range(d)]

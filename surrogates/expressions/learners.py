@@ -16,6 +16,7 @@ from foundation.base.checks import FloatArray
 from surrogates.compiled.packing import correlation_scales, sheared
 from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
 from surrogates.expressions.functions import Expression, Functions
+from surrogates.expressions.splines import spline_values
 
 _SMOOTH, _MATERN_52 = CORRELATIONS["squared_exponential"], CORRELATIONS["matern52"]
 
@@ -34,7 +35,7 @@ class Learner:
     def __init__(self, f: Functions, data: RegressorData) -> None:
         self.f, self.data = f, data
         self.outputs, self.inputs = data.outputs, data.inputs
-        self.terms, self.count = len(data.exponents), len(data.points)
+        self.terms, self.count = data.splines * len(data.exponents), len(data.points)
 
     @cached_property
     def _points(self) -> FloatArray:
@@ -45,7 +46,7 @@ class Learner:
         f, data = self.f, self.data
         z = self._scaled(x, self.inputs)
         weights = data.weights[skip:]
-        total = f.matmul(weights[:, : self.terms], self._products(z, data.exponents))
+        total = f.matmul(weights[:, : self.terms], self._terms(z, data.exponents))
         at = self.terms
         if self.count:
             exponent, factor = self._distances(self._here(z), range(self.inputs))
@@ -72,7 +73,7 @@ class Learner:
         """Return the first output along the last input, with the other inputs u (d - 1,) fixed."""
         f, data = self.f, self.data
         z = self._scaled(u, self.inputs - 1)
-        coefficients = f.matmul(self._line_weights, self._products(z, self._rest_exponents))
+        coefficients = f.matmul(self._line_weights, self._terms(z, self._rest_exponents))
         base = here = None
         if self.count:
             moved = data.shear[-1] != 0.0
@@ -92,15 +93,18 @@ class Learner:
             return x
         return (x - self.f.constant(offset)) * self.f.constant(1.0 / scale)
 
-    def _here(self, z: Expression) -> list[Expression]:
-        """Return z in the units of the correlations, the first sheared by the others."""
-        count = self.inputs if z.shape[0] == self.inputs else self.inputs - 1
+    def _sheared_first(self, z: Expression) -> Expression:
+        """Return the first of the inputs z (d,) or (d - 1,), sheared by the others of z."""
         first = z[0]
-        for j in range(1, count):
+        for j in range(1, z.shape[0]):
             if self.data.shear[j]:
                 first = first + float(self.data.shear[j]) * z[j]
-        scales = correlation_scales(self.data)
-        return [float(scales[j]) * (z[j] if j else first) for j in range(count)]
+        return first
+
+    def _here(self, z: Expression) -> list[Expression]:
+        """Return z in the units of the correlations, the first sheared by the others."""
+        first, scales = self._sheared_first(z), correlation_scales(self.data)
+        return [float(scales[j]) * (z[j] if j else first) for j in range(z.shape[0])]
 
     def _distances(self, here: list[Expression], chosen: range) -> tuple[Expression, Expression]:
         """Return exponents and factors (n,) of the correlations over some inputs."""
@@ -113,6 +117,17 @@ class Learner:
             factor = factor * other
         return exponent, factor
 
+    def _terms(self, z: Expression, exponents: NDArray[np.int64]) -> Expression:
+        """Return each spline times each polynomial term, (S T,); see `_products`."""
+        products = self._products(z, exponents)
+        if not self.data.pieces:
+            return products
+        return self.f.outer(self._splines(z, 0)[0], products)
+
+    def _splines(self, z: Expression, order: int) -> list[Expression]:
+        """Return the B-splines (S,) at z and their derivatives by the sheared first input."""
+        return spline_values(self.f, self.data.knots, self._sheared_first(z), order)
+
     def _products(self, z: Expression, exponents: NDArray[np.int64]) -> Expression:
         """Return the polynomial terms (T,) of exponents (T, d') at the first d' inputs z (d',)."""
         f, wave = self.f, self.data.wave
@@ -124,18 +139,19 @@ class Learner:
 
     @cached_property
     def _line_weights(self) -> FloatArray:
-        """Weights (D + 1, R) of the terms without the last input, for powers of the last input."""
+        """Weights (D + 1, S R) of the terms without the last input, for powers of that input."""
         data = self.data
         degrees = data.exponents[:, -1]
         kept = np.flatnonzero(degrees == 0)
         place = {tuple(row[:-1]): i for i, row in enumerate(data.exponents[kept])}
-        rows = np.zeros((int(degrees.max()) + 1, len(kept)))
-        for row, weight in zip(data.exponents, data.weights[0], strict=False):
-            rows[row[-1], place[tuple(row[:-1])]] += weight
+        rows = np.zeros((int(degrees.max()) + 1, data.splines, len(kept)))
+        weights = data.weights[0, : self.terms].reshape(data.splines, -1)
+        for row, weight in zip(data.exponents, weights.T, strict=True):
+            rows[row[-1], :, place[tuple(row[:-1])]] += weight
         powers = np.zeros((len(rows), len(rows)))
         for e in range(len(rows)):
             powers[: e + 1, e] = legendre.leg2poly(np.eye(len(rows))[e])[: e + 1]
-        return np.asarray(powers @ rows)
+        return np.asarray(powers @ rows.reshape(len(rows), -1))
 
     @cached_property
     def _rest_exponents(self) -> NDArray[np.int64]:

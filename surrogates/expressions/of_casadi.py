@@ -105,6 +105,10 @@ class CasadiFunctions:
             total = more if total is None else total + more
         return ca.densify(total)
 
+    def outer(self, a: Expression, b: Expression) -> Expression:
+        """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
+        return self.casadi.kron(a, b)
+
     def fixed(self, x: Expression) -> Expression:
         """Return the value of x, without derivatives: those of the floor are 0."""
         ca = self.casadi

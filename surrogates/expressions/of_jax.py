@@ -57,6 +57,10 @@ class JaxFunctions:
         """Return the product (n,) of a matrix (n, m) [any unit] and a vector (m,)."""
         return self.constant(matrix) @ vector
 
+    def outer(self, a: Expression, b: Expression) -> Expression:
+        """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
+        return self.numpy.outer(a, b).ravel()
+
     def gradient(
         self, function: Callable[..., Expression], at: Expression, *beside: Expression
     ) -> Expression:

@@ -1,4 +1,4 @@
-"""Families of regressors (Kriging, polynomials, Poly-Fourier, networks), fits and checks."""
+"""Families of regressors (Kriging, polynomials, networks, spline-polynomials), fits and checks."""
 
 from surrogates.families.registry import FAMILIES, fit_family
 

@@ -1,6 +1,7 @@
 """The fitted function of every family: a checked `RegressorData` that can be evaluated.
 
-Evaluation is compiled (`surrogates.compiled`); fitting is in `kriging`, `polynomial` and `network`.
+Evaluation is compiled (`surrogates.compiled`); fitting is in `kriging`, `polynomial`, `network` and
+`spline`.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 #: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
 MOST_INPUTS = 7
 HIGHEST_DEGREE = 24
-#: Most pieces of the splines.
+#: Most pieces of the splines, and least length of a piece over the range of the knots.
 MOST_PIECES = 256
+_LEAST_PIECE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,10 +107,15 @@ class Regressor(RegressorData):
             return 1
         degree = SPLINE_ORDER - 1
         inner = knots[degree : len(knots) - degree]
-        if len(inner) < 2 or len(inner) > MOST_PIECES + 1 or not (np.diff(inner) > 0.0).all():
+        if not 2 <= len(inner) <= MOST_PIECES + 1:
             raise InputError(
-                f"knots: expected 2 to {MOST_PIECES + 1} rising knots and {degree} more at each "
-                f"end, found {knots.tolist()}"
+                f"knots: expected 2 to {MOST_PIECES + 1} knots and {degree} more at each end, "
+                f"found {len(knots)}"
+            )
+        if not (np.diff(inner) > _LEAST_PIECE * np.ptp(inner)).all():
+            raise InputError(
+                f"knots: expected rising knots, each {_LEAST_PIECE:g} of their range or more above "
+                f"the knot before, found {knots.tolist()}"
             )
         if (knots[:degree] != inner[0]).any() or (knots[-degree:] != inner[-1]).any():
             raise InputError(
@@ -119,15 +126,25 @@ class Regressor(RegressorData):
     def _check_values(self) -> None:
         if self.shear[0] != 0.0:
             raise InputError(f"shear: expected 0 for the first input, found {self.shear[0]}")
-        if len(self.knots) and (self.shear[-1] != 0.0 or self.exponents[:, 0].any() or self.wave):
+        if len(self.knots):
+            self._check_splines()
+        sizes = (0, len(polynomial_exponents(self.inputs, 2)))
+        if self.spread.shape[1] not in sizes:
+            raise InputError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
+
+    def _check_splines(self) -> None:
+        if self.shear[-1] != 0.0 or self.exponents[:, 0].any() or self.wave:
             raise InputError(
                 "knots: expected splines in the first input alone, with a shear of 0 for the last "
                 f"input, found a shear of {self.shear[-1]:g}, a wave of {self.wave:g} and degrees "
                 f"up to {self.exponents[:, 0].max()} in the first input"
             )
-        sizes = (0, len(polynomial_exponents(self.inputs, 2)))
-        if self.spread.shape[1] not in sizes:
-            raise InputError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
+        if self.inputs == 1 or len(self.points) or len(self.inner):
+            raise InputError(
+                "knots: expected two or more inputs, and neither points nor networks beside "
+                f"splines, found {self.inputs} inputs, {len(self.points)} points and "
+                f"{len(self.inner)} networks"
+            )
 
     @cached_property
     def arguments(self) -> Arguments:
@@ -190,19 +207,27 @@ class Regressor(RegressorData):
         return errors
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields as arrays, such as weights (k, F) [1]; the inverse of `from_arrays`."""
-        return {name: np.array(getattr(self, name)) for name in _FIELDS}
+        """Return the fields as arrays, such as weights (k, F) [1]; the inverse of `from_arrays`.
+
+        Without `knots` if there are no splines.
+        """
+        arrays = {name: np.array(getattr(self, name)) for name in _FIELDS}
+        if not self.pieces:
+            del arrays["knots"]
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
         """Build from the arrays of `to_arrays`, such as weights (k, F) [1].
 
-        Raises `InputError` if an array is missing or malformed, as in all `from_arrays`.
+        Raises `InputError` if an array other than `knots` is missing, or an array is malformed, as
+        in all `from_arrays`.
         """
-        missing = [name for name in _FIELDS if name not in arrays]
+        given = {"knots": np.empty(0), **arrays}
+        missing = [name for name in _FIELDS if name not in given]
         if missing:
             raise InputError(f"arrays: missing {missing} of a regressor")
-        named: dict[str, Any] = {name: np.asarray(arrays[name]) for name in _FIELDS}
+        named: dict[str, Any] = {name: np.asarray(given[name]) for name in _FIELDS}
         named["family"] = str(named["family"])
         for name in ("wave", "nugget"):
             named[name] = float(named[name])

@@ -86,6 +86,8 @@ def fit_spline(
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
     w = check_weights(weights, len(x))
+    if x.shape[1] < 2:
+        raise InputError("X: expected two or more inputs for a spline-polynomial, found one")
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
     degree, pieces = _affordable(len(z), z.shape[1], chosen)
@@ -109,7 +111,7 @@ def _affordable(samples: int, inputs: int, settings: SplineSettings) -> tuple[in
     A lower degree comes before pieces fewer than half the wanted ones.
     """
     for degree in range(settings.degree, 0, -1):
-        terms = len(polynomial_exponents(inputs - 1, degree)) if inputs > 1 else 1
+        terms = len(polynomial_exponents(inputs - 1, degree))
         most = int(samples / (_SAMPLES_PER_UNKNOWN * terms)) - SPLINE_ORDER + 1
         if most >= settings.pieces // 2 and most >= 1:
             return degree, min(settings.pieces, most)
@@ -145,9 +147,15 @@ def _best_shear(
         turned = -fit.slopes_by_first(target)[:, None] * few_z[:, 1:-1]
         return root * fit.left_out(np.column_stack([target, turned]))
 
+    def left_out(values: FloatArray) -> FloatArray:
+        return residuals(tuple(values))[:, 0]
+
+    def slopes(values: FloatArray) -> FloatArray:
+        return residuals(tuple(values))[:, 1:]
+
     found = optimize.least_squares(
-        lambda v: residuals(tuple(v))[:, 0], np.zeros(d - 2), lambda v: residuals(tuple(v))[:, 1:],
-        bounds=_SHEAR_BOUNDS, xtol=_SHEAR_TOLERANCE, ftol=_SHEAR_TOLERANCE, max_nfev=_SEARCH_STEPS,
+        left_out, np.zeros(d - 2), slopes, bounds=_SHEAR_BOUNDS,
+        xtol=_SHEAR_TOLERANCE, ftol=_SHEAR_TOLERANCE, max_nfev=_SEARCH_STEPS,
     )  # fmt: skip
     shear[1:-1] = found.x
     return shear
@@ -171,13 +179,18 @@ class _SplineFit:
     def __init__(
         self, z: FloatArray, weights: FloatArray, shear: FloatArray, degree: int, pieces: int
     ) -> None:
-        d = z.shape[1]
-        others = polynomial_exponents(d - 1, degree) if d > 1 else np.zeros((1, 0), np.int64)
+        others = polynomial_exponents(z.shape[1] - 1, degree)
         self.exponents: NDArray[np.int64] = np.pad(others, ((0, 0), (1, 0)))
         along = z[:, 0] + z @ shear
         # The few samples at the ends belong to the first and last piece.
-        share = _END_SHARE / pieces
-        ends = np.linspace(*np.quantile(along, [share, 1.0 - share]), pieces + 1)
+        share = _END_SHARE / max(pieces, 2)
+        low, high = np.quantile(along, [share, 1.0 - share])
+        if not low < high:
+            raise InputError(
+                "X: expected a first input that varies, found the same sheared first input in "
+                "most rows; add samples at other values or use another family"
+            )
+        ends = np.linspace(low, high, pieces + 1)
         degree = SPLINE_ORDER - 1
         self.knots = np.concatenate([[ends[0]] * degree, ends, [ends[-1]] * degree])
         self._z, self._weights = z, weights

@@ -162,6 +162,24 @@ def regressor_of(**change):
     return Regressor.from_arrays(made.MADE["everything"].to_arrays() | change)
 
 
+def splines_of(**change):
+    return Regressor.from_arrays(made.splines(3, 2, 1, KNOTS[3:-3]).to_arrays() | change)
+
+
+def beside_splines(points=0, nets=0):
+    """Splines and points, or a network of one unit."""
+    regressor = made.splines(3, 2, 1, KNOTS[3:-3])
+    return replace(
+        regressor,
+        points=np.zeros((points, 3)),
+        inner=np.zeros((nets, 3, 1)),
+        inner_bias=np.zeros((nets, 1)),
+        hidden=np.zeros((nets, 1, 1)),
+        hidden_bias=np.zeros((nets, 1)),
+        weights=np.zeros((2, regressor.weights.shape[1] + points + nets)),
+    )
+
+
 def coincident():
     regressor = made.kriging(12, 2, 1, nugget=0.0)
     points = regressor.points.copy()
@@ -176,6 +194,7 @@ def without_points():
     return local_error(bare, check, cube(3))
 
 
+KNOTS = np.array([-1.0, -1.0, -1.0, -1.0, -0.5, 0.1, 0.5, 0.9, 0.9, 0.9, 0.9])
 FIXED_ROW = np.column_stack([np.r_[np.zeros(29), 1.0], cube(30, 2)])
 TOTAL = PolynomialSettings(basis="total_degree", degree=(4, 5))
 SMALL = NetworkSettings(hidden=4, steps=10)
@@ -240,7 +259,7 @@ EVERYTHING = made.MADE["everything"]
     (lambda: EVERYTHING.standard_error(np.zeros(4)), "^X: expected"),
     (lambda: made.polynomial(2, 0, 1).hessian([0.0, 0.0]), "hessian: .* with an output"),
     (lambda: coincident().standard_error(np.zeros((1, 2))), "points: expected a positive definite"),
-    (lambda: made.kriging(5, 2, 1, degree=2).standard_error(np.zeros((1, 2))), "than the 5 points"),
+    (lambda: made.kriging(5, 2, 1, degree=2).standard_error(np.zeros((1, 2))), "at most 5 terms"),
     (lambda: polynomial_terms(np.array([[0, 0], [3, 1], [3, 0]])), "exponents: .*before"),
     *[
         (lambda name=name, value=value: regressor_of(**{name: value}), f"{name}: expected")
@@ -248,9 +267,29 @@ EVERYTHING = made.MADE["everything"]
             ("weights", np.zeros((10, 3))), ("x_scale", np.zeros(4)), ("lengths", -np.ones(4)),
             ("kinds", np.array([0, 1, 2, 3])), ("kinds", np.zeros(4)), ("shear", np.ones(4)),
             ("variance", -np.ones(10)), ("spread", np.zeros((10, 2))), ("wave", -1.0),
-            ("nugget", NAN), ("exponents", np.array([[1, 0, 0, 0]])), ("family", "spline"),
+            ("nugget", NAN), ("exponents", np.array([[1, 0, 0, 0]])), ("family", "forest"),
         )
     ],
+    *[
+        (lambda change=change: splines_of(**change), message)
+        for change, message in (
+            ({"knots": np.zeros((11, 1))}, "knots: expected shape"),
+            ({"knots": np.full(11, NAN)}, "knots: expected finite"),
+            ({"knots": np.zeros(7)}, "knots: expected 2 to 257 knots and 3 more at each end"),
+            ({"knots": np.arange(264.0)}, "knots: expected 2 to 257 knots .* found 264"),
+            ({"knots": KNOTS[::-1]}, "knots: expected rising knots"),
+            ({"knots": np.r_[KNOTS[:4], -1 + 1e-7, KNOTS[5:]]}, "knots: .* each 1e-06 of"),
+            ({"knots": KNOTS + 0.1 * np.eye(11)[10]}, "knots: expected 4 equal knots at each end"),
+            ({"knots": KNOTS - 0.1 * np.eye(11)[1]}, "knots: expected 4 equal knots at each end"),
+            ({"knots": np.delete(KNOTS, 5)}, "weights: expected shape"),
+            ({"shear": np.eye(3)[2]}, "knots: expected splines in the first input alone"),
+            ({"wave": 1.0}, "knots: .* a wave of 1"),
+            ({"exponents": np.eye(3, k=-1, dtype=int)}, "knots: .* degrees up to 1 in the first"),
+        )
+    ],
+    (lambda: made.splines(1, 1, 1, [0.0, 1.0]), "knots: expected two or more inputs"),
+    (lambda: beside_splines(points=1), "knots: .* neither points nor networks .* 1 points"),
+    (lambda: beside_splines(nets=1), "knots: .* neither points nor networks .* 1 networks"),
     (lambda: Regressor.from_arrays({}), "missing .*family.*spread"),
 )  # fmt: skip
 def test_families(call, message):

@@ -12,6 +12,11 @@ static void surrogate_evaluate_regressor(const surrogate_regressor *r, int outpu
     if (r->groups)
         surrogate_add_points(r, outputs, z, sums);
     /* end */
+    /* if splines */
+    if (r->pieces)
+        surrogate_add_splines(r, outputs, z, sums);
+    else
+    /* end */
     surrogate_add_terms(r, outputs, z, sums);
     /* if networks */
     surrogate_add_networks(r, outputs, z, sums);

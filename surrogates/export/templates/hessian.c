@@ -55,6 +55,29 @@ static void surrogate_bend_terms(const surrogate_regressor *r, int outputs, cons
     }
 }
 
+/* if splines */
+/* Add the second derivatives of the terms, those of the splines, and mixed ones. */
+static void surrogate_bend_splines(const surrogate_regressor *r, int outputs, const double *z,
+                                   double (*sums)[SURROGATE_ROW])
+{
+    const double *along = r->along;
+    double weights[3 * SURROGATE_BENT * SURROGATE_TERMS];
+    double found[3 * SURROGATE_BENT * SURROGATE_ROW] = {0.0};
+    const surrogate_regressor blended = surrogate_blend(r, outputs, 3, z, weights);
+    int a, b, k;
+    surrogate_bend_terms(&blended, outputs, z, sums);
+    surrogate_add_terms(&blended, 3 * outputs, z, found);
+    for (k = 0; k < outputs; k++) {
+        const double *slopes = found + (outputs + k) * SURROGATE_ROW;
+        const double bend = slopes[outputs * SURROGATE_ROW + SURROGATE_VALUE];
+        for (a = 0; a < r->inputs; a++)
+            for (b = 0; b <= a; b++)
+                sums[surrogate_pair(a, b)][k] += slopes[a] * along[b] + slopes[b] * along[a]
+                                                 + bend * along[a] * along[b];
+    }
+}
+
+/* end */
 /* if points */
 /* Fill the second derivatives of a group's correlations over themselves, along one input, less
    the squares of the first, `steep`. */
@@ -240,6 +263,11 @@ static void surrogate_hessians_of(const surrogate_regressor *r, int outputs, con
     for (a = 0; a < SURROGATE_PAIRS; a++)
         for (k = 0; k < SURROGATE_ROW; k++)
             sums[a][k] = 0.0;
+    /* if splines */
+    if (r->pieces)
+        surrogate_bend_splines(r, outputs, z, sums);
+    else
+    /* end */
     surrogate_bend_terms(r, outputs, z, sums);
     /* if points */
     if (r->groups)

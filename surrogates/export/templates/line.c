@@ -29,6 +29,18 @@ static void surrogate_fix_terms(const double *z, surrogate_line *line)
     }
 }
 
+/* if splines */
+static void surrogate_fix_splines(const double *z, surrogate_line *line)
+{
+    const surrogate_regressor *r = line->regressor;
+    double weights[SURROGATE_TERMS];
+    const surrogate_regressor blended = surrogate_blend(r, 1, 1, z, weights);
+    line->regressor = &blended;
+    surrogate_fix_terms(z, line);
+    line->regressor = r;
+}
+
+/* end */
 /* if points */
 static void surrogate_fix_points(double *z, surrogate_line *line)
 {
@@ -141,6 +153,11 @@ static void surrogate_prepare_line(const surrogate_regressor *r, const double *x
     double z[SURROGATE_ROW] = {0.0};
     line->regressor = r;
     surrogate_scale_inputs(r, r->inputs - 1, x, z);
+    /* if splines */
+    if (r->pieces)
+        surrogate_fix_splines(z, line);
+    else
+    /* end */
     surrogate_fix_terms(z, line);
     /* if points */
     if (r->groups)

@@ -23,6 +23,13 @@ typedef struct {
     const double *hidden;      /* nets x inner units x stride of outer units */
     const double *hidden_bias; /* nets x stride */
     /* end */
+    /* if splines */
+    int pieces;                /* of cubic splines of the sheared first input, or 0: without splines;
+                                  with splines, weights of the terms for one spline after the other */
+    const double *along;       /* inputs: derivatives of the sheared first input */
+    const double *knots;       /* pieces + 1: where the pieces end */
+    const double *splines;     /* pieces x 4 powers, rising, x 4 splines that are not zero there */
+    /* end */
 } surrogate_regressor;
 
 /* Place of a value behind the derivatives by at most seven inputs. */

@@ -92,7 +92,7 @@ def test_removed_keys_are_named_with_the_reason(key):
         ("knee.implant.radius_mm=0.0", "radius_mm", "greater than 0", "0.0"),
         ("knee.implant.dish_half_length_mm=-1.0", "half_length_mm", "greater than 0", "-1.0"),
         ("feasibility.outside_weight=-0.1", "outside_weight", "than or equal to 0", "-0.1"),
-        ("surrogate.compare=[['direct', 'spline']]", "surrogate.compare.0.1", "'krig", "'spline'"),
+        ("surrogate.compare=[['direct', 'forest']]", "surrogate.compare.0.1", "'krig", "'forest'"),
         ("surrogate.polynomial.degree=[0]", "degree.0", "than or equal to 1", "0"),
         ("validation.folds=1", "folds", "0 or at least 2", "1"),
         ("feasibility.outside_weight=1.0", "outside_weight", "less than 1", "1.0"),

@@ -255,9 +255,10 @@ def weighted_samples(carried_out) -> pd.DataFrame:
     return carried_out.first.assign(weight=weight)
 
 
-def test_rows_of_less_weight_are_for_networks_alone(carried_out):
+def test_rows_of_less_weight_are_for_joint_fits_alone(carried_out):
     rows = weighted_samples(carried_out)
-    assert len(stages.fitted_rows(rows, "network")) == len(rows)
+    for family in ("network", "spline"):
+        assert len(stages.fitted_rows(rows, family)) == len(rows)
     for family in ("kriging", "polynomial", "poly_fourier"):
         fitted = stages.fitted_rows(rows, family)
         assert fitted["index"].tolist() == rows.loc[rows["weight"] == 1.0, "index"].tolist()

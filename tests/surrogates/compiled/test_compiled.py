@@ -50,6 +50,18 @@ def test_values_are_those_of_the_formula(regressor):
 
 
 @every
+def test_derivatives_of_the_first_outputs_alone(regressor):
+    x = made.inside(regressor, 1, seed=2)[0]
+    wanted, slopes = evaluate(regressor, x)
+    for steep in {1, regressor.outputs // 2, regressor.outputs - 1} - {0}:
+        value = np.full(regressor.outputs, np.nan)
+        jacobian = np.full((steep, regressor.inputs), np.nan)
+        compiled.evaluate(x, regressor.arguments, value, jacobian, work_of(regressor))
+        assert made.off(value, wanted) < 1e-13
+        assert np.abs(jacobian - slopes[:steep]).max() <= 1e-13 * max(np.abs(slopes).max(), 1.0)
+
+
+@every
 def test_derivatives_are_those_of_the_formula(regressor):
     x = made.inside(regressor, 1, seed=2)[0]
     wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], x, 1e-5)
@@ -93,6 +105,22 @@ def test_derivatives_on_the_planes_of_a_point():
     near = np.empty((3, 3))
     compiled.evaluate_hessian(x + 1e-9, regressor.arguments, near, work_of(regressor))
     assert made.off(hessian, near) < 1e-6
+
+
+def test_splines_at_their_knots_and_beyond():
+    """At a knot, to the last digit before it, and where the cubics of the ends go on."""
+    regressor = made.MADE["splines of unequal knots"]
+    ends = regressor.knots[3:-3]
+    along = np.concatenate([ends, np.nextafter(ends, -9.0), [-4.0, 3.0]])
+    z = np.column_stack([along + 0.37 * 0.3, np.full(len(along), 0.3), np.zeros(len(along))])
+    x = regressor.x_offset + regressor.x_scale * z
+    wanted = reference.evaluate(regressor, x)
+    assert regressor.predict(x) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    for own, value in zip(x, wanted, strict=True):
+        assert evaluate(regressor, own)[0] == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert np.isnan(evaluate(regressor, np.array([np.nan, 0.0, 0.0]))[0]).all()
+    for far in (-1e40, 1e40):  # beyond whole numbers
+        assert np.isfinite(evaluate(regressor, np.array([far, 0.0, 0.0]))[0]).all()
 
 
 @every
@@ -333,7 +361,7 @@ np.savez(sys.argv[1], **out)
 
 
 def test_without_numba_the_answers_are_the_same(tmp_path):
-    names = ["kriging, shear by the last input", "Fourier", "everything"]
+    names = ["kriging, shear by the last input", "Fourier", "splines in a shear", "everything"]
     path = tmp_path / "out.npz"
     arguments = [sys.executable, "-W", "error", "-c", _WITHOUT_NUMBA]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (_TESTS.parent, _TESTS)))}

@@ -57,18 +57,19 @@ def test_regressors_give_the_same_numbers(tmp_path):
             assert np.abs(jacobian - slopes).max() <= 1e-11 * max(1.0, np.abs(slopes).max())
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """What the template knows of a regressor, around the one that has every feature."""
+@pytest.fixture(scope="module", params=["everything", "splines of twelve outputs"])
+def whole(request, tmp_path_factory):
+    """What the template knows of a regressor, around those that have every feature."""
     if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
-    regressor = made.MADE["everything"]
+    regressor = made.MADE[request.param]
     wanted = c_source.features([regressor])
-    assert wanted == {"points", "networks"}
+    assert wanted == ({"splines"} if regressor.pieces else {"points", "networks"})
+    parts = c_source.parts_of(wanted, c_source.REGRESSOR_PARTS)
     source = [
         c_source.preamble("knee", [regressor]),
         c_source.shared_constants("knee"),
-        c_source.code("knee", (*c_source.REGRESSOR_PARTS, "line", "hessian", "condyle"), wanted),
+        c_source.code("knee", (*parts, "line", "hessian", "condyle"), wanted),
         c_source.tables("knee", "it", regressor, wanted),
         _EXTRA,
     ]
@@ -78,11 +79,12 @@ def whole(tmp_path_factory):
 
 def test_second_derivatives(whole):
     regressor, library = whole
-    x, (hessians, wanted) = made.inside(regressor, 1)[0], np.empty((2, 6, 4, 4))
-    library.knee_hessians(pointer(x), pointer(hessians))
-    evaluate_hessians(x, regressor.arguments, wanted, np.empty(regressor.workspace_size))
-    for found, own in zip(hessians, wanted, strict=True):
-        assert made.off(found, own) < 1e-12
+    hessians, wanted = np.empty((2, 6, regressor.inputs, regressor.inputs))
+    for x in made.inside(regressor, 5):
+        library.knee_hessians(pointer(x), pointer(hessians))
+        evaluate_hessians(x, regressor.arguments, wanted, np.empty(regressor.workspace_size))
+        for found, own in zip(hessians, wanted, strict=True):
+            assert made.off(found, own) < 1e-12
 
 
 def test_root_on_the_line(whole):
@@ -184,7 +186,17 @@ SOME = [
 ]
 
 
-@pytest.mark.parametrize("prefix", [*SOME, "kriging_alone", "network_alone", "rising_again"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        *SOME,
+        "kriging_alone",
+        "network_alone",
+        "direct_spline_kriging",
+        "smooth_inverted_spline_kriging",
+        "rising_again",
+    ],
+)
 def test_knees_give_the_same_numbers(prefix, library):
     check_loads(KNEES[prefix], prefix, library, 100)
     check_hessians(KNEES[prefix], prefix, library, 60)
@@ -248,16 +260,21 @@ def test_only_what_the_knee_needs():
         return c_export.export_knee(KNEES[prefix], "knee").source
 
     plain = source("inverted_polynomial_poly_fourier")
-    assert not re.search(r"tanh\(|places|knee_direct\b", plain)
+    assert not re.search(r"tanh\(|places|splines|knee_direct\b", plain)
     assert "void knee_hessian(" in plain
     kriging, network = source("kriging_alone"), source("network_alone")
     assert "tanh(" not in kriging
     assert "places" in kriging
+    assert "splines" not in kriging + network
+    splines = source("direct_spline_kriging")
+    assert "knee_bend_splines(" in splines
+    assert "tanh(" not in splines
+    assert "knee_fix_splines(" in source("inverted_spline_kriging")
     assert "places" not in network
     assert "knee_hessians_of(" in network
     assert re.search(r"knee_direct\b", network)
     assert "knee_solve_line(" not in source("direct_polynomial_poly_fourier")
-    assert not re.search(r"/\* (if|end)\b", plain + kriging + network)
+    assert not re.search(r"/\* (if|end)\b", plain + kriging + network + splines)
 
 
 def test_a_knee_has_no_state():

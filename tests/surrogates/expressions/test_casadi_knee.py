@@ -21,7 +21,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 WIDTH = 0.005
 
 
@@ -76,7 +76,8 @@ def assert_like_the_kernels(formulation, family, count):
 
 
 @pytest.mark.parametrize(
-    ("formulation", "family"), [(name, FAMILIES[k % 4]) for k, name in enumerate(FORMULATIONS)]
+    ("formulation", "family"),
+    [*((name, FAMILIES[k % 4]) for k, name in enumerate(FORMULATIONS)), ("inverted", "spline")],
 )
 def test_without_smoothing_as_the_kernels(formulation, family):
     assert_like_the_kernels(formulation, family, 30)

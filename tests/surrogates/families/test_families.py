@@ -12,17 +12,29 @@ import pytest
 import reference
 
 from surrogates.compiled.regressor_data import polynomial_terms
+from surrogates.families import spline
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings
 from surrogates.families.registry import FAMILIES, fit_family
 from surrogates.families.regressor import FAMILY_NAMES, Regressor
+from surrogates.families.spline import SplineSettings
 
 QUICK = {
     "kriging": KrigingSettings(correlation="matern52"),
     "polynomial": PolynomialSettings(terms=20),
     "poly_fourier": PolyFourierSettings(terms=20),
     "network": NetworkSettings(hidden=4, steps=20),
+    "spline": SplineSettings(degree=2, pieces=2),
+}
+
+#: Settings of fits that depend on random numbers.
+RANDOM = {
+    "kriging": {"likelihood_points": 40, "starts": 2},
+    "polynomial": {"subset": 40},
+    "poly_fourier": {"subset": 40},
+    "network": {"networks": 2},
+    "spline": {},
 }
 
 
@@ -64,10 +76,9 @@ def test_random_numbers_and_weights_are_passed_on(data):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_same_seed_same_bits(name, data):
-    random = {"subset": 40} if name.startswith("poly") else {"networks": 2}
-    random = {"likelihood_points": 40, "starts": 2} if name == "kriging" else random
-    settings = replace(QUICK[name], **random)
+def test_same_seed_same_bits(name, data, monkeypatch):
+    monkeypatch.setattr(spline, "_SEARCH_ROWS", 40)
+    settings = replace(QUICK[name], **RANDOM[name])
     x, y = data[0], np.sin(3.0 * data[0][:, :1] + 0.5 * data[0][:, 1:2])
     fits = [fit_family(name, x, y, settings, np.random.default_rng(s)) for s in (4, 4, 5)]
     first, again, other = (fitted.regressor.weights for fitted in fits)
@@ -103,7 +114,7 @@ def test_the_registry_needs_no_package_that_fits():
         "import sys, surrogates.families.registry; "
         "found = {'sklearn', 'smt', 'surrogates.families.kriging', "
         "'surrogates.families.polynomial', "
-        "'surrogates.families.network'} & set(sys.modules); "
+        "'surrogates.families.network', 'surrogates.families.spline'} & set(sys.modules); "
         "assert not found, found"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -18,6 +18,7 @@ from foundation.base.pose import Pose
 from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolyFourierSettings
 from surrogates.families.registry import fit_family
+from surrogates.families.spline import SplineSettings
 from surrogates.files.persistence import load, save
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 
@@ -98,6 +99,19 @@ def test_networks_and_fourier_series_answer_bit_for_bit(tmp_path):
     save(knee, tmp_path / "knee.npz")
     same_bits(answers(knee), answers(load(tmp_path / "knee.npz")))
     assert np.isfinite(answers(knee)[0][:8]).all()
+
+
+def test_splines_answer_bit_for_bit_and_have_knots(tmp_path):
+    true = manufactured.truth()
+    samples = true.samples(manufactured.design())
+    settings = SplineSettings(degree=1, pieces=3)
+    fit = Fitter(lambda x, y, w: fit_family("spline", x, y, settings), joint=True)
+    splines = fit_compartment("inverted", true.space, samples, fit).surrogate
+    knee = knee_of(splines, manufactured.compartment())
+    save(knee, tmp_path / "knee.npz")
+    same_bits(answers(knee), answers(load(tmp_path / "knee.npz")))
+    named = [name for name in parts(tmp_path / "knee.npz")[0] if name.endswith("/knots")]
+    assert named == ["medial/first/knots"]
 
 
 def test_saving_a_loaded_knee_gives_the_same_arrays_and_header(file, tmp_path):

@@ -19,7 +19,7 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError
 from surrogates.formulations.registry import FORMULATIONS
 
-FAMILIES = ("kriging", "polynomial", "poly_fourier", "network")
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
 WIDTH = 0.05
 #: A small change of each coordinate: a radian turns a condyle by its distance from the axis.
 SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])

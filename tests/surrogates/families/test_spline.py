@@ -1,0 +1,192 @@
+"""Spline-polynomials: exact cases, refits without a row, orders of convergence, bad data."""
+
+from __future__ import annotations
+
+import made
+import numpy as np
+import pytest
+import reference
+from reference import cube
+
+from foundation.base.errors import InputError
+from surrogates.families import spline
+from surrogates.families.basis import basis_matrix
+from surrogates.families.cross_validation import coverage
+from surrogates.families.spline import SplineSettings, fit_spline
+from surrogates.families.training import polynomial_exponents
+
+SMALL = SplineSettings(degree=2, pieces=4)
+FINE = SplineSettings(degree=2, pieces=12)
+
+
+def arcs(along):
+    """A function whose curvature jumps at three places."""
+    steps = ((-4.0, -0.5), (6.0, 0.1), (-5.0, 0.6))
+    return along**2 + sum(size * np.maximum(along - place, 0.0) ** 2 for size, place in steps)
+
+
+def truth(x):
+    """Arcs of x_0 + 0.6 x_1 times smooth functions of the other inputs."""
+    bent = arcs(x[:, 0] + 0.6 * x[:, 1])
+    one = bent * (1.0 + 0.5 * x[:, 2]) + 0.3 * x[:, 1] * x[:, 2] + 0.2 * x[:, 0]
+    return np.stack([one, 1e3 * (bent - x[:, 2] ** 2) - 5e3], axis=1)
+
+
+def whole(rows):
+    """Inputs (rows, 3) whose range is exactly -1 to 1, so that the scaled inputs are the same."""
+    return np.concatenate([[[-1.0] * 3, [1.0] * 3], cube(rows - 2)])
+
+
+@pytest.fixture
+def shear(request, monkeypatch):
+    """A shear of the first input that takes the place of the search."""
+    fixed = np.array([0.0, request.param, 0.0])
+    monkeypatch.setattr(spline, "_best_shear", lambda *_: fixed)
+    return fixed
+
+
+def fixed_shear(*values):
+    return pytest.mark.parametrize("shear", values, indirect=True)
+
+
+@fixed_shear(0.0, -0.4)
+def test_recovers_a_spline_polynomial(shear, monkeypatch):
+    monkeypatch.setattr(spline, "_RIDGE", 1e-15)
+    x = cube(600) * [2.0, 0.5, 3.0] + [1.0, 0.0, -4.0]
+    true = fit_spline(x, x[:, :2], SMALL).regressor
+    assert (true.shear == shear).all()
+    weights = np.random.default_rng(0).normal(size=true.weights.shape)
+    wanted = reference.evaluate(type(true).from_arrays(true.to_arrays() | {"weights": weights}), x)
+    regressor, check = fit_spline(x, wanted, SMALL)
+    assert regressor.family == "spline"
+    assert made.off(reference.evaluate(regressor, x), wanted) < 1e-11
+    assert made.off(check.residuals + wanted, wanted) < 1e-10
+
+
+@pytest.mark.parametrize("wanted", [0.3, -0.3])
+def test_finds_the_shear_of_kinks(wanted, monkeypatch):
+    """Where the polynomials of the search cannot stand in for the shear."""
+    monkeypatch.setattr(spline, "_SEARCH_DEGREE", 1)
+    x = whole(1000)
+    y = arcs(x[:, :1] + wanted * x[:, 1:2]) + 0.2 * x[:, 2:]
+    found = fit_spline(x, y, SplineSettings(degree=1, pieces=8)).regressor.shear
+    np.testing.assert_allclose(found, [0.0, wanted, 0.0], atol=0.03)
+
+
+def test_the_shear_lowers_the_error(monkeypatch):
+    x = whole(1500)
+    where = 0.95 * cube(500, seed=8)
+    errors = []
+    for sheared in (True, False):
+        if not sheared:
+            monkeypatch.setattr(spline, "_best_shear", lambda *_: np.zeros(3))
+        regressor, check = fit_spline(x, truth(x), FINE)
+        error = np.std(reference.evaluate(regressor, where) - truth(where), axis=0)
+        errors.append([np.std(check.residuals[:, 0]), *error])
+    assert (np.array(errors[0]) < 0.2 * np.array(errors[1])).all()
+
+
+@fixed_shear(0.3)
+def test_error_falls_with_the_fourth_power_of_the_pieces(shear):
+    """Between the first and the last knot; the pieces beyond are longer."""
+    x, where = whole(6000), 0.95 * cube(2000, seed=8)
+    where = where[np.abs(where[:, 0] + 0.3 * where[:, 1]) < 0.6]
+
+    def smooth(x):
+        return np.sin(4.0 * (x[:, :1] + 0.3 * x[:, 1:2])) * (1.0 + x[:, 1:2] * x[:, 2:])
+
+    errors = []
+    for pieces in (12, 24, 48):
+        regressor = fit_spline(x, smooth(x), SplineSettings(degree=2, pieces=pieces)).regressor
+        errors.append(np.std(reference.evaluate(regressor, where) - smooth(where)))
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(orders, 4.0, atol=0.5)
+
+
+def test_residuals_left_out_are_those_of_refits_without_the_row():
+    z, w = cube(200), np.random.default_rng(0).uniform(0.1, 2.0, 200)
+    y, shear = truth(z), np.array([0.0, 0.2, 0.0])
+    left = spline._SplineFit(z, w, shear, 2, 3).left_out(y)
+    exponents = np.pad(polynomial_exponents(2, 2), ((0, 0), (1, 0)))
+    for row in (0, 13, 199):
+        without = w.copy()
+        without[row] = 0.0
+        fit = spline._SplineFit(z, without, shear, 2, 3)
+        splines = spline.BSpline(fit.knots, np.eye(6), 3)(z[row, 0] + z[row] @ shear)
+        features = np.outer(splines, basis_matrix(z[[row]], exponents)[0]).ravel()
+        expected = y[row] - features @ fit.coefficients(y)
+        np.testing.assert_allclose(left[row], expected, rtol=1e-6)
+
+
+def test_standard_errors():
+    x, where = cube(1500), 0.97 * cube(1000, seed=3)
+    regressor, check = fit_spline(x, truth(x), SMALL)
+    assert check.kind == "leave-one-out"
+    np.testing.assert_array_equal(check.rows, np.arange(1500))
+    np.testing.assert_allclose(check.standard_errors, reference.standard_error(regressor, x))
+    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
+    error = np.abs(reference.evaluate(regressor, where) - truth(where))
+    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
+    assert (np.abs(inside - 0.95) < 0.04).all()
+
+
+def test_weights_say_which_samples_count():
+    x = cube(600)
+    y = truth(x)[:, :1]
+    bad = x[:, 1] > 0.5
+    y[bad] += 1.0
+    w = np.where(bad, 1e-6, 1.0)
+    regressor, check = fit_spline(x, y, SMALL, weights=w)
+    off = np.abs(reference.evaluate(regressor, x) - truth(x)[:, :1])[~bad]
+    assert off.max() < 0.1
+    plain = fit_spline(x, y, SMALL).regressor
+    assert np.abs(reference.evaluate(plain, x) - truth(x)[:, :1])[~bad].max() > 0.3
+    # The residuals of rows that hardly count say nothing of the error.
+    assert np.abs(check.residuals[bad]).max() > 0.5
+    assert check.standard_errors[~bad].max() < 0.1
+
+
+def test_few_samples_have_a_lower_degree_and_fewer_pieces():
+    found = []
+    for rows in (2000, 300, 100, 30):
+        x = cube(rows)
+        regressor = fit_spline(x, truth(x), SplineSettings(degree=4, pieces=8)).regressor
+        found.append((int(regressor.exponents.max()), regressor.pieces))
+        assert 2 * regressor.weights.shape[1] <= rows
+    assert found == [(4, 8), (4, 7), (2, 5), (1, 2)]
+
+
+def test_search_for_the_shear_draws_some_rows(monkeypatch):
+    monkeypatch.setattr(spline, "_SEARCH_ROWS", 300)
+    x = cube(900)
+    shears = [
+        fit_spline(x, truth(x), SMALL, np.random.default_rng(seed)).regressor.shear[1]
+        for seed in (0, 0, 1)
+    ]
+    assert shears[0] == shears[1] != shears[2]
+
+
+def test_two_inputs_have_no_shear():
+    x = cube(400, 2)
+    y = np.abs(x[:, :1] - 0.1) ** 3 * (1.0 + x[:, 1:])
+    regressor = fit_spline(x, y, FINE).regressor
+    assert not regressor.shear.any()
+    assert made.off(reference.evaluate(regressor, 0.95 * x), regressor.predict(0.95 * x)) < 1e-12
+    assert np.abs(reference.evaluate(regressor, x) - y).max() < 0.01
+
+
+def test_data_that_do_not_suffice_are_refused():
+    with pytest.raises(InputError, match=r"at least 24 rows for a spline-polynomial in 3 .* 23"):
+        fit_spline(cube(23), cube(23))
+    fit_spline(cube(24), cube(24))
+    with pytest.raises(InputError, match=r"X: expected two or more inputs .* found one"):
+        fit_spline(cube(50, 1), cube(50))
+    level = cube(100) * [0.0, 1.0, 1.0]
+    with pytest.raises(InputError, match="X: expected a first input that varies"):
+        fit_spline(level, truth(level))
+
+
+@pytest.mark.parametrize("change", [{"degree": 0}, {"degree": 9}, {"pieces": 0}, {"pieces": 257}])
+def test_settings_out_of_range_are_refused(change):
+    with pytest.raises(InputError, match=f"{next(iter(change))}: expected"):
+        SplineSettings(**change)
