@@ -189,7 +189,10 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
-    models = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
+    models = [
+        assess(fitted.knee, held_out, feasibility, fitted.checks, fitted.fronts)
+        for fitted in trained
+    ]
     points = [*sampled.curve, learning_point(trained[0], sampled.training)]
     fits = [*sampled.fits, trained[0]]
     content = Validation(

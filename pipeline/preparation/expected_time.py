@@ -18,6 +18,7 @@ from pipeline.originals.knee import Cost
 from pipeline.progress import Stage
 from pipeline.stages.adaptive_sampling import round_sizes
 from pipeline.stages.assessment import median_seconds
+from surrogates.formulations.selection import MOST_FOR_KRIGING
 from surrogates.sampling.space import ReferencePath
 
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
@@ -26,6 +27,8 @@ _KRIGING = (2.0, 1.5e-9)
 _STEP = (2e-4, 1.2e-7)
 #: Time of a polynomial fit of one compartment [s]: constant, and per sample.
 _POLYNOMIAL = (1.0, 2e-4)
+#: Of spline-polynomials of several degrees.
+_SPLINES = (10.0, 4e-4)
 #: Evaluations of the original model per gait cycle, and cycles of stage h: two models and eleven
 #: combinations.
 _CYCLE, _CYCLES = 1300, 2
@@ -93,6 +96,10 @@ def _fit(config: Config, family: str, samples: int) -> float:
         settings = config.surrogate.network
         each = _STEP[0] + _STEP[1] * settings.hidden**2
         return each * settings.networks * settings.steps
+    if family == "auto" and samples <= MOST_FOR_KRIGING:
+        return _fit(config, "kriging", samples) + _SPLINES[0]
+    if family in ("auto", "spline"):
+        return _SPLINES[0] + _SPLINES[1] * samples
     return _POLYNOMIAL[0] + _POLYNOMIAL[1] * samples
 
 

@@ -63,6 +63,7 @@ class SpeedRatios(Part):
 
     original_evaluation_us: float
     surrogate_evaluation_us: float
+    surrogate_call_us: float
     evaluation_ratio: float
     original_cycle_s: float
     surrogate_cycle_s: float
@@ -169,6 +170,7 @@ def _speed(simulation: Simulation) -> SpeedRatios | None:
     return SpeedRatios(
         original_evaluation_us=speed.original_us,
         surrogate_evaluation_us=speed.surrogate_us,
+        surrogate_call_us=speed.surrogate_call_us,
         evaluation_ratio=speed.ratio,
         original_cycle_s=original_s,
         surrogate_cycle_s=surrogate_s,

@@ -22,6 +22,7 @@ from pipeline.store.validation_document import (
     Compartment,
     Crossed,
     Figures,
+    FrontRow,
     Judged,
     Standardised,
     Worst,
@@ -29,6 +30,7 @@ from pipeline.store.validation_document import (
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.selection import Selected
 from surrogates.formulations.validation import (
     ErrorFigures,
     errors_at_load,
@@ -44,6 +46,9 @@ _QUANTILES = 200
 #: Scaled variable, and shear force over axial force, beyond which a sample gives a reason.
 _NEAR_BORDER, _STEEP = 0.9, 0.2
 
+#: Least number of poses in a timed loop, and number of loops.
+_LOOP, _LOOPS = 200, 15
+
 
 def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
     """Return the rows with true loads inside the feasibility bounds, without margin."""
@@ -55,12 +60,14 @@ def assess(
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
+    fronts: Mapping[str, Selected] | None = None,
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
     The errors are those of the evaluated samples inside the bounds of stage e, and also
     (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
-    compartment -> outputs -> residuals.
+    compartment -> outputs -> residuals; `fronts` the surrogates from which those of the knee were
+    chosen, by compartment.
 
     Raises
     ------
@@ -87,7 +94,22 @@ def assess(
         fit_seconds=knee.header.get("fit_seconds"),
         worst_load_nrmse=max(known) if len(known) == len(nrmse) else None,
         compartments=parts,
+        fronts={name: _front_rows(front) for name, front in (fronts or {}).items()},
     )
+
+
+def _front_rows(selected: Selected) -> list[FrontRow]:
+    return [
+        FrontRow(
+            family=point.family,
+            size=point.size,
+            load_error=point.load_error,
+            height_um=1e6 * point.height_error,
+            operations=point.operations,
+            chosen=k == selected.chosen,
+        )
+        for k, point in enumerate(selected.front)
+    ]
 
 
 def _compartment(
@@ -233,16 +255,25 @@ def prediction_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) -> Speed:
+def speed(original: ContactModel, surrogate: ContactSurrogate, poses: FloatArray) -> Speed:
     """Return the median time of an evaluation with its Jacobian at poses (N, 6) [rad, m].
 
-    The models are timed one after the other in this process.
+    The models are timed one after the other in this process: the original and the surrogate in
+    calls from Python, of which the call is a small part for the original alone, and the surrogate
+    in a compiled loop over all poses.
     """
     of_cycle = [(Pose.from_array(pose),) for pose in poses]
-    slow, fast = (
+    slow, call = (
         median_seconds(model.loads_and_jacobian, of_cycle) for model in (original, surrogate)
     )
-    return Speed(original_us=1e6 * slow, surrogate_us=1e6 * fast, ratio=slow / fast)
+    # A loop over a few poses would time the call.
+    many = np.tile(poses, (-(-_LOOP // len(poses)), 1))
+    filled = surrogate.fill(many)
+    loop = median_seconds(surrogate.fill_into, [(many, *filled)] * _LOOPS) / len(many)
+    return Speed(
+        original_us=1e6 * slow, surrogate_us=1e6 * loop, surrogate_call_us=1e6 * call,
+        ratio=slow / loop,
+    )  # fmt: skip
 
 
 def median_seconds(

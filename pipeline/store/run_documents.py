@@ -160,10 +160,15 @@ class Difference(Part):
 
 
 class Speed(Part):
-    """Times of an evaluation with its Jacobian [µs] and their ratio."""
+    """Times of an evaluation with its Jacobian [µs], and their ratio.
+
+    Of the original and of the surrogate in a compiled loop, as simulations call them, and of a call
+    of the surrogate from Python.
+    """
 
     original_us: Number
     surrogate_us: Number
+    surrogate_call_us: Number
     ratio: Number
 
 

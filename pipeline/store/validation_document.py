@@ -89,6 +89,21 @@ class Compartment(Part):
         return self
 
 
+class FrontRow(Part):
+    """A surrogate from which the family "auto" chose; `surrogates.formulations.selection`.
+
+    Errors are out-of-sample: `load_error` that of forces and moments at a pose (RMS over their
+    peaks) [1], `height_um` that of the height at a load [µm].
+    """
+
+    family: str
+    size: Count
+    load_error: Number
+    height_um: Number
+    operations: Count
+    chosen: bool
+
+
 class Judged(Part):
     """Accuracy of a surrogate, as `pipeline.stages.assessment.assess` returns it."""
 
@@ -97,6 +112,7 @@ class Judged(Part):
     fit_seconds: Optional
     worst_load_nrmse: Optional = None
     compartments: Annotated[dict[str, Compartment], part_keys()]
+    fronts: dict[str, list[FrontRow]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _outputs(self) -> Self:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, optimize
 from scipy.interpolate import BSpline
 
-from foundation.base.checks import FloatArray, check_number
+from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 from surrogates.compiled.regressor_data import SPLINE_ORDER
 from surrogates.families.basis import basis_matrix
@@ -58,10 +58,13 @@ class SplineSettings:
         Total degree of the polynomials of the other inputs; less where there are too few samples.
     pieces : int
         Number of pieces of the splines; less where there are too few samples.
+    shear : tuple of float, optional
+        Shear of the first input (d,) [1]; by default the most accurate one is searched.
     """
 
     degree: int = 4
     pieces: int = 16
+    shear: tuple[float, ...] | None = None
 
     family = "spline"
 
@@ -91,7 +94,10 @@ def fit_spline(
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
     degree, pieces = _affordable(len(z), z.shape[1], chosen)
-    shear = _best_shear(z, target[:, :1], w, pieces, draw)
+    if chosen.shear is None:
+        shear = _best_shear(z, target[:, :1], w, chosen.pieces, draw)
+    else:
+        shear = check_array("shear", chosen.shear, (z.shape[1],))
     fit = _SplineFit(z, w, shear, degree, pieces)
     residuals = fit.left_out(target) * y_scale
     # The standard errors describe the rows of large weight.

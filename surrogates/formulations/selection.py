@@ -125,14 +125,16 @@ def fit_cheapest(
         return _compressed_front(space, samples, drawn, fitters["kriging"], wanted, pieces,
                                  load_degree)  # fmt: skip
 
-    def splines(degree: int) -> Fitter:
-        settings = SplineSettings(degree, pieces)
+    def splines(settings: SplineSettings) -> Fitter:
         return Fitter(lambda x, y, w: fit_spline(x, y, settings, np.random.default_rng(0), w), True)
 
+    settings = SplineSettings(DEGREES[0], pieces)
     found: list[Trained] = []
     front: list[FrontPoint] = []
     for degree in DEGREES:
-        found.append(fit_compartment("inverted", space, samples, splines(degree), load_degree))
+        fitter = splines(replace(settings, degree=degree))
+        found.append(fit_compartment("inverted", space, samples, fitter, load_degree))
+        settings = replace(settings, shear=_shear_of(found[-1]))
         front.append(front_point("spline", degree, found[-1], samples))
         if front[-1].load_error <= wanted:
             return Selected(found[-1], front, len(front) - 1)
@@ -172,12 +174,19 @@ def _compressed_front(
     limit = max(wanted, _COMPRESSED * front[0].load_error)
     kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
     inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
+    settings = SplineSettings(DEGREES[0], pieces)
     for degree in DEGREES:
-        compressed = compress(learnt, few, inputs, SplineSettings(degree, pieces))
+        compressed = compress(learnt, few, inputs, replace(settings, degree=degree))
+        settings = replace(settings, shear=_shear_of(compressed))
         front.append(front_point("spline of kriging", degree, compressed, few))
         if front[-1].load_error <= limit:
             return Selected(compressed, front, len(front) - 1)
     return Selected(learnt, front, 0)
+
+
+def _shear_of(trained: Trained) -> tuple[float, ...]:
+    """Return the shear of a spline-polynomial, which serves all degrees."""
+    return tuple(trained.surrogate.regressors[0].shear.tolist())
 
 
 def compress(
