@@ -21,6 +21,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import preparation_of, remove_stale
@@ -47,6 +48,8 @@ from pipeline.store.validation_document import Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import SampleSpace
 
+#: Candidates of a compartment that are predicted to compress a surrogate.
+_PREDICTED = 16_384
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
 
@@ -172,12 +175,23 @@ def _fit_all(run: Run, sampled: Sampled, space: SampleSpace) -> list[stages.Trai
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
     seed, folds, names = config.run.seed, config.validation.folds, config.knee.compartments
-    candidates = stages.Candidates(sampled.candidates, config.feasibility)
+    candidates = stages.Candidates(_drawn(run, sampled, space), config.feasibility)
     trained = stages.fit_surrogates(
         sampled.training, space, settings, pairs, seed, run.execution, folds, names, candidates
     )
     name = {"name": config.run.name}
     return [t._replace(knee=replace(t.knee, header=name | dict(t.knee.header))) for t in trained]
+
+
+def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
+    """Return the candidates that the family "auto" predicts to compress a surrogate."""
+    config = run.config
+    if config.surrogate.family != AUTO or config.original.kind == "table":
+        return sampled.candidates
+    design = config.design.model_copy(update={"candidates": _PREDICTED})
+    return stages.choose_samples(
+        space, design, config.run.seed, config.knee.compartments, config.space.motion
+    )
 
 
 def _validate(
