@@ -33,6 +33,8 @@ MOST_FOR_KRIGING = 2000
 DEGREES = (2, 3, 4, 5, 6)
 #: A compressed surrogate may have this factor times the error of the surrogate it stands for.
 _COMPRESSED = 1.3
+#: Fewest predictions for a compression.
+_LEAST_PREDICTED = 1000
 #: A cheaper surrogate is preferred up to this factor times the least error.
 _PREFERRED = 1.1
 #: Name of the residuals of all outputs together.
@@ -165,7 +167,7 @@ def _compressed_front(
 ) -> Selected:
     """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
 
-    If none suffices, Kriging itself.
+    If none suffices, or too few candidates are predicted to be feasible, Kriging itself.
     """
     full = _full(samples)
     few = Samples(samples.poses[full], samples.loads[full])
@@ -175,7 +177,7 @@ def _compressed_front(
     kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
     inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
     settings = SplineSettings(DEGREES[0], pieces)
-    for degree in DEGREES:
+    for degree in DEGREES if len(inputs) >= _LEAST_PREDICTED else ():
         compressed = compress(learnt, few, inputs, replace(settings, degree=degree))
         settings = replace(settings, shear=_shear_of(compressed))
         front.append(front_point("spline of kriging", degree, compressed, few))
