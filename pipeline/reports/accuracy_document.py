@@ -159,6 +159,18 @@ class ModelRow(Part):
     fit_s: float | None
 
 
+class FrontEntry(Part):
+    """A surrogate from which the family "auto" chose that of a compartment."""
+
+    compartment: str
+    family: str
+    size: int
+    load_error_percent: float
+    height_error_um: float
+    operations: int
+    chosen: bool
+
+
 class Accuracy(Part):
     """Held-out errors: of the main surrogate in full, of all models in one table."""
 
@@ -174,4 +186,6 @@ class Accuracy(Part):
     coverage: list[CoverageRow]
     too_narrow: list[str]
     learning_curve: list[LearningPoint]
+    front: list[FrontEntry]
+    wanted_error_percent: float | None
     comparison: list[ModelRow]

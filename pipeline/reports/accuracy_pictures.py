@@ -15,7 +15,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
-from pipeline.reports.accuracy_document import CompartmentAccuracy, LearningPoint
+from pipeline.reports.accuracy_document import CompartmentAccuracy, FrontEntry, LearningPoint
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.trained_domain import is_flagged
@@ -165,6 +165,40 @@ def _learning(
         axes.set_ylim(0.7 * low, 1.4 * high)
     axes.locator_params(axis="x", nbins=5)
     fig.legend_above(axes, 2)
+    return figure
+
+
+def front_pictures(rows: Sequence[FrontEntry], wanted: float | None) -> Iterator[Picture]:
+    """Yield the front of the surrogates, error over cost, if there is a choice."""
+    if len(rows) > 1:
+        yield _front("Error over cost of the surrogates", rows, wanted)
+
+
+@picture("svg")
+def _front(rows: Sequence[FrontEntry], wanted: float | None) -> Figure:
+    """Draw the errors over the multiplications; the chosen surrogates are marked."""
+    label = "forces and moments at a pose [% of the peak]"
+    figure, axes = fig.panel(x="multiplications of an evaluation", y=label)
+    for name, (colour, marker) in fig.compartment_styles(
+        dict.fromkeys(r.compartment for r in rows)
+    ).items():
+        own = sorted(
+            (row for row in rows if row.compartment == name), key=lambda row: row.operations
+        )
+        costs = [row.operations for row in own]
+        errors = [row.load_error_percent for row in own]
+        axes.plot(costs, errors, f"{marker}-", color=colour, lw=1.4, ms=4.5, label=name)
+        for row in own:
+            if row.chosen:
+                axes.plot(row.operations, row.load_error_percent, marker, color=colour, ms=9.0)
+    if wanted is not None:
+        axes.axhline(wanted, color=fig.GREY, lw=1.0, ls="--", label="wanted")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(fig.plain_number))
+        axis.set_minor_formatter(NullFormatter())
+    fig.legend_above(axes, 3)
     return figure
 
 

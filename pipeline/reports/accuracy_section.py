@@ -15,6 +15,7 @@ from pipeline.reports.accuracy_document import (
     Covered,
     CrossRow,
     ErrorRow,
+    FrontEntry,
     HeightError,
     JudgedRow,
     LearningPoint,
@@ -62,6 +63,8 @@ def accuracy_of(files: RunFiles) -> Accuracy:
             if row.compartments[name].verdict == "low"
         ],
         learning_curve=_learning_curve(stored.learning_curve),
+        front=_front(main),
+        wanted_error_percent=files.config["surrogate"].get("wanted_error_percent"),
         comparison=[
             *(_model_row(model, "g: all samples") for model in stored.models),
             _model_row(stored.first, "c: last round"),
@@ -187,6 +190,23 @@ def _judged_rows(
         )
         for column, figure, words in _JUDGED
         if ERRORS[column].name not in hidden
+    ]
+
+
+def _front(model: Judged) -> list[FrontEntry]:
+    """Return the surrogates from which those of the compartments were chosen."""
+    return [
+        FrontEntry(
+            compartment=name,
+            family=row.family,
+            size=row.size,
+            load_error_percent=100.0 * row.load_error,
+            height_error_um=row.height_um,
+            operations=row.operations,
+            chosen=row.chosen,
+        )
+        for name, rows in model.fronts.items()
+        for row in rows
     ]
 
 

@@ -191,6 +191,7 @@ def _pictures(files: RunFiles, report: Report) -> dict[str, Any]:
         "learning": accuracy_panels.learning_pictures(
             accuracy.learning_curve, both=len(files.compartments) == 2
         ),
+        "front": accuracy_panels.front_pictures(accuracy.front, accuracy.wanted_error_percent),
         "quantiles": accuracy_panels.quantile_pictures(accuracy.compartments),
         "domain": accuracy_panels.domain_pictures(files),
     }
