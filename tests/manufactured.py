@@ -48,7 +48,7 @@ FAMILIES = {
         iterations=8,
         refine=0,
     ),
-    "spline": SplineSettings(degree=2, pieces=1),
+    "spline": SplineSettings(terms=252, degree=2, pieces=1),
 }
 
 

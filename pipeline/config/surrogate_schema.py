@@ -72,9 +72,14 @@ class NetworkConfig(Section):
 class SplineConfig(Section):
     """Cubic splines of the sheared flexion times polynomials of the other inputs."""
 
-    degree: int = Field(
-        4, ge=1, le=8, description="largest total degree of the polynomials of the other inputs"
+    terms: int = Field(
+        80,
+        ge=1,
+        le=1000,
+        description="number of products of the other inputs, the most important ones; the family "
+        "auto selects the number",
     )
+    degree: int = Field(5, ge=1, le=8, description="highest total degree of the products")
     pieces: int = Field(16, ge=1, le=256, description="largest number of pieces of the splines")
 
 

@@ -24,6 +24,7 @@ from pipeline.stages.feasibility import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
+from surrogates.families.spline import SplineSettings
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.lessons import Samples
@@ -166,7 +167,7 @@ def _fit_cheapest(
     fitters = {name: family_fitter(settings, name, seed) for name in ("kriging", "network")}
     return fit_cheapest(
         space, samples, drawn, fitters, 0.01 * settings.wanted_error_percent,
-        settings.spline.pieces, settings.load_degree,
+        SplineSettings(**settings.spline.model_dump()), settings.load_degree,
     )  # fmt: skip
 
 

@@ -5,14 +5,15 @@ anterior position the loads have kinks there that polynomials approach slowly. A
 constant values of one combination of the two, the *sheared* flexion. Splines along the sheared
 flexion follow the kinks, and polynomials of low degree suffice for all else.
 
-The shear minimises the leave-one-out error of the first output on a subset of the samples; then all
-coefficients follow from linear least squares with a small ridge. Leave-one-out residuals are closed
-forms (PRESS; Allen 1974, Technometrics 16).
+The shear minimises the leave-one-out error of the first output on a subset of the samples. Of all
+products up to a total degree, those are kept that contribute most to an output, relative to its
+residuals; then the coefficients follow from linear least squares with a small ridge. Leave-one-out
+residuals are closed forms (PRESS; Allen 1974, Technometrics 16).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,12 +41,16 @@ _RIDGE = 1e-10
 #: Share of the samples beyond the first and the last knot, over the share of a piece.
 _END_SHARE = 0.5
 _LARGEST_LEVERAGE = 1.0 - 1e-6
+#: Least residual of an output over its deviation, below which all is rounding.
+_LEAST_RESIDUAL = 1e-9
 #: Most rows of the search for the shear, degree of its fits, and most steps.
 _SEARCH_ROWS, _SEARCH_DEGREE, _SEARCH_STEPS = 12_000, 3, 8
 #: Bounds of the shear, and tolerance of the search.
 _SHEAR_BOUNDS, _SHEAR_TOLERANCE = (-1.0, 1.0), 1e-3
-#: Least number of samples for each unknown.
-_SAMPLES_PER_UNKNOWN = 2.0
+#: Least number of samples for each unknown, and most unknowns of the fit that orders the terms.
+_SAMPLES_PER_UNKNOWN, _MOST_UNKNOWNS = 2.0, 5000
+#: Numbers of terms from the cheapest spline-polynomial to the most expensive one.
+TERMS = (16, 24, 36, 54, 80, 120, 180, 252)
 
 
 @dataclass(frozen=True)
@@ -54,22 +59,26 @@ class SplineSettings:
 
     Attributes
     ----------
+    terms : int
+        Number of products of the other inputs; fewer where there are too few samples.
     degree : int
-        Total degree of the polynomials of the other inputs; less where there are too few samples.
+        Highest total degree of the products; lower where there are too few samples.
     pieces : int
-        Number of pieces of the splines; less where there are too few samples.
+        Number of pieces of the splines; fewer where there are too few samples.
     shear : tuple of float, optional
         Shear of the first input (d,) [1]; by default the most accurate one is searched.
     """
 
-    degree: int = 4
+    terms: int = 80
+    degree: int = 5
     pieces: int = 16
     shear: tuple[float, ...] | None = None
 
     family = "spline"
 
     def __post_init__(self) -> None:
-        check_number("degree", self.degree, at_least=1, at_most=8)
+        check_number("terms", self.terms, at_least=1)
+        check_number("degree", self.degree, at_least=0, at_most=8)
         check_number("pieces", self.pieces, at_least=1, at_most=MOST_PIECES)
 
 
@@ -86,6 +95,22 @@ def fit_spline(
     for the shear. Raises `InputError` if the data are malformed or too few.
     """
     chosen = settings or SplineSettings()
+    return next(fit_splines(X, Y, chosen, (chosen.terms,), rng, weights))
+
+
+def fit_splines(
+    X: ArrayLike,
+    Y: ArrayLike,
+    settings: SplineSettings,
+    counts: Sequence[int],
+    rng: np.random.Generator | None = None,
+    weights: ArrayLike | None = None,
+) -> Iterator[Fitted]:
+    """Yield spline-polynomials of rising numbers of terms, each fitted when asked for.
+
+    Arguments as of `fit_spline`, with `counts` in place of `settings.terms`; counts beyond the
+    number of products up to the highest degree are left out. Raises as `fit_spline`.
+    """
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
     w = check_weights(weights, len(x))
@@ -93,38 +118,79 @@ def fit_spline(
         raise InputError("X: expected two or more inputs for a spline-polynomial, found one")
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
-    degree, pieces = _affordable(len(z), z.shape[1], chosen)
-    if chosen.shear is None:
-        shear = _best_shear(z, target[:, :1], w, chosen.pieces, draw)
+    if settings.shear is None:
+        shear = _best_shear(z, target[:, :1], w, settings.pieces, draw)
     else:
-        shear = check_array("shear", chosen.shear, (z.shape[1],))
-    fit = _SplineFit(z, w, shear, degree, pieces)
-    residuals = fit.left_out(target) * y_scale
+        shear = check_array("shear", settings.shear, (z.shape[1],))
+    exponents, importance = _ordered_terms(z, target, w, shear, settings)
     # The standard errors describe the rows of large weight.
     full = w >= 0.5 * w.max()
-    spread = fit_spread(z[full], residuals[full])
-    check = CrossCheck(np.arange(len(z)), residuals, spread_at(spread, z), "leave-one-out")
-    regressor = linear_in(
-        chosen.family, (x_offset, x_scale, y_offset, y_scale), fit.exponents,
-        fit.coefficients(target).T, knots=fit.knots, shear=shear, spread=spread,
-    )  # fmt: skip
-    return Fitted(regressor, check)
+    for count in counts:
+        kept = _kept_terms(exponents, importance, count)
+        fit = _SplineFit(z, w, shear, kept, _pieces(len(z), len(kept), settings.pieces))
+        residuals = fit.left_out(target) * y_scale
+        spread = fit_spread(z[full], residuals[full])
+        check = CrossCheck(np.arange(len(z)), residuals, spread_at(spread, z), "leave-one-out")
+        regressor = linear_in(
+            settings.family, (x_offset, x_scale, y_offset, y_scale), fit.exponents,
+            fit.coefficients(target).T, knots=fit.knots, shear=shear, spread=spread,
+        )  # fmt: skip
+        yield Fitted(regressor, check)
+        if len(kept) == len(exponents):
+            return
 
 
-def _affordable(samples: int, inputs: int, settings: SplineSettings) -> tuple[int, int]:
-    """Return the largest degree and number of pieces up to the settings that the samples allow.
+def _ordered_terms(
+    z: FloatArray, y: FloatArray, weights: FloatArray, shear: FloatArray, settings: SplineSettings
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return products of the other inputs (T, d - 1) and their importance (T,) [1].
+
+    The importance is the largest contribution (RMS) to an output over the output's residuals.
+    """
+    degree, pieces = _affordable(len(z), z.shape[1], settings.degree, settings.pieces)
+    exponents = polynomial_exponents(z.shape[1] - 1, degree)
+    fit = _SplineFit(z, weights, shear, exponents, pieces)
+    contributions, residuals = fit.contributions(y)
+    return exponents, (contributions / np.maximum(residuals, _LEAST_RESIDUAL)).max(axis=1)
+
+
+def _kept_terms(
+    exponents: NDArray[np.int64], importance: FloatArray, count: int
+) -> NDArray[np.int64]:
+    """Return the most important products and their factors, at most `count` (one at least)."""
+    kept = {(0,) * exponents.shape[1]}
+    for t in np.argsort(-importance, kind="stable"):
+        family = set()
+        term = exponents[t].copy()
+        while term.any():
+            family.add(tuple(term.tolist()))
+            term[np.flatnonzero(term)[-1]] = 0
+        if len(kept | family) <= count:
+            kept |= family
+    return np.array(sorted(kept, key=lambda term: (sum(term), term)), dtype=np.int64)
+
+
+def _pieces(samples: int, terms: int, wanted: int) -> int:
+    """Return the number of pieces, up to the wanted ones, that the samples allow."""
+    most = int(samples / (_SAMPLES_PER_UNKNOWN * terms)) - SPLINE_ORDER + 1
+    return max(min(wanted, most), 1)
+
+
+def _affordable(samples: int, inputs: int, degree: int, pieces: int) -> tuple[int, int]:
+    """Return the largest degree and number of pieces up to the wanted ones that samples allow.
 
     A lower degree comes before pieces fewer than half the wanted ones.
     """
-    for degree in range(settings.degree, 0, -1):
-        terms = len(polynomial_exponents(inputs - 1, degree))
-        most = int(samples / (_SAMPLES_PER_UNKNOWN * terms)) - SPLINE_ORDER + 1
-        if most >= settings.pieces // 2 and most >= 1:
-            return degree, min(settings.pieces, most)
+    unknowns = min(int(samples / _SAMPLES_PER_UNKNOWN), _MOST_UNKNOWNS)
+    for lower in range(degree, -1, -1):
+        terms = len(polynomial_exponents(inputs - 1, lower))
+        most = unknowns // terms - SPLINE_ORDER + 1
+        if most >= max(pieces // 2, 1):
+            return lower, min(pieces, most)
     if most >= 1:
-        return 1, most
+        return 0, most
     raise InputError(
-        f"X: expected at least {int(_SAMPLES_PER_UNKNOWN * SPLINE_ORDER * terms)} rows for a "
+        f"X: expected at least {int(_SAMPLES_PER_UNKNOWN * SPLINE_ORDER)} rows for a "
         f"spline-polynomial in {inputs} inputs, found {samples}; add samples or use Kriging"
     )
 
@@ -144,12 +210,13 @@ def _best_shear(
     if len(rows) > _SEARCH_ROWS:
         rows = np.sort(rng.choice(rows, _SEARCH_ROWS, replace=False))
     few_z, few_w, target = z[rows], weights[rows], y[rows]
-    degree, pieces = _affordable(len(rows), d, SplineSettings(_SEARCH_DEGREE, pieces))
+    degree, pieces = _affordable(len(rows), d, _SEARCH_DEGREE, pieces)
+    exponents = polynomial_exponents(d - 1, degree)
     root = np.sqrt(few_w)[:, None]
 
     @lru_cache(maxsize=1)
     def residuals(values: tuple[float, ...]) -> FloatArray:
-        fit = _SplineFit(few_z, few_w, np.array([0.0, *values, 0.0]), degree, pieces)
+        fit = _SplineFit(few_z, few_w, np.array([0.0, *values, 0.0]), exponents, pieces)
         turned = -fit.slopes_by_first(target)[:, None] * few_z[:, 1:-1]
         return root * fit.left_out(np.column_stack([target, turned]))
 
@@ -168,7 +235,7 @@ def _best_shear(
 
 
 class _SplineFit:
-    """Least squares by a spline-polynomial of given shear, degree and pieces.
+    """Least squares by a spline-polynomial of given shear, products and pieces.
 
     Parameters
     ----------
@@ -178,14 +245,20 @@ class _SplineFit:
         Weights of the samples [1].
     shear : (d,) float64
         Shear of the first input [1].
-    degree, pieces : int
-        Total degree of the other inputs, and pieces of the splines.
+    others : (T, d - 1) int64
+        Degrees of the products of the other inputs.
+    pieces : int
+        Pieces of the splines.
     """
 
     def __init__(
-        self, z: FloatArray, weights: FloatArray, shear: FloatArray, degree: int, pieces: int
+        self,
+        z: FloatArray,
+        weights: FloatArray,
+        shear: FloatArray,
+        others: NDArray[np.int64],
+        pieces: int,
     ) -> None:
-        others = polynomial_exponents(z.shape[1] - 1, degree)
         self.exponents: NDArray[np.int64] = np.pad(others, ((0, 0), (1, 0)))
         along = z[:, 0] + z @ shear
         # The few samples at the ends belong to the first and last piece.
@@ -238,6 +311,24 @@ class _SplineFit:
         for own, here, matrix in self._blocks(slope=1):
             slopes[own] = (matrix @ solution[here])[:, 0]
         return slopes
+
+    def contributions(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the RMS of each term with its splines (T, k), and of the residuals (k,) [1].
+
+        Of the fit to y (N, k) [1]; the residuals are those expected at new inputs.
+        """
+        solution, terms = self.coefficients(y), len(self.exponents)
+        squares, misses = np.zeros((terms, y.shape[1])), np.zeros(y.shape[1])
+        for own, here, matrix in self._blocks():
+            weights, coefficients = self._weights[own], solution[here]
+            by_spline = matrix.reshape(len(own), SPLINE_ORDER, terms)
+            for k in range(y.shape[1]):
+                parts = np.einsum("mst,st->mt", by_spline, coefficients[:, k].reshape(-1, terms))
+                squares[:, k] += weights @ parts**2
+            misses += weights @ (y[own] - matrix @ coefficients) ** 2
+        left = max(1.0 - len(solution) / len(y), 0.1)
+        total = self._weights.sum()
+        return np.sqrt(squares / total), np.sqrt(misses / total) / left
 
     def left_out(self, y: FloatArray) -> FloatArray:
         """Return the leave-one-out residuals (N, k) [1] of the fit to y (N, k) [1]."""

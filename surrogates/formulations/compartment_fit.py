@@ -9,7 +9,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_in, check_number
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
-from surrogates.families.regressor import no_outputs
+from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.lessons import Lesson, Samples
 from surrogates.formulations.registry import FORMULATIONS, Formulation
@@ -88,12 +88,18 @@ def fit_compartment(
         checks[name] = fitted.check
         if fitter.folds:
             checks[f"{name}, {fitter.folds} folds"] = k_fold_check(fitter, lesson.inputs, outputs)
-    parts += [no_outputs(6)] * (3 - len(parts))
-    surrogate = CompartmentSurrogate(
+    return Trained(assembled(formulation, space, lesson, parts), checks)
+
+
+def assembled(
+    formulation: str, space: SampleSpace, lesson: Lesson, parts: Sequence[Regressor]
+) -> CompartmentSurrogate:
+    """Return the surrogate of a compartment from one to three regressors of a lesson."""
+    first, second, third = [*parts, *[no_outputs(6)] * (3 - len(parts))]
+    return CompartmentSurrogate(
         formulation, space, lesson.coordinates, lesson.largest, lesson.degree, lesson.depth,
-        (parts[0], parts[1], parts[2]),
+        (first, second, third),
     )  # fmt: skip
-    return Trained(surrogate, checks)
 
 
 def _influences(

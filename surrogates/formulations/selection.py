@@ -3,14 +3,14 @@
 Learning from few samples and evaluating cheaply are two aims. Kriging learns best from few samples,
 but an evaluation visits every sample: it is *compressed* into a spline-polynomial, which is fitted
 to as many predictions of Kriging as are wanted. Many samples are fitted directly, by
-spline-polynomials of rising degree; where none reaches the wanted error, also by networks.
+spline-polynomials of more and more terms; where none reaches the wanted error, also by networks.
 
 All errors are out-of-sample: leave-one-out residuals, of networks held-back samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,23 +20,24 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray
 from surrogates.families.cross_validation import CrossCheck, fit_spread, spread_at
 from surrogates.families.regressor import no_outputs
-from surrogates.families.spline import SplineSettings, fit_spline
+from surrogates.families.spline import TERMS, SplineSettings, fit_splines
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
+from surrogates.formulations.compartment_fit import Fitter, Trained, assembled, fit_compartment
 from surrogates.formulations.infill import load_per_height
 from surrogates.formulations.lessons import Samples
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.space import SampleSpace
 
 #: Most samples that Kriging is fitted to.
 MOST_FOR_KRIGING = 2000
-#: Total degrees of the spline-polynomials, from the cheapest on.
-DEGREES = (2, 3, 4, 5, 6)
 #: A compressed surrogate may have this factor times the error of the surrogate it stands for.
 _COMPRESSED = 1.3
 #: Fewest predictions for a compression.
 _LEAST_PREDICTED = 1000
 #: A cheaper surrogate is preferred up to this factor times the least error.
 _PREFERRED = 1.1
+#: Twice the terms are worth it if they bring the error below this factor.
+_WORTH_IT = 0.9
 #: Name of the residuals of all outputs together.
 _ALL = "height+ratios+quantities"
 
@@ -49,7 +50,7 @@ class FrontPoint(NamedTuple):
     family : str
         Family of the regressors; "spline of kriging" if compressed.
     size : int
-        Degree of a spline-polynomial, samples of Kriging, units of a network.
+        Terms of a spline-polynomial, samples of Kriging, units of a network.
     load_error : float
         Largest out-of-sample RMS error of forces and moments at a pose, over their peaks [1].
     height_error : float
@@ -100,7 +101,7 @@ def fit_cheapest(
     drawn: Drawn,
     fitters: dict[str, Fitter],
     wanted: float,
-    pieces: int,
+    splines: SplineSettings,
     load_degree: float = 2.0,
 ) -> Selected:
     """Fit the front of the formulation "inverted" to the samples of one compartment, and choose.
@@ -115,8 +116,8 @@ def fit_cheapest(
         Fits of "kriging" and "network".
     wanted : float
         Wanted error of the loads, as `FrontPoint.load_error` [1].
-    pieces : int
-        Largest number of pieces of the splines.
+    splines : SplineSettings
+        Highest degree and pieces of the spline-polynomials.
 
     Raises
     ------
@@ -124,23 +125,21 @@ def fit_cheapest(
         If the samples are malformed or too few.
     """
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
-        return _compressed_front(space, samples, drawn, fitters["kriging"], wanted, pieces,
+        return _compressed_front(space, samples, drawn, fitters["kriging"], wanted, splines,
                                  load_degree)  # fmt: skip
 
-    def splines(settings: SplineSettings) -> Fitter:
-        return Fitter(lambda x, y, w: fit_spline(x, y, settings, np.random.default_rng(0), w), True)
-
-    settings = SplineSettings(DEGREES[0], pieces)
     found: list[Trained] = []
     front: list[FrontPoint] = []
-    for degree in DEGREES:
-        fitter = splines(replace(settings, degree=degree))
-        found.append(fit_compartment("inverted", space, samples, fitter, load_degree))
-        settings = replace(settings, shear=_shear_of(found[-1]))
-        front.append(front_point("spline", degree, found[-1], samples))
+    lesson = FORMULATIONS["inverted"].lesson(samples, float(space.load[1]), load_degree)
+    outputs = np.column_stack(lesson.groups)
+    draw = np.random.default_rng(0)
+    for fitted in fit_splines(lesson.inputs, outputs, splines, TERMS, draw, samples.weights):
+        surrogate = assembled("inverted", space, lesson, [fitted.regressor])
+        found.append(Trained(surrogate, {_ALL: fitted.check}))
+        front.append(_spline_point("spline", found[-1], samples))
         if front[-1].load_error <= wanted:
             return Selected(found[-1], front, len(front) - 1)
-        if len(front) > 1 and front[-1].load_error > front[-2].load_error:
+        if len(front) > 2 and front[-1].load_error > _WORTH_IT * front[-3].load_error:
             break
     found.append(fit_compartment("inverted", space, samples, fitters["network"], load_degree))
     units = found[-1].surrogate.regressors[0].inner_bias.size
@@ -162,7 +161,7 @@ def _compressed_front(
     drawn: Drawn,
     kriging: Fitter,
     wanted: float,
-    pieces: int,
+    splines: SplineSettings,
     load_degree: float,
 ) -> Selected:
     """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
@@ -176,45 +175,48 @@ def _compressed_front(
     limit = max(wanted, _COMPRESSED * front[0].load_error)
     kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
     inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
-    settings = SplineSettings(DEGREES[0], pieces)
-    for degree in DEGREES if len(inputs) >= _LEAST_PREDICTED else ():
-        compressed = compress(learnt, few, inputs, replace(settings, degree=degree))
-        settings = replace(settings, shear=_shear_of(compressed))
-        front.append(front_point("spline of kriging", degree, compressed, few))
+    counts = TERMS if len(inputs) >= _LEAST_PREDICTED else ()
+    for compressed in compressions(learnt, few, inputs, splines, counts):
+        front.append(_spline_point("spline of kriging", compressed, few))
         if front[-1].load_error <= limit:
             return Selected(compressed, front, len(front) - 1)
     return Selected(learnt, front, 0)
 
 
-def _shear_of(trained: Trained) -> tuple[float, ...]:
-    """Return the shear of a spline-polynomial, which serves all degrees."""
-    return tuple(trained.surrogate.regressors[0].shear.tolist())
+def compressions(
+    learnt: Trained,
+    samples: Samples,
+    inputs: FloatArray,
+    settings: SplineSettings,
+    counts: Sequence[int],
+) -> Iterator[Trained]:
+    """Yield spline-polynomials of rising numbers of terms in place of a compartment's regressors.
 
-
-def compress(
-    learnt: Trained, samples: Samples, inputs: FloatArray, settings: SplineSettings
-) -> Trained:
-    """Return a spline-polynomial in place of the regressors of a fitted compartment.
-
-    The spline-polynomial is fitted to predictions at inputs (M, 6) [1]. Its residuals at the
-    samples are those of the fitted compartment plus the difference of the predictions, from which
-    its standard errors follow.
+    They are fitted to predictions at inputs (M, 6) [1]. Their residuals at the samples are those of
+    the fitted compartment plus the difference of the predictions, from which their standard errors
+    follow.
     """
-    surrogate = learnt.surrogate
+    surrogate, check = learnt.surrogate, joint_check(learnt)
 
     def predict(x: FloatArray) -> FloatArray:
         return np.column_stack([r.predict(x) for r in surrogate.regressors if r.outputs])
 
-    fitted = fit_spline(inputs, predict(inputs), settings, np.random.default_rng(0))
-    check = joint_check(learnt)
+    if not counts:
+        return
     at = _inputs_of(surrogate, samples)[check.rows]
-    residuals = check.residuals + predict(at) - fitted.regressor.predict(at)
-    z = (at - fitted.regressor.x_offset) / fitted.regressor.x_scale
-    spread = fit_spread(z, residuals)
-    regressor = replace(fitted.regressor, spread=spread)
-    parts = (regressor, no_outputs(6), no_outputs(6))
-    total = check._replace(residuals=residuals, standard_errors=spread_at(spread, z))
-    return Trained(replace(surrogate, regressors=parts), {_ALL: total})
+    known = check.residuals + predict(at)
+    for fitted in fit_splines(inputs, predict(inputs), settings, counts, np.random.default_rng(0)):
+        residuals = known - fitted.regressor.predict(at)
+        z = (at - fitted.regressor.x_offset) / fitted.regressor.x_scale
+        spread = fit_spread(z, residuals)
+        parts = (replace(fitted.regressor, spread=spread), no_outputs(6), no_outputs(6))
+        total = check._replace(residuals=residuals, standard_errors=spread_at(spread, z))
+        yield Trained(replace(surrogate, regressors=parts), {_ALL: total})
+
+
+def _spline_point(family: str, trained: Trained, samples: Samples) -> FrontPoint:
+    terms = len(trained.surrogate.regressors[0].exponents)
+    return front_point(family, terms, trained, samples)
 
 
 def front_point(family: str, size: int, trained: Trained, samples: Samples) -> FrontPoint:
