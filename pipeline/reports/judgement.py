@@ -39,7 +39,7 @@ from pipeline.store.verdict_document import (
 )
 
 #: Remedies of findings on the contact model itself, whichever model drives a simulation.
-_OF_CONTACT_MODEL = ("mesh", "ridges", "spacing")
+_OF_CONTACT_MODEL = ("mesh", "ridges", "spacing", "layer", "elements")
 #: Warnings of a run that the terminal shows.
 _MOST = 3
 _PRESSURE, _PRESSURE_COLUMN = "peak pressure", "_peak_pressure_Pa"

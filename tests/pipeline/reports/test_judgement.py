@@ -18,8 +18,8 @@ from pipeline.cli.app import Answer
 from pipeline.cli.main import main, parse
 from pipeline.files import json_text
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
+from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.documents import ReportError
 from pipeline.studies.outputs import OUTPUTS, model_errors
 from surrogates.export.c_export import export_knee

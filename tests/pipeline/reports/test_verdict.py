@@ -19,9 +19,9 @@ from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
 from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.reports.evidence import more_samples
-from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.node_spacing import Spacing
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict, verdict_lines
+from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.verdict_document import LEVELS, Verdict
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")

@@ -1,0 +1,178 @@
+"""Section of the report on the contact model against the elastic layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pipeline.config.contact_schema import OWN_KEYS, LayerConfig
+from pipeline.reports.units import ASCII, number, scaled
+from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
+from pipeline.store.run_documents import Part
+
+#: Strain of a layer, and by how much a neo-Hookean layer under a sphere differs there from the
+#: linear layer [1]: in the force at equal approach, and in the peak pressure at equal force. The
+#: larger of two materials and two energies, by `python -m benchmarks.large_strain`.
+_STRAINS = (0.0, 0.04, 0.08, 0.12, 0.17, 0.23, 0.30)
+_FORCE = (0.0, 0.006, 0.015, 0.027, 0.042, 0.07, 0.08)
+_PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)
+
+
+class Differences(Part):
+    """Contact model less elastic layer at equal axial load, over the elastic layer [%]."""
+
+    peak_pressure_percent: float
+    mean_pressure_percent: float
+    area_percent: float
+    stiffness_percent: float
+    approach_percent: float
+
+    @classmethod
+    def of(cls, figures: LayerFigures) -> Differences:
+        """Return differences of `elastic_layer.json`."""
+        stored = figures.content()
+        names = (name for name in stored if f"{name}_percent" in cls.model_fields)
+        return cls.model_validate({f"{name}_percent": 100.0 * stored[name] for name in names})
+
+
+class ComparedCompartment(Part):
+    """A compartment where the contact model has its largest peak pressure, and over the poses."""
+
+    instant_percent: float
+    load_N: float
+    peak_pressure_MPa: float
+    layer_peak_pressure_MPa: float
+    at_peak: Differences
+    rms: Differences
+    poses: int
+    uncertainty_percent: float
+
+    @classmethod
+    def of(cls, found: LayerCompartment) -> ComparedCompartment:
+        """Return a compartment of `elastic_layer.json`."""
+        return cls(
+            instant_percent=found.instant_percent,
+            load_N=found.load_N,
+            peak_pressure_MPa=1e-6 * found.peak_pressure_Pa,
+            layer_peak_pressure_MPa=1e-6 * found.layer_peak_pressure_Pa,
+            at_peak=Differences.of(found.at_peak),
+            rms=Differences.of(found.rms),
+            poses=found.poses,
+            uncertainty_percent=100.0 * found.uncertainty,
+        )
+
+
+class LargeStrain(Part):
+    """Largest strain of the layer, and the error of linear elasticity there.
+
+    The errors are those of the force at a given approach and of the peak pressure at a given load;
+    None at strains beyond 30 %, where none were measured.
+    """
+
+    strain_percent: float
+    force_percent: float | None
+    peak_pressure_percent: float | None
+
+
+class LayerComparison(Part):
+    """The contact model against the elastic layer in `report.json`.
+
+    `reason` says why there are no compartments.
+    """
+
+    model: str
+    reference: str
+    reason: str
+    compartments: dict[str, ComparedCompartment]
+    large_strain: LargeStrain | None
+
+    @property
+    def is_layer(self) -> bool:
+        """Whether the contact model is the elastic layer itself."""
+        return self.reference == "itself"
+
+
+def layer_of(found: ElasticLayer | None) -> LayerComparison | None:
+    """Return the comparison in units for people; None for runs of earlier versions."""
+    if found is None:
+        return None
+    compartments = {n: ComparedCompartment.of(part) for n, part in found.compartments.items()}
+    return LayerComparison(
+        model=found.model,
+        reference=found.reference,
+        reason=found.reason,
+        compartments=compartments,
+        large_strain=_large_strain(found.largest_strain),
+    )
+
+
+def _large_strain(strain: float | None) -> LargeStrain | None:
+    if strain is None:
+        return None
+    errors = [float(np.interp(strain, _STRAINS, each)) for each in (_FORCE, _PEAK)]
+    known = errors if strain <= _STRAINS[-1] else [None, None]
+    force, peak = (scaled(error, 100.0) for error in known)
+    return LargeStrain(
+        strain_percent=100.0 * strain, force_percent=force, peak_pressure_percent=peak
+    )
+
+
+def layer_keys(contact: Mapping[str, Any], law: str = "coupled") -> list[str]:
+    """Return the pairs KEY=VALUE that give a section [contact] of springs another law."""
+    defaults = LayerConfig()
+    layers = {"contact": contact}
+    if contact.get("femur_layer"):
+        layers["contact.femur_layer"] = contact["femur_layer"]
+    pairs = []
+    for head, layer in layers.items():
+        pairs.append(f"{head}.law={law}")
+        for key in OWN_KEYS.get(layer["law"], ()):
+            if layer.get(key) != (default := getattr(defaults, key)):
+                pairs.append(f"{head}.{key}={default:g}")
+    if contact.get("surface") == "flat":
+        pairs.append("contact.surface=curved")
+    return pairs
+
+
+def element_keys(contact: Mapping[str, Any]) -> list[str]:
+    """Return the pairs KEY=VALUE that give a section [contact] of springs finite elements."""
+    return [
+        "contact.model=finite_element",
+        *layer_keys(contact, LayerConfig().law),
+        *(["contact.conservative=false"] if contact.get("conservative") else []),
+    ]
+
+
+def layer_lines(content: LayerComparison | None) -> Iterator[str]:
+    """Yield the lines for the terminal, in ASCII characters, of a run that was compared."""
+    if content is None or content.is_layer:
+        return
+    if not content.compartments:
+        yield f"contact model: not compared with the elastic layer: {content.reason}"
+        return
+    parts = [
+        f"{name} {number(part.peak_pressure_MPa)} MPa by {content.model}; the elastic layer: about "
+        f"{number(part.layer_peak_pressure_MPa, 2)} MPa "
+        f"({signed(part.at_peak.peak_pressure_percent)} %)"
+        for name, part in content.compartments.items()
+    ]
+    yield f"contact model: peak pressure {', '.join(parts)}".translate(ASCII)
+    part = max(content.compartments.values(), key=lambda each: each.peak_pressure_MPa)
+    others = ", ".join(
+        f"{words} {signed(getattr(part.at_peak, f'{key}_percent'))} %"
+        for words, key in (
+            ("mean pressure", "mean_pressure"),
+            ("area", "area"),
+            ("stiffness", "stiffness"),
+            ("approach", "approach"),
+        )
+    )
+    text = f"contact model: at {number(part.load_N)} N {others} (against {content.reference})"
+    yield text.translate(ASCII)
+
+
+def signed(percent: float) -> str:
+    """Return a difference [%] with its sign and two digits."""
+    return f"{'+' if percent > 0.0 else ''}{number(percent, 2)}"
