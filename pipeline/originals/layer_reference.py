@@ -1,13 +1,12 @@
 """The elastic layer that springs stand for, over the same surfaces: coupled springs or elements.
 
-Coupled springs have the surface compliance of the layer and need no preparation, so that they are
-the reference of other springs. The reference of coupled springs is the layer by finite elements.
+Coupled springs have the surface compliance of a flat layer and need no preparation. Finite elements
+also have the shape of the layer, and are condensed first.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 from pydantic import ValidationError
@@ -18,7 +17,6 @@ from foundation.elastic_foundation.laws import (
     LayerLaw,
     SeriesLaw,
     SpringLaw,
-    coupled_laws,
     single_laws,
 )
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -28,40 +26,14 @@ from pipeline.config.schema import Config, ContactConfig
 from pipeline.originals.finite_element_layer import build_elements, spacing_for
 from pipeline.originals.knee_surfaces import load_surfaces
 
-COUPLED_SPRINGS, FINITE_ELEMENTS = "coupled springs", "finite elements"
+#: References in words; finite elements are the layer itself.
+COUPLED_SPRINGS, FINITE_ELEMENTS, ITSELF = "coupled springs", "finite elements", "itself"
 #: Nodes across the contact of the finite elements, and range of their distance [mm]: closer nodes
 #: take minutes, nodes further apart do not resolve the peak pressure.
-_NODES_ACROSS, _SPACINGS_MM = 10.0, (0.7, 2.0)
+_NODES_ACROSS, _SPACINGS_MM = 12.0, (0.7, 2.0)
+#: Longest condensation [s].
+_MOST_SECONDS = 60.0
 _MODEL = "finite_element"
-
-
-class LayerReference(NamedTuple):
-    """The reference: what the layer is made of, in words, and the contact model."""
-
-    words: str
-    model: SurfaceContact
-
-
-def layer_reference(config: Config, model: ElasticFoundation, area: float) -> LayerReference:
-    """Return the elastic layer that the springs of a study stand for.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    model : ElasticFoundation
-        Its springs.
-    area : float
-        Area of the contact at the largest peak pressure [m²], for the distance of nodes.
-
-    Raises
-    ------
-    InputError
-        If the layer cannot be made over these surfaces; the message gives the reason.
-    """
-    if coupled_laws(model.law):
-        return _elements(config, area)
-    return LayerReference(COUPLED_SPRINGS, coupled_springs(model))
 
 
 def coupled_springs(model: ElasticFoundation, nodes_across: int = 8) -> ElasticFoundation:
@@ -94,8 +66,21 @@ def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
     return CoupledLaw(*constants, nodes_across=nodes_across)
 
 
-def _elements(config: Config, area: float) -> LayerReference:
-    """Return the layer by finite elements, condensed in memory."""
+def element_layer(config: Config, area: float) -> tuple[str, SurfaceContact]:
+    """Return the layer of a study with springs by finite elements, in words and as a model.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    area : float
+        Area of the contact at the largest peak pressure [m²], for the distance of nodes.
+
+    Raises
+    ------
+    InputError
+        If finite elements cannot mesh the layer, or their condensation takes minutes.
+    """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:
         raise InputError(
@@ -112,5 +97,7 @@ def _elements(config: Config, area: float) -> LayerReference:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the surfaces, which the run has given already
         model = build_elements(contact, load_surfaces(config))
+    if (seconds := model.size.seconds) > _MOST_SECONDS:
+        raise InputError(f"the condensation of finite elements would take about {seconds:.0f} s")
     model.prepare(lambda text: None)
-    return LayerReference(f"{FINITE_ELEMENTS}, nodes {spacing:g} mm apart", model)
+    return f"{FINITE_ELEMENTS}, nodes {spacing:g} mm apart", model

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.config.contact_schema import OWN_KEYS, LayerConfig
+from pipeline.originals.layer_reference import ITSELF
 from pipeline.reports.units import ASCII, number, scaled
 from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
 from pipeline.store.run_documents import Part
@@ -18,6 +19,11 @@ from pipeline.store.run_documents import Part
 _STRAINS = (0.0, 0.04, 0.08, 0.12, 0.17, 0.23, 0.30)
 _FORCE = (0.0, 0.006, 0.015, 0.027, 0.042, 0.07, 0.08)
 _PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)
+
+#: Uncertainty of the peak pressure of the layer that is told with it [%].
+_DOUBTED = 3.0
+#: Strain up to which linear elasticity is within 2 % of the force [%] (docs/finite_element.md).
+_LINEAR = 9.0
 
 
 class Differences(Part):
@@ -75,6 +81,18 @@ class LargeStrain(Part):
     force_percent: float | None
     peak_pressure_percent: float | None
 
+    @property
+    def words(self) -> str:
+        """Strain and errors in words."""
+        text = f"largest strain of the layer {number(self.strain_percent, 2)} %, where linear "
+        if self.force_percent is None:
+            return f"{text}elasticity does not hold: expected at most 30 %"
+        return (
+            f"{text}elasticity differs from a neo-Hookean layer by about "
+            f"{number(self.force_percent, 2)} % of the force and "
+            f"{number(self.peak_pressure_percent, 2)} % of the peak pressure"
+        )
+
 
 class LayerComparison(Part):
     """The contact model against the elastic layer in `report.json`.
@@ -91,7 +109,7 @@ class LayerComparison(Part):
     @property
     def is_layer(self) -> bool:
         """Whether the contact model is the elastic layer itself."""
-        return self.reference == "itself"
+        return self.reference == ITSELF
 
 
 def layer_of(found: ElasticLayer | None) -> LayerComparison | None:
@@ -152,25 +170,21 @@ def layer_lines(content: LayerComparison | None) -> Iterator[str]:
     if not content.compartments:
         yield f"contact model: not compared with the elastic layer: {content.reason}"
         return
-    parts = [
-        f"{name} {number(part.peak_pressure_MPa)} MPa by {content.model}; the elastic layer: about "
-        f"{number(part.layer_peak_pressure_MPa, 2)} MPa "
-        f"({signed(part.at_peak.peak_pressure_percent)} %)"
-        for name, part in content.compartments.items()
-    ]
-    yield f"contact model: peak pressure {', '.join(parts)}".translate(ASCII)
-    part = max(content.compartments.values(), key=lambda each: each.peak_pressure_MPa)
-    others = ", ".join(
-        f"{words} {signed(getattr(part.at_peak, f'{key}_percent'))} %"
-        for words, key in (
-            ("mean pressure", "mean_pressure"),
-            ("area", "area"),
-            ("stiffness", "stiffness"),
-            ("approach", "approach"),
+    for name, part in content.compartments.items():
+        differences = ", ".join(
+            f"{key.replace('_', ' ')} {signed(getattr(part.at_peak, f'{key}_percent'))} %"
+            for key in ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")
         )
-    )
-    text = f"contact model: at {number(part.load_N)} N {others} (against {content.reference})"
-    yield text.translate(ASCII)
+        doubt = part.uncertainty_percent
+        doubted = f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
+        text = (
+            f"contact model, {name}: {number(part.peak_pressure_MPa)} MPa by {content.model}; the "
+            f"elastic layer: about {number(part.layer_peak_pressure_MPa, 2)} MPa{doubted} "
+            f"({differences})"
+        )
+        yield text.translate(ASCII)
+    if (strain := content.large_strain) is not None and strain.strain_percent > _LINEAR:
+        yield f"contact model: {strain.words}".translate(ASCII)
 
 
 def signed(percent: float) -> str:

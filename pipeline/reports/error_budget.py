@@ -103,8 +103,7 @@ def _strain(layer: LayerComparison | None) -> Iterator[BudgetRow]:
         return
     yield BudgetRow(
         source="linear elasticity",
-        words=f"largest strain of the layer {strain.strain_percent:.2g} %: a neo-Hookean layer "
-        "differs from the linear layer by about this much",
+        words=strain.words,
         loads_percent=strain.force_percent,
         peak_pressure_percent=strain.peak_pressure_percent,
     )

@@ -1,60 +1,67 @@
-"""The contact model of a run against the elastic layer, at poses of the gait cycle."""
+"""The contact model of a run against the elastic layer, at poses of the gait cycle.
+
+The elastic layer is that of the same surfaces, thickness and elastic constants. Coupled springs
+stand for a layer that is pressed in by little, finite elements for a layer that is pressed in
+deeper, and for the layer of coupled springs themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
-from foundation.base.checks import FloatArray, IntArray
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AREA, AXIAL_FORCE, MEAN_PRESSURE, PEAK_PRESSURE
+from foundation.base.loads import AREA, PEAK_PRESSURE
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import single_laws
+from foundation.elastic_foundation.laws import coupled_laws, single_laws
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.statics.height import pose_at_load
-from foundation.surface_contact import NodalContact, SurfaceContact
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.originals.layer_reference import (
     COUPLED_SPRINGS,
     FINITE_ELEMENTS,
-    LayerReference,
+    ITSELF,
     coupled_springs,
-    layer_reference,
+    element_layer,
 )
 from pipeline.progress import say
+from pipeline.stages.equal_loads import (
+    Contact,
+    Pair,
+    at_load_of,
+    chosen_instants,
+    contact_at,
+    equal_loads,
+)
 from pipeline.stages.pressure_roughness import resolution
 from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
 
-#: Poses of the cycle, spread evenly, besides that of the largest peak pressure.
-POSES = 20
-#: Least part of the largest load of a compartment that counts: at a light touch few springs bear.
-LEAST_LOAD = 0.2
-#: Nodes across the patch with which the coupled springs show how certain their peak pressure is.
-_MORE_NODES = 12
+#: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
+#: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
+#: second resolves ridges of a scanned surface as finite elements 0.5 mm apart do.
+_SMOOTH, _RIDGED = (8, 12), (24, 32)
+#: Largest change of the peak pressure on a smooth surface [1].
+_SAME = 0.02
+#: Strain beyond which coupled springs miss the layer, which they take for flat (docs/accuracy.md).
+_DEEP = 0.05
+#: Error of the peak pressure of coupled springs on a knee, up to this strain and beyond [1].
+_FLAT_ERROR, _DEEP_ERROR = 0.03, 0.08
 
 
-class Contact(NamedTuple):
-    """Contact of one compartment at a pose.
+class Springs(NamedTuple):
+    """Coupled springs that resolve the peak pressure of a compartment.
 
-    `figures` (5,) are peak pressure, mean pressure [Pa], area [m²], stiffness [N/m] and approach
-    [m]; `strain` is the largest strain of the layer [1].
+    `rough` tells whether the surface has ridges, `doubt` how far the peak pressure is uncertain
+    [1], and `peak` is the contact at the largest peak pressure.
     """
 
-    pose: Pose
-    load: float
-    figures: FloatArray
-    strain: float
-
-
-class Pair(NamedTuple):
-    """Contact by a model and by its reference at equal axial load."""
-
-    instant: int
-    model: Contact
-    layer: Contact
+    model: ElasticFoundation
+    peak: Contact
+    doubt: float
+    rough: bool
 
 
 def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
@@ -74,26 +81,28 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
     ElasticLayer
         The differences by compartment; without differences, the reason.
     """
-    if isinstance(model, NodalContact) or not isinstance(model, ElasticFoundation):
+    if not isinstance(model, ElasticFoundation):
         return _itself(model, result)
     words = _words(model)
     say("  contact model against the elastic layer, at equal loads")
     try:
-        reference = layer_reference(config, model, _patch(result))
+        springs = dict(_springs(model, result))
+        elements = _elements(config, model, result, springs)
     except InputError as error:
         return ElasticLayer(model=words, reference="", reason=str(error))
     found, strains = {}, []
-    for side, name in enumerate(model.compartment_names):
-        pairs = list(equal_loads(model, reference.model, result, side))
-        if pairs:
-            found[name] = _compared(pairs, result.gait_percent, reference, model, name)
+    for side, lattice in springs.items():
+        name = model.compartment_names[side]
+        layer = lattice.model if elements is None else elements[1]
+        if pairs := list(equal_loads(model, layer, result, side)):
+            doubt = _doubt(lattice, elements is not None, layer, pairs, name)
+            found[name] = _compared(pairs, result.gait_percent, doubt)
             strains += [pair.layer.strain for pair in pairs]
-    reason = "" if found else "no pose of the cycle has the same load in both models"
     return ElasticLayer(
         model=words,
-        reference=reference.words,
+        reference=COUPLED_SPRINGS if elements is None else elements[0],
         compartments=found,
-        reason=reason,
+        reason="" if found else "no pose of the cycle has the same load in both models",
         largest_strain=max(strains, default=None),
     )
 
@@ -101,13 +110,13 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
 def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     """Return the content for finite elements, which are the layer itself."""
     strains = [
-        float(model.compartment_loads(Pose.from_array(result.poses[k]), name)[2][1])
+        contact_at(model, Pose.from_array(result.poses[k]), name).strain
         for side, name in enumerate(model.compartment_names)
         for k in chosen_instants(result, side)
     ]
     return ElasticLayer(
         model=FINITE_ELEMENTS,
-        reference="itself",
+        reference=ITSELF,
         reason="finite elements are the elastic layer itself; the node spacing tells their error",
         largest_strain=max(strains, default=None),
     )
@@ -119,6 +128,70 @@ def _words(model: ElasticFoundation) -> str:
     return f"{' and '.join(name.removesuffix('Law').lower() for name in names)} springs"
 
 
+def _springs(model: ElasticFoundation, result: SimulationResult) -> list[tuple[int, Springs]]:
+    """Return coupled springs for each compartment in contact, by its place."""
+    found = []
+    for side, name in enumerate(model.compartment_names):
+        if not len(chosen_instants(result, side)):
+            continue
+        k = int(np.argmax(result.compartment_loads[side][:, PEAK_PRESSURE]))
+        own = contact_at(model, Pose.from_array(result.poses[k]), name)
+        try:
+            found.append((side, _resolved(model, own, name)))
+        except PoseError as error:
+            raise InputError(
+                f"coupled springs have no answer at the peak of {name}: {error}"
+            ) from error
+    return found
+
+
+def _resolved(model: ElasticFoundation, own: Contact, name: str) -> Springs:
+    """Return coupled springs that resolve the peak pressure of a contact of a compartment.
+
+    Ridges of a rough surface are narrower than the cells of a coarse lattice. In doubt are the
+    jumps of the pressure from triangle to triangle, and the change of the peak by more nodes.
+    """
+    for coarse, fine in (_SMOOTH, _RIDGED):
+        lattices = [coupled_springs(model, nodes) for nodes in (coarse, fine)]
+        contacts = [at_load_of(lattice, own, name) for lattice in lattices]
+        change = abs(contacts[1].peak / contacts[0].peak - 1.0)
+        rough = (coarse, fine) == _RIDGED
+        if rough or change <= _SAME:
+            break
+    layer, peak = lattices[rough], contacts[rough]
+    return Springs(layer, peak, max(change, _roughness(layer, peak, name)), rough)
+
+
+def _roughness(layer: SurfaceContact, peak: Contact, name: str) -> float:
+    """Return the jumps of the pressure of a layer from triangle to triangle, over the peak [1]."""
+    side = np.asarray(layer.compartments) == layer.compartment_names.index(name)
+    pressure = np.where(side, layer.spring_state(peak.pose).pressure, 0.0)
+    found = resolution(layer.tibia.vertices, layer.tibia.faces, pressure)
+    return 0.0 if found is None else 0.01 * found.roughness_percent
+
+
+def _elements(
+    config: Config,
+    model: ElasticFoundation,
+    result: SimulationResult,
+    springs: dict[int, Springs],
+) -> tuple[str, SurfaceContact] | None:
+    """Return finite elements of the layer, in words and as a model; None where springs do better.
+
+    Raises an InputError for coupled springs whose layer finite elements cannot mesh.
+    """
+    coupled = bool(coupled_laws(model.law))
+    deep = any(each.peak.strain > _DEEP for each in springs.values())
+    if not coupled and (not deep or any(each.rough for each in springs.values())):
+        return None
+    try:
+        return element_layer(config, _patch(result))
+    except InputError:
+        if coupled:
+            raise
+        return None
+
+
 def _patch(result: SimulationResult) -> float:
     """Return the smallest area of the compartments at their largest peak pressures [m²]."""
     loads = result.compartment_loads
@@ -126,92 +199,35 @@ def _patch(result: SimulationResult) -> float:
     return float(min((area for area in areas if area > 0.0), default=1e-4))
 
 
-def chosen_instants(result: SimulationResult, side: int) -> IntArray:
-    """Return the places (N,) of the instants at which a compartment is compared.
-
-    The instants are spread evenly over the cycle and bear at least a fifth of the largest load of
-    the compartment; that of the largest peak pressure is one of them.
-    """
-    loads = result.compartment_loads[side]
-    spread = np.linspace(0, len(loads), POSES, endpoint=False).astype(int)
-    peak = int(np.argmax(loads[:, PEAK_PRESSURE]))
-    chosen = np.unique([*spread, peak])
-    force = loads[chosen, AXIAL_FORCE]
-    return chosen[(force > 0.0) & (force >= LEAST_LOAD * loads[:, AXIAL_FORCE].max())]
+def _doubt(
+    springs: Springs, elements: bool, layer: SurfaceContact, pairs: list[Pair], name: str
+) -> float:
+    """Return how far the peak pressure of the layer is uncertain [1]."""
+    if not elements:
+        known = _FLAT_ERROR if springs.peak.strain <= _DEEP else _DEEP_ERROR
+        return max(springs.doubt, known)
+    top = max(pairs, key=lambda pair: pair.model.peak).layer
+    jumps = _roughness(layer, top, name)
+    return max(jumps, springs.doubt if springs.rough else 0.0)
 
 
-def equal_loads(
-    model: SurfaceContact, layer: SurfaceContact, result: SimulationResult, side: int
-) -> Iterator[Pair]:
-    """Yield the contact by both models of a compartment at equal axial load.
-
-    The poses are those of the cycle for `model`; for `layer` the femur is higher or lower. Poses at
-    which no height of the layer carries the load are left out.
-    """
-    name = model.compartment_names[side]
-    for k in chosen_instants(result, side):
-        own = contact_at(model, Pose.from_array(result.poses[k]), name)
-        try:
-            found = pose_at_load(layer, own.pose, name, own.load)
-            yield Pair(int(k), own, contact_at(layer, found.pose, name))
-        except PoseError:
-            continue
-
-
-def contact_at(model: SurfaceContact, pose: Pose, name: str) -> Contact:
-    """Return the contact of a compartment at a pose; raises as `compartment_loads`."""
-    loads, jacobian, depth = model.compartment_loads(pose, name)
-    quantities = loads[[PEAK_PRESSURE, MEAN_PRESSURE, AREA]]
-    figures = np.array([*quantities, -jacobian[AXIAL_FORCE, 4], depth[0]])
-    return Contact(pose, float(loads[AXIAL_FORCE]), figures, float(depth[1]))
-
-
-def _compared(
-    pairs: list[Pair],
-    percent: FloatArray,
-    reference: LayerReference,
-    model: ElasticFoundation,
-    name: str,
-) -> LayerCompartment:
-    """Return the comparison of a compartment from its pairs."""
+def _compared(pairs: list[Pair], percent: FloatArray, doubt: float) -> LayerCompartment:
+    """Return the comparison of a compartment from its pairs; `doubt` is the uncertainty [1]."""
     apart = np.array([pair.model.figures / pair.layer.figures - 1.0 for pair in pairs])
-    top = int(np.argmax([pair.model.figures[0] for pair in pairs]))
+    top = int(np.argmax([pair.model.peak for pair in pairs]))
     at_peak = pairs[top]
     return LayerCompartment(
         instant_percent=float(percent[at_peak.instant]),
         load_N=at_peak.model.load,
-        peak_pressure_Pa=float(at_peak.model.figures[0]),
-        layer_peak_pressure_Pa=float(at_peak.layer.figures[0]),
+        peak_pressure_Pa=at_peak.model.peak,
+        layer_peak_pressure_Pa=at_peak.layer.peak,
         at_peak=_figures(apart[top]),
         rms=_figures(np.sqrt((apart**2).mean(axis=0))),
         poses=len(pairs),
-        uncertainty=_uncertainty(reference, model, at_peak, name),
+        uncertainty=doubt,
     )
 
 
 def _figures(values: FloatArray) -> LayerFigures:
     names = LayerFigures.model_fields
     return LayerFigures.model_validate(dict(zip(names, values.tolist(), strict=True)))
-
-
-def _uncertainty(
-    reference: LayerReference, model: ElasticFoundation, pair: Pair, name: str
-) -> float:
-    """Return how far the peak pressure of the reference is uncertain at a pose [1].
-
-    Ridges of a rough surface are narrower than the lattice of coupled springs, and let the pressure
-    jump from triangle to triangle: the larger of the jumps, and of the change by more nodes.
-    """
-    if reference.words != COUPLED_SPRINGS:
-        return 0.0
-    layer = reference.model
-    own = np.asarray(layer.compartments) == layer.compartment_names.index(name)
-    pressure = np.where(own, layer.spring_state(pair.layer.pose).pressure, 0.0)
-    rough = resolution(layer.tibia.vertices, layer.tibia.faces, pressure)
-    finer = coupled_springs(model, _MORE_NODES)
-    try:
-        found = pose_at_load(finer, pair.layer.pose, name, pair.layer.load)
-        change = abs(float(found.loads[PEAK_PRESSURE]) / float(pair.layer.figures[0]) - 1.0)
-    except PoseError:
-        change = 0.0
-    return max(change, 0.0 if rough is None else 0.01 * rough.roughness_percent)
