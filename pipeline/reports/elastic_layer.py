@@ -54,6 +54,7 @@ class ComparedCompartment(Part):
     rms: Differences
     poses: int
     uncertainty_percent: float
+    rough: bool
 
     @classmethod
     def of(cls, found: LayerCompartment) -> ComparedCompartment:
@@ -67,6 +68,7 @@ class ComparedCompartment(Part):
             rms=Differences.of(found.rms),
             poses=found.poses,
             uncertainty_percent=100.0 * found.uncertainty,
+            rough=found.rough,
         )
 
 

@@ -49,6 +49,8 @@ _SAME = 0.02
 _DEEP = 0.05
 #: Error of the peak pressure of coupled springs on a knee, up to this strain and beyond [1].
 _FLAT_ERROR, _DEEP_ERROR = 0.03, 0.08
+#: Error of the peak pressure of finite elements, a dozen nodes across the patch [1].
+_ELEMENT_ERROR = 0.03
 
 
 class Springs(NamedTuple):
@@ -96,7 +98,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         layer = lattice.model if elements is None else elements[1]
         if pairs := list(equal_loads(model, layer, result, side)):
             doubt = _doubt(lattice, elements is not None, layer, pairs, name)
-            found[name] = _compared(pairs, result.gait_percent, doubt)
+            found[name] = _compared(pairs, result.gait_percent, doubt, lattice.rough)
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
@@ -208,10 +210,12 @@ def _doubt(
         return max(springs.doubt, known)
     top = max(pairs, key=lambda pair: pair.model.peak).layer
     jumps = _roughness(layer, top, name)
-    return max(jumps, springs.doubt if springs.rough else 0.0)
+    return max(jumps, _ELEMENT_ERROR, springs.doubt if springs.rough else 0.0)
 
 
-def _compared(pairs: list[Pair], percent: FloatArray, doubt: float) -> LayerCompartment:
+def _compared(
+    pairs: list[Pair], percent: FloatArray, doubt: float, rough: bool
+) -> LayerCompartment:
     """Return the comparison of a compartment from its pairs; `doubt` is the uncertainty [1]."""
     apart = np.array([pair.model.figures / pair.layer.figures - 1.0 for pair in pairs])
     top = int(np.argmax([pair.model.peak for pair in pairs]))
@@ -225,6 +229,7 @@ def _compared(pairs: list[Pair], percent: FloatArray, doubt: float) -> LayerComp
         rms=_figures(np.sqrt((apart**2).mean(axis=0))),
         poses=len(pairs),
         uncertainty=doubt,
+        rough=rough,
     )
 
 

@@ -29,7 +29,8 @@ class LayerCompartment(Part):
 
     Load and peak pressures are those at `instant_percent` of the cycle, where the contact model has
     its largest peak pressure; `at_peak` are the differences there, and `rms` those over all
-    `poses`. `uncertainty` is how far the peak pressure of the reference itself is uncertain [1].
+    `poses`. `uncertainty` is how far the peak pressure of the reference itself is uncertain [1],
+    `rough` whether the surface has ridges that eight nodes across the patch do not resolve.
     """
 
     instant_percent: Number
@@ -40,6 +41,7 @@ class LayerCompartment(Part):
     rms: LayerFigures
     poses: Count
     uncertainty: Number
+    rough: bool = False
 
 
 class ElasticLayer(Part):

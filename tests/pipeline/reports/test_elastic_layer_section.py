@@ -103,6 +103,12 @@ def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str)
     assert words in part["text"]
 
 
+def test_ridges_ask_for_finite_elements_and_no_coupled_springs(report: Any) -> None:
+    for rough, remedy in ((False, "layer"), (True, "elements")):
+        content, _ = report(entry(compartments={"medial": MEDIAL | {"rough": rough}}))
+        assert content["verdict"]["parts"][-1]["remedies"] == [remedy]
+
+
 def test_ridges_leave_no_figure(report: Any) -> None:
     content, _ = report(entry(compartments={"medial": MEDIAL | {"uncertainty": 0.82}}))
     part = content["verdict"]["parts"][-1]

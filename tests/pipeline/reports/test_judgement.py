@@ -169,6 +169,7 @@ def test_the_mark_of_the_contact_model_goes_with_every_use(run_copy: Path, tmp_p
     found = judgement(run_copy, "original")
     assert found is not None
     assert found.line.endswith(TOLD)
+    assert found.next.command.endswith("--set contact.law=coupled")
     assert f"--out {run_copy}-coupled --set contact.law=coupled" in judgement(run_copy).next.command
 
 

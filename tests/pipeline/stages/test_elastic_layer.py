@@ -167,6 +167,7 @@ def test_a_rough_surface_leaves_the_peak_in_doubt() -> None:
         compartments=model.compartments,
     )
     smooth, found = (compared(each).compartments["medial"] for each in (model, rough))
+    assert (smooth.rough, found.rough) == (False, True)
     assert found.uncertainty > 1.5 * smooth.uncertainty
 
 
