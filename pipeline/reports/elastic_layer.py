@@ -9,9 +9,10 @@ import numpy as np
 
 from pipeline.config.contact_schema import OWN_KEYS, LayerConfig
 from pipeline.originals.layer_reference import ITSELF
+from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import ASCII, number, scaled
 from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
-from pipeline.store.run_documents import Part
+from pipeline.store.run_documents import FromTable, Part
 
 #: Strain of a layer, and by how much a neo-Hookean layer under a sphere differs there from the
 #: linear layer [1]: in the force at equal approach, and in the peak pressure at equal force. The
@@ -56,6 +57,12 @@ class ComparedCompartment(Part):
     uncertainty_percent: float
     rough: bool
 
+    @property
+    def doubted(self) -> str:
+        """Uncertainty of the peak pressure of the layer in words, "" where it is small."""
+        doubt = self.uncertainty_percent
+        return f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
+
     @classmethod
     def of(cls, found: LayerCompartment) -> ComparedCompartment:
         """Return a compartment of `elastic_layer.json`."""
@@ -99,7 +106,8 @@ class LargeStrain(Part):
 class LayerComparison(Part):
     """The contact model against the elastic layer in `report.json`.
 
-    `reason` says why there are no compartments.
+    `reason` says why there are no compartments. `model` is empty if the run has no contact model at
+    poses of a gait cycle, and then is not judged.
     """
 
     model: str
@@ -114,10 +122,23 @@ class LayerComparison(Part):
         return self.reference == ITSELF
 
 
-def layer_of(found: ElasticLayer | None) -> LayerComparison | None:
-    """Return the comparison in units for people; None for runs of earlier versions."""
-    if found is None:
-        return None
+def layer_of_run(files: RunFiles) -> LayerComparison | None:
+    """Return the comparison of a run in units for people; None for runs of earlier versions."""
+    if isinstance(files.run.original, FromTable):
+        return _not_compared("a table of poses and loads takes the place of the contact model")
+    if files.simulation is None:
+        return _not_compared("no gait cycle is simulated, whose poses the comparison needs")
+    return None if files.layer is None else layer_of(files.layer)
+
+
+def _not_compared(reason: str) -> LayerComparison:
+    return LayerComparison(
+        model="", reference="", reason=reason, compartments={}, large_strain=None
+    )
+
+
+def layer_of(found: ElasticLayer) -> LayerComparison:
+    """Return a comparison in units for people."""
     compartments = {n: ComparedCompartment.of(part) for n, part in found.compartments.items()}
     return LayerComparison(
         model=found.model,
@@ -177,11 +198,9 @@ def layer_lines(content: LayerComparison | None) -> Iterator[str]:
             f"{key.replace('_', ' ')} {signed(getattr(part.at_peak, f'{key}_percent'))} %"
             for key in ("peak_pressure", "mean_pressure", "area", "stiffness", "approach")
         )
-        doubt = part.uncertainty_percent
-        doubted = f" ±{number(doubt, 2)} %" if doubt > _DOUBTED else ""
         text = (
             f"contact model, {name}: {number(part.peak_pressure_MPa)} MPa by {content.model}; the "
-            f"elastic layer: about {number(part.layer_peak_pressure_MPa, 2)} MPa{doubted} "
+            f"elastic layer: about {number(part.layer_peak_pressure_MPa, 2)} MPa{part.doubted} "
             f"({differences})"
         )
         yield text.translate(ASCII)

@@ -241,7 +241,7 @@ def _layer(found: LayerComparison | None) -> RuleFinding | None:
 
     The compartment of the worst level counts, and of equal levels that of the largest pressure.
     """
-    if found is None or found.is_layer:
+    if found is None or found.is_layer or not found.model:
         return None
     if not found.compartments:
         return unjudged(1, f"not compared with the elastic layer: {found.reason}", "elements")
@@ -263,7 +263,7 @@ def _of_layer(name: str, part: ComparedCompartment, found: LayerComparison) -> R
         return unjudged(1, text.replace("-", "\N{MINUS SIGN}"), "ridges")
     text = (
         f"the {name} peak of the elastic layer is about "
-        f"{number(part.layer_peak_pressure_MPa, 2)} MPa where {found.model} say "
+        f"{number(part.layer_peak_pressure_MPa, 2)} MPa{part.doubted} where {found.model} say "
         f"{number(part.peak_pressure_MPa)} MPa"
     )
     return RuleFinding(

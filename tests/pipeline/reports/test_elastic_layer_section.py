@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_lines, layer_of
+from pipeline.reports.elastic_layer import (
+    element_keys,
+    layer_keys,
+    layer_lines,
+    layer_of,
+    layer_of_run,
+)
+from pipeline.reports.error_budget import error_budget
 from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
+from pipeline.reports.verdict import Evidence, verdict
 from pipeline.store.layer_document import ELASTIC_LAYER, ElasticLayer
+from pipeline.store.run_documents import FromModel, FromTable
 
 PEAK = {"peak_pressure": 0.386, "mean_pressure": 0.11, "area": -0.1, "stiffness": 0.58}
 FIGURES = PEAK | {"approach": -0.34}
@@ -109,6 +119,13 @@ def test_ridges_ask_for_finite_elements_and_no_coupled_springs(report: Any) -> N
         assert content["verdict"]["parts"][-1]["remedies"] == [remedy]
 
 
+def test_uncertainty_of_the_layer_stands_with_its_peak(report: Any) -> None:
+    content, page = report(entry(compartments={"medial": MEDIAL | {"uncertainty": 0.095}}))
+    assert "about 23 MPa ±9.5 % where" in content["verdict"]["line"]
+    assert any("about 23 MPa +-9.5 % (peak pressure +39 %" in text for text in content["summary"])
+    assert "the elastic layer: about 23 MPa ±9.5 %" in page
+
+
 def test_ridges_leave_no_figure(report: Any) -> None:
     content, _ = report(entry(compartments={"medial": MEDIAL | {"uncertainty": 0.82}}))
     part = content["verdict"]["parts"][-1]
@@ -131,6 +148,22 @@ def test_finite_elements_are_the_layer_and_have_no_third_mark(report: Any) -> No
     assert not any(line.startswith("contact model") for line in content["summary"])
     assert "linear elasticity" in {row["source"] for row in content["error_budget"]}
     assert 'id="elastic-layer"' not in page
+
+
+@pytest.mark.parametrize(
+    ("original", "simulated", "words"),
+    [("table", True, "a table of poses and loads"), ("model", False, "no gait cycle is simulated")],
+)
+def test_runs_without_a_model_in_gait_say_so(original: str, simulated: bool, words: str) -> None:
+    table = FromTable.model_construct(kind="table")
+    run = SimpleNamespace(original=table if original == "table" else FromModel())
+    files = SimpleNamespace(run=run, simulation=simulated or None, layer=None)
+    found = layer_of_run(files)
+    (line,) = layer_lines(found)
+    assert line.startswith(f"contact model: not compared with the elastic layer: {words}")
+    evidence = Evidence({}, None, 0.5, {}, 6.0, layer=found)
+    assert len(verdict(evidence, "").parts) == 1
+    assert error_budget(evidence, found)[-1].words == line.removeprefix("contact model: ")
 
 
 def test_runs_of_earlier_versions_have_two_marks(report: Any) -> None:
