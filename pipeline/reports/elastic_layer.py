@@ -106,8 +106,9 @@ class LargeStrain(Part):
 class LayerComparison(Part):
     """The contact model against the elastic layer in `report.json`.
 
-    `reason` says why there are no compartments. `model` is empty if the run has no contact model at
-    poses of a gait cycle, and then is not judged.
+    `reason` says why there are no compartments; the known error of the peak pressure is then that
+    of coupled springs on other knees. `model` is empty if the run has no contact model at poses of
+    a gait cycle, and then is not judged.
     """
 
     model: str
@@ -115,6 +116,7 @@ class LayerComparison(Part):
     reason: str
     compartments: dict[str, ComparedCompartment]
     large_strain: LargeStrain | None
+    known_error_percent: float | None = None
 
     @property
     def is_layer(self) -> bool:
@@ -146,6 +148,7 @@ def layer_of(found: ElasticLayer) -> LayerComparison:
         reason=found.reason,
         compartments=compartments,
         large_strain=_large_strain(found.largest_strain),
+        known_error_percent=scaled(found.known_error, 100.0),
     )
 
 

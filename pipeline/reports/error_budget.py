@@ -62,7 +62,7 @@ def _model(layer: LayerComparison | None) -> Iterator[BudgetRow]:
             source="layer model",
             words=f"not compared with the elastic layer: {layer.reason}",
             loads_percent=0.0 if layer.is_layer else None,
-            peak_pressure_percent=0.0 if layer.is_layer else None,
+            peak_pressure_percent=0.0 if layer.is_layer else layer.known_error_percent,
         )
         return
     for name, part in layer.compartments.items():

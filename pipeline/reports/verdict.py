@@ -141,7 +141,7 @@ def verdict(evidence: Evidence, more_samples: str) -> Verdict:
     if pressures := list(_pressure(evidence)):
         parts.append(part_of(PRESSURE, pressures, sign="±"))
     if (finding := _layer(evidence.layer)) is not None:
-        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding)))
+        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding, evidence.layer)))
     summed = Summed.of(parts)
     return Verdict(
         level=summed.level,
@@ -244,12 +244,22 @@ def _layer(found: LayerComparison | None) -> RuleFinding | None:
     if found is None or found.is_layer or not found.model:
         return None
     if not found.compartments:
-        return unjudged(1, f"not compared with the elastic layer: {found.reason}", "elements")
+        return _known_of_layer(found)
     findings = [
         (_of_layer(name, part, found), part.peak_pressure_MPa)
         for name, part in found.compartments.items()
     ]
     return max(findings, key=lambda each: (each[0].level, each[1]))[0]
+
+
+def _known_of_layer(found: LayerComparison) -> RuleFinding:
+    """Return the finding on a contact model that could not be compared with the elastic layer."""
+    words, known = f"not compared with the elastic layer: {found.reason}", found.known_error_percent
+    if known is None:
+        return unjudged(1, words, "elements")
+    return RuleFinding(
+        level=_level(known, LIMITS["layer"]), figure_percent=known, reason=words, remedy="elements"
+    )
 
 
 def _of_layer(name: str, part: ComparedCompartment, found: LayerComparison) -> RuleFinding:
@@ -271,13 +281,15 @@ def _of_layer(name: str, part: ComparedCompartment, found: LayerComparison) -> R
         figure_percent=off,
         reason=text,
         # Coupled springs of a coarse lattice do not resolve ridges.
-        remedy="layer" if found.reference == COUPLED_SPRINGS and not part.rough else "elements",
+        remedy="layer" if found.reference == COUPLED_SPRINGS else "elements",
     )
 
 
-def _sign_of(finding: RuleFinding) -> str:
+def _sign_of(finding: RuleFinding, found: LayerComparison | None) -> str:
     """Return what stands before the figure of the contact model: it is that of the peak."""
     figure = finding.figure_percent
+    if figure is not None and found is not None and not found.compartments:
+        return "peak ±"
     return "" if figure is None else "peak +" if figure > 0.0 else "peak "
 
 

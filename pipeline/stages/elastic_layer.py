@@ -87,11 +87,13 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
         return _itself(model, result)
     words = _words(model)
     say("  contact model against the elastic layer, at equal loads")
+    known = None
     try:
         springs = dict(_springs(model, result))
+        known = _known_error(springs) if coupled_laws(model.law) else None
         elements = _elements(config, model, result, springs)
     except InputError as error:
-        return ElasticLayer(model=words, reference="", reason=str(error))
+        return ElasticLayer(model=words, reference="", reason=str(error), known_error=known)
     found, strains = {}, []
     for side, lattice in springs.items():
         name = model.compartment_names[side]
@@ -102,7 +104,7 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
             strains += [pair.layer.strain for pair in pairs]
     return ElasticLayer(
         model=words,
-        reference=COUPLED_SPRINGS if elements is None else elements[0],
+        reference=_lattice_words(springs) if elements is None else elements[0],
         compartments=found,
         reason="" if found else "no pose of the cycle has the same load in both models",
         largest_strain=max(strains, default=None),
@@ -122,6 +124,18 @@ def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
         reason="finite elements are the elastic layer itself; the node spacing tells their error",
         largest_strain=max(strains, default=None),
     )
+
+
+def _lattice_words(springs: dict[int, Springs]) -> str:
+    """Return the coupled springs that stand for the layer in words."""
+    rough = any(each.rough for each in springs.values())
+    return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
+
+
+def _known_error(springs: dict[int, Springs]) -> float:
+    """Return the error of the peak pressure of coupled springs that is known of other knees [1]."""
+    deep = any(each.peak.strain > _DEEP for each in springs.values())
+    return _DEEP_ERROR if deep else _FLAT_ERROR
 
 
 def _words(model: ElasticFoundation) -> str:
@@ -180,11 +194,13 @@ def _elements(
 ) -> tuple[str, SurfaceContact] | None:
     """Return finite elements of the layer, in words and as a model; None where springs do better.
 
+    Nodes of a quick condensation do not resolve the ridges of a rough surface.
+
     Raises an InputError for coupled springs whose layer finite elements cannot mesh.
     """
     coupled = bool(coupled_laws(model.law))
     deep = any(each.peak.strain > _DEEP for each in springs.values())
-    if not coupled and (not deep or any(each.rough for each in springs.values())):
+    if any(each.rough for each in springs.values()) or not (coupled or deep):
         return None
     try:
         return element_layer(config, _patch(result))
@@ -206,8 +222,7 @@ def _doubt(
 ) -> float:
     """Return how far the peak pressure of the layer is uncertain [1]."""
     if not elements:
-        known = _FLAT_ERROR if springs.peak.strain <= _DEEP else _DEEP_ERROR
-        return max(springs.doubt, known)
+        return max(springs.doubt, _known_error({0: springs}))
     top = max(pairs, key=lambda pair: pair.model.peak).layer
     jumps = _roughness(layer, top, name)
     return max(jumps, _ELEMENT_ERROR, springs.doubt if springs.rough else 0.0)

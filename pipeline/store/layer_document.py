@@ -48,11 +48,13 @@ class ElasticLayer(Part):
     """`elastic_layer.json`: differences of a contact model from the elastic layer.
 
     `model` and `reference` name the contact model and what stands for the layer; `reason` says why
-    there are no `compartments`. `largest_strain` is that of the layer [1].
+    there are no `compartments`, and `known_error` is what is then known of the peak pressure [1].
+    `largest_strain` is that of the layer [1].
     """
 
     model: str
     reference: str
     compartments: dict[str, LayerCompartment] = Field(default_factory=dict)
     reason: str = ""
+    known_error: Optional = None
     largest_strain: Optional = None

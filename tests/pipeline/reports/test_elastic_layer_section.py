@@ -114,8 +114,8 @@ def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str)
 
 
 def test_ridges_ask_for_finite_elements_and_no_coupled_springs(report: Any) -> None:
-    for rough, remedy in ((False, "layer"), (True, "elements")):
-        content, _ = report(entry(compartments={"medial": MEDIAL | {"rough": rough}}))
+    for nodes, remedy in (("", "layer"), (", 32 nodes across", "elements")):
+        content, _ = report(entry(reference=f"coupled springs{nodes}"))
         assert content["verdict"]["parts"][-1]["remedies"] == [remedy]
 
 
@@ -139,6 +139,14 @@ def test_reason_takes_the_place_of_the_comparison(report: Any) -> None:
     assert content["verdict"]["parts"][-1]["text"] == f"contact model: care: {told}"
     assert f"contact model: {told}" in content["summary"]
     assert told in page
+
+
+def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report: Any) -> None:
+    coupled = {"model": "coupled springs", "reference": "", "compartments": {}, "known_error": 0.03}
+    content, _ = report(entry(**coupled, reason="elements folded"))
+    assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
+    rows = {row["source"]: row for row in content["error_budget"]}
+    assert rows["layer model"]["peak_pressure_percent"] == pytest.approx(3.0)
 
 
 def test_finite_elements_are_the_layer_and_have_no_third_mark(report: Any) -> None:

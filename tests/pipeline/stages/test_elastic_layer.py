@@ -169,6 +169,11 @@ def test_a_rough_surface_leaves_the_peak_in_doubt() -> None:
     smooth, found = (compared(each).compartments["medial"] for each in (model, rough))
     assert (smooth.rough, found.rough) == (False, True)
     assert found.uncertainty > 1.5 * smooth.uncertainty
+    lattice = compared(rough.with_law(CoupledLaw(*POLYETHYLENE)))
+    assert (lattice.model, lattice.reference) == (
+        *("coupled springs", "coupled springs, 32 nodes across"),
+    )
+    assert abs(lattice.compartments["medial"].at_peak.peak_pressure) > 0.02
 
 
 def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
@@ -194,6 +199,8 @@ def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     assert compared(linear, 6e-4).reference == "coupled springs"
     refused = compared(bed(CoupledLaw(*POLYETHYLENE)))
     assert (refused.compartments, refused.reason) == ({}, "574 of 56210 elements folded")
+    assert refused.known_error == 0.03
+    assert compared(bed(CoupledLaw(*POLYETHYLENE)), 6e-4).known_error == 0.08
 
 
 def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> None:
