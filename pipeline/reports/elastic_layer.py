@@ -191,11 +191,10 @@ def element_keys(contact: Mapping[str, Any]) -> list[str]:
 
 def layer_lines(content: LayerComparison | None) -> Iterator[str]:
     """Yield the lines for the terminal, in ASCII characters, of a run that was compared."""
-    if content is None or content.is_layer:
+    if content is None:
         return
-    if not content.compartments:
+    if not content.compartments and not content.is_layer:
         yield f"contact model: not compared with the elastic layer: {content.reason}"
-        return
     for name, part in content.compartments.items():
         differences = ", ".join(
             f"{key.replace('_', ' ')} {signed(getattr(part.at_peak, f'{key}_percent'))} %"

@@ -188,10 +188,12 @@ def test_large_strain_is_told_once_with_what_it_means() -> None:
     (beyond,) = _of_strain(0.36)
     assert beyond.endswith("where linear elasticity does not hold: expected at most 30 %")
     assert _of_strain(0.05) == []
+    itself = {"model": "finite elements", "reference": "itself", "compartments": {}}
+    assert len(_of_strain(0.12, **itself)) == 1
 
 
-def _of_strain(strain: float) -> list[str]:
-    content = layer_of(ElasticLayer.model_validate(entry(largest_strain=strain)))
+def _of_strain(strain: float, **changes: Any) -> list[str]:
+    content = layer_of(ElasticLayer.model_validate(entry(largest_strain=strain, **changes)))
     return [line for line in layer_lines(content) if "strain" in line]
 
 
