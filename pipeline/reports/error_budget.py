@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.reports.elastic_layer import LayerComparison
-from pipeline.reports.units import largest
+from pipeline.reports.units import largest, number
 from pipeline.reports.verdict import JUDGED, Evidence
 from pipeline.store.run_documents import Part
 
@@ -20,7 +20,7 @@ class BudgetRow(Part):
     words: str
     loads_percent: float | None
     peak_pressure_percent: float | None
-    signed: bool = False
+    signed: bool
 
 
 def error_budget(evidence: Evidence, layer: LayerComparison | None) -> list[BudgetRow]:
@@ -43,6 +43,7 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
             words=words,
             loads_percent=evidence.held_out_percent,
             peak_pressure_percent=None,
+            signed=False,
         )
         return
     pressures = [share for name, share in known.items() if name.endswith("_peak_pressure_Pa")]
@@ -51,6 +52,7 @@ def _surrogate(evidence: Evidence) -> Iterator[BudgetRow]:
         words="surrogate against the contact model over the gait cycle, RMS over range",
         loads_percent=max((known[name] for name in JUDGED if name in known), default=None),
         peak_pressure_percent=largest([*pressures, evidence.peak_difference_percent or 0.0]),
+        signed=False,
     )
 
 
@@ -63,13 +65,15 @@ def _model(layer: LayerComparison | None) -> Iterator[BudgetRow]:
             words=f"not compared with the elastic layer: {layer.reason}",
             loads_percent=0.0 if layer.is_layer else None,
             peak_pressure_percent=0.0 if layer.is_layer else layer.known_error_percent,
+            signed=False,
         )
         return
     for name, part in layer.compartments.items():
         yield BudgetRow(
             source=f"layer model, {name}",
-            words=f"{layer.model} against the elastic layer ({layer.reference}) at "
-            "equal load; of the loads, the stiffness",
+            words=f"{layer.model} against the elastic layer ({layer.reference}) at equal load; the "
+            f"peak of the layer is uncertain by ±{number(part.uncertainty_percent, 2)} %; of the "
+            "loads, the stiffness",
             loads_percent=part.at_peak.stiffness_percent,
             peak_pressure_percent=part.at_peak.peak_pressure_percent,
             signed=True,
@@ -83,6 +87,7 @@ def _mesh(evidence: Evidence) -> Iterator[BudgetRow]:
             words="jumps of the pressure from triangle to triangle, RMS over the peak",
             loads_percent=None,
             peak_pressure_percent=mesh.roughness_percent,
+            signed=False,
         )
 
 
@@ -95,6 +100,7 @@ def _nodes(evidence: Evidence) -> Iterator[BudgetRow]:
         words=f"nodes {nodes.spacing_mm:g} mm apart, at a given pose, RMS over the largest",
         loads_percent=None if errors is None else errors.force_percent,
         peak_pressure_percent=None if errors is None else errors.peak_pressure_percent,
+        signed=False,
     )
 
 
@@ -106,4 +112,5 @@ def _strain(layer: LayerComparison | None) -> Iterator[BudgetRow]:
         words=strain.words,
         loads_percent=strain.force_percent,
         peak_pressure_percent=strain.peak_pressure_percent,
+        signed=False,
     )
