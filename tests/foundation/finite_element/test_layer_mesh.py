@@ -259,5 +259,5 @@ def test_an_element_that_stays_folded_is_named():
     grid = lay_grid(plate, whole(plate), UP, 1e-3)
     crossed = replace(grid, quads=grid.quads.copy())
     crossed.quads[7] = crossed.quads[7, [0, 3, 2, 1]]
-    with pytest.raises(InputError, match="plate: 4 of .* elements of the layer are folded"):
+    with pytest.raises(InputError, match=r"plate: 4 of .* elements of the layer are folded"):
         layer_mesh(crossed, ThicknessBase(4e-3).below(grid, plate), 1e-3, 1.0, "plate")
