@@ -9,6 +9,7 @@ import pytest
 from studies import SMOKE, TINY
 
 from foundation.base.errors import InputError
+from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.contact_schema import (
     CONTACT_MODELS,
@@ -127,3 +128,18 @@ def test_page_has_the_terms_and_settings_of_a_model(name: str) -> None:
     assert {*words.terms} <= GLOSSARY.keys()
     rows = setting_rows({"model": name}, None if settings is None else settings.model_dump())
     assert bool(rows) == (settings is not None)
+
+
+def test_coupled_springs_settle_by_linear_springs_over_the_same_surfaces() -> None:
+    """They take long, and on sloping or rough surfaces do not settle by themselves."""
+    two = "contact.femur_layer.thickness_mm=2.0"
+    linear = build_knee(load_config(SMOKE, (*TINY, two)))
+    laws = ("contact.law=coupled", "contact.femur_layer.law=coupled")
+    coupled = build_knee(load_config(SMOKE, (*TINY, two, *laws)))
+    assert coupled.quick is not coupled.model
+    assert linear.quick is linear.model
+    pose = pose_at_load(linear.model, linear.start, "medial", 500.0).pose
+    found, expected = coupled.quick.evaluate(pose), linear.model.evaluate(pose)
+    assert expected.medial.area > 0.0
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert coupled.model.evaluate(pose).medial.peak_pressure != expected.medial.peak_pressure
