@@ -67,7 +67,8 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
     numbers[used] = np.arange(len(used))
     points, faces = mesh.vertices[used], numbers[mesh.faces]
     normals = angle_weighted_normals(points, faces)
-    shares = np.bincount(faces.reshape(-1), np.repeat(mesh.areas, 3), len(points))
+    shares = np.zeros(len(points))
+    np.add.at(shares, faces, mesh.areas[:, None])
     radius = max(RADIUS, _EDGES * edge_length(mesh))
     rise = np.zeros(len(points))
     for _ in range(passes):
@@ -87,7 +88,8 @@ def _rises(
     tree, rise = KDTree(points), np.zeros(len(points))
     count = min(_MOST, len(points))
     for members in np.array_split(np.arange(len(points)), -(-len(points) // _BATCH)):
-        distance, near = tree.query(points[members], k=count, distance_upper_bound=radius)
+        found = tree.query(points[members], k=count, distance_upper_bound=radius)
+        distance, near = (np.asarray(part) for part in found)
         widest = int(np.isfinite(distance).sum(axis=1).max())
         distance, near = distance[:, :widest], near[:, :widest]
         within = np.isfinite(distance)

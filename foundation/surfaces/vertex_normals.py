@@ -177,7 +177,7 @@ def _fitted(
 
 
 def tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return two orthogonal unit tangents of each normal, (N, 3) each."""
+    """Return two orthogonal unit tangents of each normal (N, 3), (N, 3) each [1]."""
     axis = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
     first = np.cross(normals, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)

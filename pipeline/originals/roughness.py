@@ -62,10 +62,9 @@ def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> flo
     contact = _coupled(config.contact)
     quick = springs_beside(config.contact, surfaces)
     poses = _loaded(quick, _poses(space), config.space.path.axial_force_N)
-    peaks, forces = np.moveaxis(
-        [_loads(build_bed(contact, each), poses) for each in (surfaces, _fitted(surfaces))], 2, 0
-    )
-    changes = np.log(peaks[1] / peaks[0]) - _EXPONENT * np.log(forces[1] / forces[0])
+    found = [_loads(build_bed(contact, each), poses) for each in (surfaces, _fitted(surfaces))]
+    by_peak, by_force = np.log(found[1] / found[0]).T
+    changes = by_peak - _EXPONENT * by_force
     if len(changes) < _LEAST * _POSES * len(quick.compartment_names):
         return None
     known = changes[np.isfinite(changes)]
