@@ -6,7 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import smoothed
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
@@ -55,7 +55,7 @@ def choose_law(config: Config) -> LawChoice:
             surfaces = load_surfaces(config)
             space = sample_space(config, KneeInputs(config, surfaces).path)
             found = roughness(config, surfaces, space)
-        except InputError as error:
+        except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
         if found is None:
             return _linear("the roughness of the surfaces is not known: few poses carry the load")

@@ -25,6 +25,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.preparation.expected_time import stages_of
 from pipeline.reports.contact_words import CONTACT_WORDS, setting_rows
 from pipeline.reports.glossary import GLOSSARY
+from pipeline.studies.contact_models.configurations import elements_configuration
 
 FIELDS = ContactConfig.model_fields
 each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
@@ -69,6 +70,8 @@ def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path)
     # The spacing of calibrations and comparisons is a key of springs too.
     springs = load_config(file, (spacing,)).contact
     assert (springs.law, springs.finite_element) == (law, elements.finite_element)
+    compared = elements_configuration(load_config(file, (spacing,))).contact
+    assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
     # A key beside the change of the model is a contradiction.
     with pytest.raises(InputError, match="conservative: expected only with springs"):
         load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
