@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,18 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.straightening import ROUNDS, Straightening, changed_thickness
 from foundation.finite_element.surface_grid import SurfaceGrid
+from foundation.surfaces.triangle_mesh import MeshWarning
 
 #: Fewest elements over the thickness.
 _FEWEST = 3
 #: Scaled jacobian below which the columns around an element are straightened, and how often.
 _LEAST_QUALITY = 0.2
 _AVERAGES = 20
+#: Scaled jacobian below which the columns around an element lean towards the lines of the chart,
+#: once an element is folded.
+_LEAST_STRAIGHTENED = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +74,38 @@ def layer_mesh(
     """
     thickness = np.linalg.norm(grid.points - base, axis=1)
     fractions = _graded(float(np.median(thickness)), spacing, growth)
+    described = base
     for _ in range(_AVERAGES + 1):
         mesh = _filled(grid, base, fractions)
-        # NaN counts as folded.
-        poor = ~(scaled_jacobian(mesh.nodes, mesh.hexahedra) > _LEAST_QUALITY)
-        columns = np.asarray(poor.reshape(mesh.levels - 1, -1).any(axis=0))
+        columns = _columns_below(mesh, _LEAST_QUALITY)
         if not columns.any():
             break
         base = _averaged(grid, base, columns)
+    if _columns_below(mesh, 0.0).any():
+        mesh = _straightened(mesh, fractions)
     _check_folds(mesh, name)
+    changed = changed_thickness(grid, described, mesh.nodes[: len(base)])
+    if changed is not None and changed.columns:
+        warnings.warn(f"{name}: {changed}", MeshWarning, stacklevel=3)
+    return mesh
+
+
+def _columns_below(mesh: LayerMesh, quality: float) -> NDArray[np.bool_]:
+    """Return the columns (Q,) with an element whose scaled jacobian is not above a quality [1]."""
+    # NaN counts as folded.
+    poor = ~(scaled_jacobian(mesh.nodes, mesh.hexahedra) > quality)
+    return np.asarray(poor.reshape(mesh.levels - 1, -1).any(axis=0))
+
+
+def _straightened(mesh: LayerMesh, fractions: FloatArray) -> LayerMesh:
+    """Return a mesh whose columns lean towards the lines of the chart until no element is poor."""
+    grid = mesh.grid
+    straightening = Straightening(grid, mesh.nodes[: len(grid.points)])
+    for _ in range(ROUNDS):
+        columns = _columns_below(mesh, _LEAST_STRAIGHTENED)
+        if not columns.any():
+            break
+        mesh = _filled(grid, straightening.lean(columns), fractions)
     return mesh
 
 

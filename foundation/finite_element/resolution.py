@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,6 +15,7 @@ from foundation.base.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.finite_element.flags import peak_unresolved
 from foundation.surface_contact import NodalContact
+from foundation.surfaces.triangle_mesh import MeshWarning
 
 #: Order of convergence in the spacing.
 _ORDER = 2.0
@@ -56,8 +58,13 @@ def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> Fl
 
 
 def coarser(model: Model) -> Model:
-    """Return the same model with nodes twice as far apart; raises as `with_spacing`."""
-    return model.with_spacing(2.0 * model.spacing)
+    """Return the same model with nodes twice as far apart; raises as `with_spacing`.
+
+    Warnings about its mesh repeat those about the mesh of the model, and are not given.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        return model.with_spacing(2.0 * model.spacing)
 
 
 def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:

@@ -181,3 +181,9 @@ def checked_triangles(
             f"{len(points) - 1}; the file is damaged: export it again"
         )
     return points, indices.astype(np.int64)
+
+
+def edge_length(mesh: TriangleMesh) -> float:
+    """Return the median edge length of a mesh [m]."""
+    corners = mesh.vertices[mesh.faces]
+    return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))

@@ -156,7 +156,7 @@ def _fitted(
     Heights are over the plane of `normal` (M, 3); others and valid are (M, K). The weight of a
     neighbour is the inverse square of its distance.
     """
-    first, second = _tangents(normal)
+    first, second = tangents(normal)
     away = vertices[others] - vertices[members, None]
     distance = np.linalg.norm(away, axis=2)
     scale = distance.sum(axis=1, keepdims=True) / valid.sum(axis=1, keepdims=True)
@@ -176,8 +176,8 @@ def _fitted(
     return fitted / np.linalg.norm(fitted, axis=1, keepdims=True)
 
 
-def _tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return two orthogonal unit tangents of each normal, (N, 3) each."""
+def tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two orthogonal unit tangents of each normal (N, 3), (N, 3) each [1]."""
     axis = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
     first = np.cross(normals, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)

@@ -113,9 +113,10 @@ class LayerConfig(Section):
 class FiniteElementConfig(Section):
     """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
-    Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
-    the built-in insert or of [knee.tibia_solid], or at the given thickness below the surface. The
-    femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
+    Used with `contact.model = "finite_element"`, and by `calibrate` and `compare-models` with any
+    model. Each layer stands on a rigid base: on the underside of the built-in insert or of
+    [knee.tibia_solid], or at the given thickness below the surface. The femur is rigid without
+    [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
     node_spacing_mm: float = Field(
@@ -255,7 +256,9 @@ class ContactConfig(LayerConfig):
         "of each spring; the modified law with finite f has no stored energy",
     )
     finite_element: FiniteElementConfig | None = Field(
-        None, description='finite elements of the layers, with model = "finite_element"'
+        None,
+        description='finite elements of the layers, with model = "finite_element", and of '
+        "calibrations and comparisons",
     )
     femur_layer: LayerConfig | None = Field(
         None, description="elastic femoral layer: springs in series, or finite elements"
@@ -291,9 +294,10 @@ class ContactConfig(LayerConfig):
         return self
 
     def _check_other(self, name: str, other: ModelKeys) -> None:
-        """Raise an error if a key or the section of another contact model is given."""
-        if other.section is not None and getattr(self, name) is not None:
-            raise InputError(f'[contact.{name}] needs contact.model = "{name}"')
+        """Raise an error if a key of another contact model is given.
+
+        Sections of other models remain: calibrations and comparisons use these sections.
+        """
         mine = CONTACT_MODELS[self.model]
         changed = [key for key in _changed(self, other.own) if key not in mine.own]
         for head, layer in self.layers:
@@ -307,7 +311,10 @@ class ContactConfig(LayerConfig):
 
 
 def with_model(contact: dict[str, Any], model: str) -> dict[str, Any]:
-    """Return a section [contact] with another contact model, without the keys of the others."""
+    """Return a section [contact] with a contact model, without the keys of the others.
+
+    `model` is one of `CONTACT_MODELS`.
+    """
     mine = CONTACT_MODELS[model]
     others = [(name, keys) for name, keys in CONTACT_MODELS.items() if name != model]
     own = {name for name, _ in others} | {k for _, keys in others for k in keys.own}

@@ -43,6 +43,12 @@ class MeshConfig(Section):
         description="largest deviation of the decimation of a mesh of more than 300,000 triangles; "
         "0 keeps all triangles",
     )
+    smooth_um: NonNegative = Field(
+        0.0,
+        le=1000.0,
+        description="largest distance that smoothing moves a vertex of a rough scan, see "
+        "docs/mesh_problems.md; 0 keeps all vertices",
+    )
 
 
 class OriginalConfig(Section):

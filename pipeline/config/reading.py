@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from foundation.base.errors import InputError
+from pipeline.config.contact_schema import CONTACT_MODELS, DEFAULT_MODEL, with_model
 from pipeline.config.removed_keys import REMOVED
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
@@ -21,6 +22,8 @@ from pipeline.config.schema_base import Section
 #: Types that TOML and pydantic name differently.
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
 
+#: Key of the contact model, whose change takes the keys of the former model along.
+_MODEL_KEY = ["contact", "model"]
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -137,9 +140,29 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
         raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
-    for override in overrides:
+    for override in _model_first(tree, overrides):
         override_key(tree, override)
     return tree
+
+
+def _model_first(tree: dict[str, Any], overrides: tuple[str, ...]) -> list[str]:
+    """Return the overrides but one of `contact.model`, which is made here.
+
+    Keys of the file that the other model does not have go with the former model; keys among the
+    overrides remain, and are refused if the model does not have them.
+    """
+    others = [text for text in overrides if _key_names(text.partition("=")[0]) != _MODEL_KEY]
+    contact = tree.get(_MODEL_KEY[0], {})
+    if len(others) == len(overrides) or not isinstance(contact, dict):
+        return list(overrides)
+    former = contact.get("model", DEFAULT_MODEL)
+    for text in overrides:
+        if text not in others:
+            override_key(tree, text)
+    model = tree[_MODEL_KEY[0]]["model"]
+    if isinstance(model, str) and model != former and model in CONTACT_MODELS:
+        tree[_MODEL_KEY[0]] = with_model(tree[_MODEL_KEY[0]], model)
+    return others
 
 
 def checked_section(

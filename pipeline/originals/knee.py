@@ -134,7 +134,7 @@ class KneeInputs:
 
     @cached_property
     def springs(self) -> ElasticFoundation:
-        """Elastic foundation over the same surfaces, for a model that is no elastic foundation."""
+        """Elastic foundation over the same surfaces, for a model that takes long."""
         return springs_beside(self.config.contact, self.surfaces)
 
     @cached_property

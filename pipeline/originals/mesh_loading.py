@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
 from pipeline.progress import peak_memory, say
@@ -37,12 +38,15 @@ class LoadedMesh:
     deviation : float or None
         Largest distance between the decimated surface and that of the file [m]; None if the mesh
         is not decimated.
+    smoothed : Smoothed or None
+        The mesh and the distances by which smoothing moved its vertices; None without smoothing.
     """
 
     mesh: TriangleMesh
     triangles: int
     findings: tuple[Finding, ...]
     deviation: float | None = None
+    smoothed: Smoothed | None = None
 
     @property
     def decimation(self) -> str:
@@ -54,14 +58,24 @@ class LoadedMesh:
             f"deviation {1e6 * self.deviation:.2g} um"
         )
 
+    @property
+    def smoothing(self) -> str:
+        """Sentence on the smoothing; "" without smoothing."""
+        if self.smoothed is None:
+            return ""
+        return (
+            f"smoothed by local quadratic fits: vertices moved by at most "
+            f"{1e6 * self.smoothed.largest:.2g} um, {1e6 * self.smoothed.rms:.2g} um RMS"
+        )
+
 
 def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
     A left knee is mirrored to a right one. Of a closed solid, the bearing surface is taken if
-    `config.surface` says so. A mesh of more than `HUGE` triangles is
-    decimated to the deviation `decimate_um`, if that leaves at most half of its triangles. The same
-    file gives the same surface in every call.
+    `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
+    `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
+    `smooth_um`. The same file gives the same surface in every call.
 
     Raises
     ------
@@ -76,6 +90,16 @@ def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
 # `check` tests the meshes of the files, and then the contact model over the same meshes.
 @lru_cache(maxsize=3)
 def _loaded(
+    path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
+) -> LoadedMesh:
+    loaded = _unsmoothed(path, version, config, side, body)
+    if config.smooth_um == 0.0 or any(found.is_error for found in loaded.findings):
+        return loaded
+    found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
+    return replace(loaded, mesh=found.mesh, smoothed=found)
+
+
+def _unsmoothed(
     path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
 ) -> LoadedMesh:
     if version is not None and version[1] > LARGE_FILE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.findings import Finding
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 
 #: Least triangles across a contact patch by the surface of the springs, a rule of thumb.
 TRIANGLES_ACROSS = {"curved": 6.0, "flat": 20.0}
@@ -49,9 +49,3 @@ def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
         least,
         f"use a mesh with edges of {2e3 * radius / least:.1g} mm",
     )
-
-
-def edge_length(mesh: TriangleMesh) -> float:
-    """Return the median edge length of a mesh [m]."""
-    corners = mesh.vertices[mesh.faces]
-    return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))

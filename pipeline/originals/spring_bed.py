@@ -53,20 +53,26 @@ def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> El
 def springs_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return an elastic foundation over the surfaces of another contact model, evaluated faster.
 
-    The layers are those of the other model. A femoral layer of varying thickness counts with its
-    mean thickness, and a Poisson's ratio above 0.46 as 0.46.
+    The layers are those of the other model; coupled springs become linear. A femoral layer of
+    finite elements of varying thickness counts with its mean thickness, and a Poisson's ratio above
+    0.46 as 0.46.
     """
     measured = surfaces.measured_thickness()
     law = _bulging_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
     if (femoral := contact.femur_layer) is not None:
-        thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
-        law = SeriesLaw(law, _bulging_law(femoral, float(np.mean(thickness))))
+        if contact.has_laws:
+            thickness = layer_thickness(femoral, len(surfaces.tibia.vertices))
+        else:
+            at_femur = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
+            thickness = float(np.mean(at_femur))
+        law = SeriesLaw(law, _bulging_law(femoral, thickness))
     return bed_of(law, contact, surfaces)
 
 
 def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     ratio = min(layer.poissons_ratio, LARGEST_RATIO)
-    return layer_law(layer.model_copy(update={"poissons_ratio": ratio}), thickness)
+    law = "linear" if layer.law == "coupled" else layer.law
+    return layer_law(layer.model_copy(update={"poissons_ratio": ratio, "law": law}), thickness)
 
 
 def springs_of(model: object, otherwise: str) -> ElasticFoundation:

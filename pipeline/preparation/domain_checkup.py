@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Cost, Knee
+from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.findings import Findings
 from pipeline.progress import rounded, say
@@ -73,6 +76,8 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
     table = check_space(config, knee, space, findings, deep=deep)
     if table is None:
         return {}
+    if config.knee.source == "meshes":
+        _check_roughness(config, space, findings)
     if config.simulation.kind == "gait" and deep:
         say("simulating a gait cycle with the contact model")
         _check_gait(config, knee, space, findings)
@@ -223,6 +228,27 @@ def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, findings:
     if not np.isfinite(area):  # no pose has a solution
         return
     findings.add([kind_of(config).check_resolution(knee, config.contact, area)])
+
+
+def _check_roughness(config: Config, space: SampleSpace, findings: Findings) -> None:
+    """Check the surfaces of a model whose pressures follow every ridge of a scan."""
+    if config.contact.has_laws and config.contact.law != "coupled":
+        return
+    say("measuring the roughness of the surfaces")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the contact model was built
+        found = roughness(config, load_surfaces(config), space)
+    if found is None:
+        return
+    text = f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"
+    if found <= SMOOTH:
+        findings.note("[knee]", text)
+        return
+    findings.warning(
+        "[knee]",
+        f"{text} (expected at most {100.0 * SMOOTH:.0f} %): set smooth_um in [knee.femur] and "
+        "[knee.tibia] to a deviation of some tens of micrometres, or use a finer scan",
+    )
 
 
 def _check_pressure_limit(config: Config, findings: Findings) -> None:

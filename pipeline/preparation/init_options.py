@@ -43,7 +43,7 @@ class InitOptions:
     name : str, optional
         Name of the run (default: name of the configuration file).
     law : {"linear", "modified", "logarithmic", "coupled"}, optional
-        Spring law (default: linear).
+        Spring law (default: coupled, on surfaces that are smooth or can be smoothed).
     youngs_modulus_MPa : float, optional
         Young's modulus [MPa] (default: from the material).
     poissons_ratio : float, optional

@@ -16,9 +16,10 @@ from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_interview import MeshAnswers, ask_meshes
+from pipeline.preparation.law_choice import LawChoice, choose_law
+from pipeline.preparation.mesh_interview import BODIES, MeshAnswers, ask_meshes
 from pipeline.preparation.questions import Interview
-from pipeline.preparation.starter import PRESETS, starter_sections, starter_text
+from pipeline.preparation.starter import PRESETS, Sections, starter_sections, starter_text
 
 #: Options that replace a key of [contact].
 _CONTACT_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
@@ -44,13 +45,20 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     sections = starter_sections(
         name, meshes.side, material, meshes.keys, contact, folder=config.parent
     )
-    text = starter_text(sections, _notes(meshes))
+    notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.
-    checked = checked_section(tomllib.loads(text), Config, str(config), config.parent)
-    write_text(config, text)
+    checked = _checked(config, sections, notes)
+    reasons: tuple[str, ...] = ()
+    if options.law is None:
+        choice = choose_law(checked)
+        reasons = choice.reasons
+        _write_choice(sections, notes, choice)
+        checked = _checked(config, sections, notes)
+    write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
     lines = [
         *meshes.guesses,
+        *reasons,
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
         f"next: {command_line('check', config)}",
@@ -62,8 +70,8 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "material": material,
         "side": meshes.side,
         "meshes": meshes.keys,
-        "contact": contact,
-        "remarks": meshes.guesses,
+        "contact": contact | {"law": sections["contact"]["law"]},
+        "remarks": [*meshes.guesses, *reasons],
     }
 
 
@@ -80,6 +88,25 @@ def _answers(
         question = "Thickness of the layer [mm]"
         contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
     return name, contact
+
+
+def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
+    tree = tomllib.loads(starter_text(sections, notes))
+    return checked_section(tree, Config, str(config), config.parent)
+
+
+def _write_choice(sections: Sections, notes: dict[str, str], choice: LawChoice) -> None:
+    """Add a chosen law, its smoothing and the reasons to sections and comments."""
+    sections["contact"]["law"] = choice.law
+    notes["contact.law"] = _sentence(choice.reasons[-1])
+    if choice.smooth_um > 0.0:
+        for body in BODIES:
+            sections[f"knee.{body}"]["smooth_um"] = choice.smooth_um
+            notes[f"knee.{body}.smooth_um"] = " ".join(map(_sentence, choice.reasons[:-1]))
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}." if clause.startswith("the ") else f"{clause}."
 
 
 def _thickness(text: str) -> float:

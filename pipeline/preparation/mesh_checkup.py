@@ -17,7 +17,7 @@ from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.decimation import HUGE
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.mesh_checks import BODIES, orientation_findings
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from pipeline.config.data_folder import data_path
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig
@@ -25,7 +25,6 @@ from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
-from pipeline.originals.patch_resolution import edge_length
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
 from pipeline.progress import say
@@ -101,6 +100,8 @@ def _read(
     )
     if loaded.decimation:
         findings.note(about, f"{file}: {loaded.decimation}")
+    if loaded.smoothing:
+        findings.note(about, f"{file}: {loaded.smoothing}")
     if len(mesh.faces) > HUGE:
         findings.warning(
             about,

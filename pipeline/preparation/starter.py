@@ -31,7 +31,8 @@ def starter_sections(
     """Return the keys of a first configuration by section, in the order of the file.
 
     `meshes` has file, unit and axes of "femur" and "tibia", as in [knee.femur]; `contact` the keys
-    that differ from the material, one of `PRESETS`. `folder` is the folder of the configuration.
+    that differ from the material, one of `PRESETS`; without a law, springs are linear. `folder` is
+    the folder of the configuration.
     """
     preset = PRESETS[material]
     knee: dict[str, Any] = {"source": "meshes", "side": side}

@@ -10,6 +10,7 @@ from pipeline.advice import FOLDER, command_line
 from pipeline.originals.patch_resolution import TRIANGLES_ACROSS
 from pipeline.reports.accuracy_document import Accuracy
 from pipeline.reports.contact_words import words_of
+from pipeline.reports.elastic_layer import element_keys, layer_keys, layer_of_run
 from pipeline.reports.gait_section import Gait
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.mesh_resolution import mesh_resolution
@@ -41,6 +42,9 @@ def evidence_of(
         spacing_key=words_of(contact).spacing_key,
         simulated=bool(gait.models),
         flagged_percent=_flagged_percent(domain),
+        layer=layer_of_run(files),
+        coupled_keys=tuple(layer_keys(contact)),
+        element_keys=tuple(element_keys(contact)),
     )
 
 

@@ -29,6 +29,7 @@ from pipeline.store.documents import (
     read_bytes,
     read_document,
 )
+from pipeline.store.layer_document import ELASTIC_LAYER, ElasticLayer
 from pipeline.store.made_with import check_configuration
 from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import MODELS, Combinations, PathKnots, RunRecord, Simulation
@@ -86,6 +87,7 @@ class RunFiles:
     combinations: Combinations | None = None
     combination_cycles: pd.DataFrame | None = None
     knee: ContactSurrogate | None = None
+    layer: ElasticLayer | None = None
 
     @cached_property
     def cycles(self) -> dict[str, pd.DataFrame]:
@@ -244,6 +246,8 @@ _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "combination_cycles": ("combinations.parquet", _varied),
     "knee": ("knee.npz", _surrogate),
+    # Runs of earlier versions lack the file.
+    "layer": (ELASTIC_LAYER, lambda path: read_document(path, ElasticLayer)),
 }
 
 

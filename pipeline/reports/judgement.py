@@ -19,6 +19,7 @@ from pipeline.advice import FOLDER, command_line, in_folder
 from pipeline.reports.units import ASCII, largest, scaled
 from pipeline.reports.verdict import (
     LEVELS,
+    MODEL,
     Evidence,
     Summed,
     ascii_line,
@@ -39,7 +40,7 @@ from pipeline.store.verdict_document import (
 )
 
 #: Remedies of findings on the contact model itself, whichever model drives a simulation.
-_OF_CONTACT_MODEL = ("mesh", "ridges", "spacing")
+_OF_CONTACT_MODEL = ("mesh", "ridges", "spacing", "layer", "elements")
 #: Warnings of a run that the terminal shows.
 _MOST = 3
 _PRESSURE, _PRESSURE_COLUMN = "peak pressure", "_peak_pressure_Pa"
@@ -95,8 +96,10 @@ def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
         text=in_folder(stored.next.text, folder), command=in_folder(stored.next.command, folder)
     )
     if model == "original":
-        command = command_line("check", folder / "config.toml")
-        step = NextStep(text="see what the checks say of the mesh and the nodes", command=command)
+        if not _next_is_of_contact_model(stored):
+            command = command_line("check", folder / "config.toml")
+            text = "see what the checks say of the mesh and the nodes"
+            step = NextStep(text=text, command=command)
         parts = _of_contact_model(stored)
         errors = _of_pressures(errors, parts)
     if not parts:
@@ -168,6 +171,12 @@ def _of_contact_model(judged: Verdict) -> list[JudgedPart]:
         for part in judged.parts
     ]
     return [part_of(part.what, findings, part.sign) for part, findings in own if findings]
+
+
+def _next_is_of_contact_model(judged: Verdict) -> bool:
+    """Return whether the next step of a verdict is another contact model."""
+    wrong = (part.what for part in judged.parts if part.level != LEVELS[0])
+    return next(wrong, "") == MODEL
 
 
 def _of_pressures(errors: list[OwnError], parts: list[JudgedPart]) -> list[OwnError]:

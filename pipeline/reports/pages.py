@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.files import content_of, write_text
+from pipeline.reports.elastic_layer import signed
 from pipeline.reports.glossary import term
 from pipeline.reports.units import determination, given, number, shown_name
 from pipeline.store.run_documents import Part
@@ -21,6 +22,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(num=number, given=given, q2=determination, named=shown_name, term=term)
+_ENVIRONMENT.filters["signed"] = signed
 _ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 _ENVIRONMENT.filters["lines"] = lambda text: Markup("<br>").join(text.split("\n"))
 _ENVIRONMENT.filters["zip"] = zip

@@ -23,6 +23,8 @@ from pipeline.reports.accuracy_document import Accuracy
 from pipeline.reports.accuracy_section import accuracy_of
 from pipeline.reports.contact_figures import Contact, contact_of, contact_pictures
 from pipeline.reports.contact_words import model_of, setting_rows
+from pipeline.reports.elastic_layer import LayerComparison, layer_lines
+from pipeline.reports.error_budget import BudgetRow, error_budget
 from pipeline.reports.evidence import evidence_of, more_samples, own_errors
 from pipeline.reports.gait_section import Gait, gait_of, worn_files
 from pipeline.reports.glossary import glossary_of
@@ -80,6 +82,8 @@ class Report(Part):
     overview: Overview
     knee: KneeFigures | None
     verdict: Verdict
+    elastic_layer: LayerComparison | None
+    error_budget: list[BudgetRow]
     remarks: list[StoredFinding]
     stages: Stages
     validation: Accuracy
@@ -141,6 +145,7 @@ def report_of(files: RunFiles) -> Report:
             *summary_lines(overview, run.original, gait),
             *spacing_lines(gait.node_spacing),
             *knee_lines(knee),
+            *layer_lines(evidence.layer),
             *warning_lines(run),
             *verdict_lines(judged),
             *([f"gait: {gait.not_trusted}"] if gait.not_trusted else []),
@@ -148,6 +153,8 @@ def report_of(files: RunFiles) -> Report:
         overview=overview,
         knee=knee,
         verdict=judged,
+        elastic_layer=evidence.layer,
+        error_budget=error_budget(evidence, evidence.layer),
         remarks=run.remarks,
         stages=stages,
         validation=accuracy,

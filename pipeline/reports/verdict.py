@@ -1,7 +1,9 @@
-"""Verdict of a report: how far the loads, the motion and the peak pressure can be trusted.
+"""Verdict of a report: how far surrogate and contact model can be trusted.
 
-The rules compare a few figures of the run with fixed limits (`LIMITS`), and the worst figure
-decides. The verdict names the reason and the command to run next.
+Two marks are about the surrogate against the contact model, loads with motion and peak pressure;
+the third is about the contact model against the elastic layer. The rules compare a few figures of
+the run with fixed limits (`LIMITS`), and the worst figure decides. The verdict names the reason and
+the command to run next.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from typing import Literal, NamedTuple
 
 from foundation.base.wording import counted
 from pipeline.advice import FOLDER, command_line
-from pipeline.reports.mesh_resolution import Resolution
+from pipeline.originals.layer_reference import COUPLED_SPRINGS
+from pipeline.reports.elastic_layer import ComparedCompartment, LayerComparison
 from pipeline.reports.node_spacing import Spacing
 from pipeline.reports.units import ASCII, largest, number
+from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.verdict_document import (
     LEVELS,
     JudgedPart,
@@ -30,13 +34,20 @@ from pipeline.store.verdict_document import (
 #: rotation. `held_out`: worst load at held-out poses (NRMSE), where contact is so stiff that a
 #: small error of the pose magnifies. `pressure`: the same as `gait` for the peak pressure, the
 #: difference of the cycle's peaks, and the roughness of the pressure on the mesh. `spacing`: error
-#: of the node spacing, in the force at a given pose and in the peak pressure.
+#: of the node spacing, in the force at a given pose and in the peak pressure. `layer`: peak
+#: pressure of the contact model less that of the elastic layer at equal load, of either sign.
 LIMITS = {
     "gait": (2.0, 10.0),
     "held_out": (10.0, 30.0),
     "pressure": (5.0, 20.0),
     "spacing": (3.0, 20.0),
+    "layer": (10.0, 60.0),
 }
+#: Uncertainty of the peak pressure of the elastic layer itself [%] beyond which no figure is given:
+#: ridges of a rough mesh.
+MOST_UNCERTAIN = 20.0
+#: Names of the marks.
+LOADS, PRESSURE, MODEL = "loads and motion", "peak pressure", "contact model"
 #: Largest parts of the feasible held-out poses with a flag [%], judged without a simulation.
 FLAGGED = (50.0, 95.0)
 #: Columns of the comparison of both cycles that judge loads and motion.
@@ -82,6 +93,10 @@ class Evidence:
         Whether a cycle was simulated.
     flagged_percent : float, optional
         Part of the feasible held-out poses with a flag, of the worse compartment [%].
+    layer : LayerComparison, optional
+        The contact model against the elastic layer; None if no comparison was made.
+    coupled_keys, element_keys : tuple of str
+        Pairs KEY=VALUE that give the configuration coupled springs, or finite elements.
     """
 
     differences: Mapping[str, float | None]
@@ -96,6 +111,9 @@ class Evidence:
     spacing_key: str = ""
     simulated: bool = True
     flagged_percent: float | None = None
+    layer: LayerComparison | None = None
+    coupled_keys: tuple[str, ...] = ()
+    element_keys: tuple[str, ...] = ()
 
 
 class Summed(NamedTuple):
@@ -108,7 +126,10 @@ class Summed(NamedTuple):
     def of(cls, parts: Sequence[JudgedPart]) -> Summed:
         """Return level and words of a verdict from its parts."""
         worst = max(parts, key=lambda part: LEVELS.index(part.level))
-        return cls(worst.level, "; ".join(part.text for part in parts))
+        line = "; ".join(part.text for part in parts)
+        if len(parts) > 1 and parts[-1].what == MODEL:
+            line = f"surrogate against contact model: {line}"
+        return cls(worst.level, line)
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Verdict:
@@ -116,9 +137,11 @@ def verdict(evidence: Evidence, more_samples: str) -> Verdict:
 
     `more_samples` is the command that makes the run again with more samples.
     """
-    parts = [part_of("loads and motion", list(_loads(evidence)), sign="")]
+    parts = [part_of(LOADS, list(_loads(evidence)), sign="")]
     if pressures := list(_pressure(evidence)):
-        parts.append(part_of("peak pressure", pressures, sign="±"))
+        parts.append(part_of(PRESSURE, pressures, sign="±"))
+    if (finding := _layer(evidence.layer)) is not None:
+        parts.append(part_of(MODEL, [finding], sign=_sign_of(finding, evidence.layer)))
     summed = Summed.of(parts)
     return Verdict(
         level=summed.level,
@@ -213,6 +236,63 @@ def _spacing(
         )
 
 
+def _layer(found: LayerComparison | None) -> RuleFinding | None:
+    """Return the finding on the contact model against the elastic layer, None without any.
+
+    The compartment of the worst level counts, and of equal levels that of the largest pressure.
+    """
+    if found is None or found.is_layer or not found.model:
+        return None
+    if not found.compartments:
+        return _known_of_layer(found)
+    findings = [
+        (_of_layer(name, part, found), part.peak_pressure_MPa)
+        for name, part in found.compartments.items()
+    ]
+    return max(findings, key=lambda each: (each[0].level, each[1]))[0]
+
+
+def _known_of_layer(found: LayerComparison) -> RuleFinding:
+    """Return the finding on a contact model that could not be compared with the elastic layer."""
+    words, known = f"not compared with the elastic layer: {found.reason}", found.known_error_percent
+    if known is None:
+        return unjudged(1, words, "elements")
+    return RuleFinding(
+        level=_level(known, LIMITS["layer"]), figure_percent=known, reason=words, remedy="elements"
+    )
+
+
+def _of_layer(name: str, part: ComparedCompartment, found: LayerComparison) -> RuleFinding:
+    """Return the finding on a compartment: its peak pressure by both models, at equal load."""
+    off, doubt = part.at_peak.peak_pressure_percent, part.uncertainty_percent
+    if doubt > MOST_UNCERTAIN:
+        text = (
+            f"ridges of the mesh leave the {name} peak of the elastic layer uncertain by "
+            f"±{number(doubt, 2)} %, mean pressure {part.at_peak.mean_pressure_percent:+.2g} %"
+        )
+        return unjudged(1, text.replace("-", "\N{MINUS SIGN}"), "ridges")
+    text = (
+        f"the {name} peak of the elastic layer is about "
+        f"{number(part.layer_peak_pressure_MPa, 2)} MPa{part.doubted} where {found.model} say "
+        f"{number(part.peak_pressure_MPa)} MPa"
+    )
+    return RuleFinding(
+        level=_level(abs(off), LIMITS["layer"]),
+        figure_percent=off,
+        reason=text,
+        # Coupled springs of a coarse lattice do not resolve ridges.
+        remedy="layer" if found.reference == COUPLED_SPRINGS else "elements",
+    )
+
+
+def _sign_of(finding: RuleFinding, found: LayerComparison | None) -> str:
+    """Return what stands before the figure of the contact model: it is that of the peak."""
+    figure = finding.figure_percent
+    if figure is not None and found is not None and not found.compartments:
+        return "peak ±"
+    return "" if figure is None else "peak +" if figure > 0.0 else "peak "
+
+
 def _known(figures: Iterable[float | None]) -> list[float]:
     """Return the figures that are known: a coordinate that is held fixed has no range."""
     return [figure for figure in figures if figure is not None]
@@ -278,11 +358,25 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
         ),
         **({} if nodes is None else {"spacing": _finer(evidence.spacing_key, nodes.spacing_mm)}),
         "samples": ("learn from more samples", more_samples),
+        "layer": (
+            "take springs that are coupled as the elastic layer is",
+            _with_keys("coupled", evidence.coupled_keys),
+        ),
+        "elements": (
+            "take the elastic layer itself, by finite elements",
+            _with_keys("elements", evidence.element_keys),
+        ),
         "rows": (
             "see what the surrogate misses, then add rows to the table there",
             command_line("report", FOLDER),
         ),
     }
+
+
+def _with_keys(name: str, pairs: tuple[str, ...]) -> str:
+    """Return the command that makes the run with other keys, in a folder of its own."""
+    words = [word for pair in pairs for word in ("--set", pair)]
+    return command_line("run", _CONFIG, "--out", f"{FOLDER}-{name}", *words)
 
 
 def _finer(key: str, spacing_mm: float) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages import StageError
 from pipeline.stages.assessment import speed
 from pipeline.stages.combinations import COMBINATIONS, compare_combinations, flag_texts
+from pipeline.stages.elastic_layer import elastic_layer
 from pipeline.stages.frames import (
     PressureMaps,
     WearOfCycle,
@@ -27,6 +28,7 @@ from pipeline.stages.frames import (
 )
 from pipeline.stages.node_spacing import node_spacing
 from pipeline.stages.run_folder import Run
+from pipeline.store.layer_document import ELASTIC_LAYER
 from pipeline.store.run_documents import (
     Combinations,
     Cost,
@@ -91,6 +93,7 @@ def _simulate_both(
     _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(run, model, results["original"])
+    run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     _write(run, results, compare_cycles(table), times, spacing)
 
 

@@ -23,6 +23,7 @@ from pipeline.stages.continuation import check_keys, check_path, configuration_o
 from pipeline.store.documents import read_document
 from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.job import RUN, Job
+from pipeline.store.layer_document import ELASTIC_LAYER
 from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
 from pipeline.store.run_documents import Part, PathKnots, StageTimes
 from pipeline.store.samples import (
@@ -40,7 +41,7 @@ from surrogates.sampling.space import ReferencePath
 _FILES = (
     "knee.npz", "validation.json", "simulation.parquet", "simulation.json", "report.html",
     "report.json", "run.json", "pressure_maps.npz", "times.json", "frames.npz", "wear.npz",
-    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH,
+    "combinations.json", "combinations.parquet", "worn.json", "worn.npz", MADE_WITH, ELASTIC_LAYER,
     "samples/chunks-*", "samples/*.parquet",
 )  # fmt: skip
 _EARLIER = "samples/earlier"

@@ -21,7 +21,7 @@ from pipeline.advice import command_line
 from pipeline.files import check_version
 
 # Files of stage h, by their stems.
-_SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
+_SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
 
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.

@@ -169,7 +169,10 @@ def state_of(path: Path) -> str:
 
 def notes_of(table: pa.Table) -> dict[str, str]:
     """Return the metadata of a stored table as text."""
-    return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in (table.schema.metadata or {}).items()
+    }
 
 
 def _damaged(path: Path, what: str) -> DamagedTableError:

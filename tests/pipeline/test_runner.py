@@ -26,7 +26,8 @@ from pipeline.stages.run_folder import Run, RunError
 from pipeline.store.samples import read_table, write_table
 
 FILES = {
-    *("config.toml", "knee.npz", "made_with.json", "path.json", "run.json", "samples"),
+    *("config.toml", "elastic_layer.json", "knee.npz", "made_with.json", "path.json"),
+    *("run.json", "samples"),
     *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
     *("combinations.json", "combinations.parquet", "frames.npz", "wear.npz"),
     *("report.html", "report.json"),

@@ -235,7 +235,7 @@ def test_a_heading_in_degrees_under_a_wrong_header_turns_nobody(plain, heading, 
     else:
         (told,) = recognised.warnings
         assert told.startswith("walk.mot: the header states inDegrees=no, but the ranges of hip_")
-        assert "are those of degrees" in told
+        assert "are typical of degrees" in told
 
 
 def test_radians_under_a_header_of_degrees_are_told(plain):

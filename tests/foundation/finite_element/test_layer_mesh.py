@@ -1,18 +1,25 @@
 """Grids on bearing surfaces, bases below them, and the hexahedra between."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapes
 import trimesh
 from layers import implant, two_plates
+from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
+from foundation.base.pose import Pose
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart, tibial_chart
 from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import layer_mesh
+from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.surface_grid import lay_grid
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
 UP = PlaneChart(np.array([0.0, -0.1, 0.0]), np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]))
 
@@ -205,11 +212,71 @@ def test_bases_that_cannot_be(make, words):
     assert str(caught.value).count("\n") == 0
 
 
-def test_a_surface_that_folds_within_the_thickness_is_named():
-    groove = shapes.plate(20e-3, 40)
-    bent = TriangleMesh(
-        groove.vertices + np.abs(groove.vertices[:, :1]) * (0, -1.5, 0), groove.faces
-    )
-    grid = lay_grid(bent, whole(bent), UP, 1e-3)
-    with pytest.raises(InputError, match="elements of the layer are folded"):
-        layer_mesh(grid, ThicknessBase(12e-3).below(grid, bent), 1e-3, 1.15, "ridge")
+def roof(slope=1.5, cells=40):
+    """Surface that falls to both sides of a sharp ridge along z."""
+    plate = shapes.plate(20e-3, cells)
+    fall = np.abs(plate.vertices[:, :1]) * (0, -slope, 0)
+    return TriangleMesh(plate.vertices + fall, plate.faces, "roof")
+
+
+@pytest.mark.parametrize("spacing", [0.7e-3, 1e-3, 2e-3])
+def test_columns_below_a_ridge_are_straightened_and_the_change_is_stated(spacing):
+    surface = roof()
+    grid = lay_grid(surface, whole(surface), UP, spacing)
+    base = ThicknessBase(12e-3).below(grid, surface)
+    with pytest.warns(MeshWarning, match="roof: .* straightened") as caught:
+        mesh = layer_mesh(grid, base, spacing, 1.15, "roof")
+    assert scaled_jacobian(mesh.nodes, mesh.hexahedra).min() > 0.0
+    np.testing.assert_allclose(mesh.nodes[mesh.surface], grid.points, atol=1e-15)
+    # The stated change is that of the distance from the base to the surface.
+    found = KDTree(grid.points).query(mesh.nodes[: len(base)])[0]
+    moved = (mesh.nodes[: len(base)] != base).any(axis=1)
+    largest = 1e6 * np.abs(found - 12e-3)[moved].max()
+    (text,) = (str(warning.message) for warning in caught)
+    assert f"changes by at most {largest:.0f} um of 12000 um" in text
+
+
+def test_a_ball_on_a_layer_with_straightened_columns_finds_a_soft_ridge():
+    """The layer carries load at the ridge, by less force than a flat layer of its thickness."""
+    ball = shapes.ellipsoid((0.03, 0.03, 0.03), 3)
+    layer = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
+    forces = []
+    for surface in (roof(0.0), roof(0.7)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MeshWarning)
+            model = FiniteElementContact(
+                ball, surface, layer, spacing=1.2e-3, compartment_names=("whole",)
+            )
+        assert bool(caught) == (surface.vertices[:, 1].min() < -1e-3)
+        forces.append(model.evaluate(Pose(superior=0.03 - 0.4e-3)).force[1])
+    assert 0.05 * forces[0] < forces[1] < 0.8 * forces[0]
+
+
+def test_columns_far_from_a_ridge_stay_along_the_normals():
+    surface = TriangleMesh(roof().vertices * (3.0, 1.0, 1.0), roof().faces, "wide roof")
+    grid = lay_grid(surface, whole(surface), UP, 1e-3)
+    base = ThicknessBase(4e-3).below(grid, surface)
+    with pytest.warns(MeshWarning, match="wide roof"):
+        mesh = layer_mesh(grid, base, 1e-3, 1.15, "wide roof")
+    far = np.abs(grid.points[:, 0]) > 15e-3
+    assert far.sum() > 0.4 * len(far)
+    np.testing.assert_allclose(mesh.nodes[: len(base)][far], base[far], atol=1e-8)
+
+
+def test_a_straight_layer_is_not_changed():
+    plate = shapes.plate(20e-3, 4)
+    grid = lay_grid(plate, whole(plate), UP, 1e-3)
+    base = ThicknessBase(4e-3).below(grid, plate)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mesh = layer_mesh(grid, base, 1e-3, 1.15, "plate")
+    assert np.array_equal(mesh.nodes[: len(base)], base)
+
+
+def test_an_element_that_stays_folded_is_named():
+    plate = shapes.plate(20e-3, 4)
+    grid = lay_grid(plate, whole(plate), UP, 1e-3)
+    crossed = replace(grid, quads=grid.quads.copy())
+    crossed.quads[7] = crossed.quads[7, [0, 3, 2, 1]]
+    with pytest.raises(InputError, match=r"plate: 4 of .* elements of the layer are folded"):
+        layer_mesh(crossed, ThicknessBase(4e-3).below(grid, plate), 1e-3, 1.0, "plate")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from studies import SMOKE, TINY
 
 from foundation.base.errors import InputError
+from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
-from pipeline.config.contact_schema import CONTACT_MODELS, ContactConfig, with_model
+from pipeline.config.contact_schema import (
+    CONTACT_MODELS,
+    ContactConfig,
+    FiniteElementConfig,
+    with_model,
+)
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, LayerConfig, section_of
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
@@ -17,6 +25,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.preparation.expected_time import stages_of
 from pipeline.reports.contact_words import CONTACT_WORDS, setting_rows
 from pipeline.reports.glossary import GLOSSARY
+from pipeline.studies.contact_models.configurations import elements_configuration
 
 FIELDS = ContactConfig.model_fields
 each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
@@ -44,11 +53,28 @@ def test_keys_of_a_model_are_fields(name: str) -> None:
     assert {*keys.of_layers} <= LayerConfig.model_fields.keys()
 
 
-@pytest.mark.parametrize("name", [n for n, keys in CONTACT_MODELS.items() if keys.section])
-def test_section_of_a_model_is_refused_with_the_others(name: str) -> None:
-    for other in CONTACT_MODELS.keys() - {name}:
-        with pytest.raises(InputError, match=rf'\[contact.{name}\] needs contact.model = "{name}"'):
-            load_config(SMOKE, (f"contact.model='{other}'", f"contact.{name}={{}}"))
+@pytest.mark.parametrize("law", ["linear", "coupled", "modified"])
+def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path) -> None:
+    own = {"modified": "f = 3.0\nm = 0.7\n", "coupled": "modulus_factor = 1.1\n"}.get(law, "")
+    file = tmp_path / "springs.toml"
+    file.write_text(
+        f'[contact]\nlaw = "{law}"\n{own}conservative = {str(law == "linear").lower()}\n'
+        f'femur_layer = {{ law = "{law}", thickness_mm = 2.0 }}\n'
+    )
+    spacing = "contact.finite_element.node_spacing_mm=1.5"
+    elements = load_config(file, (spacing, "contact.model=finite_element")).contact
+    assert elements.model == "finite_element"
+    assert elements.finite_element == FiniteElementConfig(node_spacing_mm=1.5)
+    assert elements.femur_layer is not None
+    assert elements.femur_layer.thickness_mm == 2.0
+    # The spacing of calibrations and comparisons is a key of springs too.
+    springs = load_config(file, (spacing,)).contact
+    assert (springs.law, springs.finite_element) == (law, elements.finite_element)
+    compared = elements_configuration(load_config(file, (spacing,))).contact
+    assert (compared.model, compared.finite_element) == ("finite_element", elements.finite_element)
+    # A key beside the change of the model is a contradiction.
+    with pytest.raises(InputError, match="conservative: expected only with springs"):
+        load_config(file, ("contact.model=finite_element", "contact.conservative=true"))
 
 
 @each_model
@@ -105,3 +131,18 @@ def test_page_has_the_terms_and_settings_of_a_model(name: str) -> None:
     assert {*words.terms} <= GLOSSARY.keys()
     rows = setting_rows({"model": name}, None if settings is None else settings.model_dump())
     assert bool(rows) == (settings is not None)
+
+
+def test_coupled_springs_settle_by_linear_springs_over_the_same_surfaces() -> None:
+    """They take long, and on sloping or rough surfaces do not settle by themselves."""
+    two = "contact.femur_layer.thickness_mm=2.0"
+    linear = build_knee(load_config(SMOKE, (*TINY, two)))
+    laws = ("contact.law=coupled", "contact.femur_layer.law=coupled")
+    coupled = build_knee(load_config(SMOKE, (*TINY, two, *laws)))
+    assert coupled.quick is not coupled.model
+    assert linear.quick is linear.model
+    pose = pose_at_load(linear.model, linear.start, "medial", 500.0).pose
+    found, expected = coupled.quick.evaluate(pose), linear.model.evaluate(pose)
+    assert expected.medial.area > 0.0
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert coupled.model.evaluate(pose).medial.peak_pressure != expected.medial.peak_pressure

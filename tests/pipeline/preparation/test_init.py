@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -14,6 +15,7 @@ from studies import export
 from foundation.surfaces.mesh import load_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
@@ -190,6 +192,66 @@ def test_split_that_is_not_found_is_given(folder, shapes):
     export(tibia, folder / "tibia.stl", scale=1e3)
     assert main(["init", "--material", "polyethylene", "--axes", "x,y,z", "--yes"]) == 0
     assert load_config(folder / "mine.toml").knee.split_lateral_mm == pytest.approx(0.0, abs=0.1)
+
+
+# ---- the law -------------------------------------------------------------------------------------
+
+
+def roughened(mesh, height):
+    """Return a surface with random heights [m] on its vertices."""
+    noise = height * np.random.default_rng(1).normal(size=(len(mesh.vertices), 1))
+    up = np.array([0.0, 1.0, 0.0])
+    return type(mesh)(mesh.vertices + noise * up, mesh.faces, mesh.name)
+
+
+def law_of(folder, capsys, *options):
+    """Run `init`; return the remarks and the configuration."""
+    command = ["init", "--material", "polyethylene", "--axes", "x,y,z", "--yes", "--force"]
+    assert main([*command, "--json", *options]) == 0
+    content = json.loads(capsys.readouterr().out)
+    config = load_config(folder / "mine.toml")
+    assert content["contact"]["law"] == config.contact.law
+    return content["remarks"], config
+
+
+def test_smooth_surfaces_get_coupled_springs_with_the_reason(folder, capsys):
+    remarks, config = law_of(folder, capsys)
+    assert (config.contact.law, config.knee.femur.smooth_um) == ("coupled", 0.0)
+    assert re.search(r'law = "coupled": .* change the peak pressures by [0-4]\.?\d* %', remarks[-1])
+    assert '# law = "coupled": the springs share' in (folder / "mine.toml").read_text()
+
+
+def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, shapes):
+    for body, mesh in shapes.items():
+        export(roughened(mesh, 12e-6), folder / f"{body}.stl", scale=1e3)
+    remarks, config = law_of(folder, capsys)
+    deviation = config.knee.tibia.smooth_um
+    assert config.contact.law == "coupled"
+    assert deviation == config.knee.femur.smooth_um > 0.0
+    cost, moved, _ = remarks[-3:]
+    assert "the surfaces are rough: ridges of the meshes change the peak pressures by" in cost
+    loaded = load_surface(config.knee.tibia, "right", "tibia")
+    assert 0.0 < loaded.smoothed.largest < 1e-6 * deviation
+    largest = f"at most {1e6 * loaded.smoothed.largest:.0f} um"
+    assert f"smooth_um = {deviation:g}: " in moved
+    assert moved.endswith(largest)
+    assert "vertices moved by at most" in loaded.smoothing
+
+
+def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(folder, capsys, shapes):
+    for body, mesh in shapes.items():
+        export(roughened(mesh, 150e-6), folder / f"{body}.stl", scale=1e3)
+    remarks, config = law_of(folder, capsys)
+    assert (config.contact.law, config.knee.femur.smooth_um) == ("linear", 0.0)
+    assert "the surfaces are rough" in remarks[-2] or "is not known" in remarks[-2]
+    assert "knee-contact calibrate" in remarks[-1]
+
+
+def test_a_stated_law_is_kept_and_not_questioned(folder, capsys, monkeypatch):
+    monkeypatch.setattr("pipeline.preparation.interview.choose_law", interrupted)
+    remarks, config = law_of(folder, capsys, "--law", "modified")
+    assert config.contact.law == "modified"
+    assert not any("law = " in remark for remark in remarks)
 
 
 # ---- what is not ---------------------------------------------------------------------------------

@@ -17,10 +17,12 @@ import surrogates
 from pipeline.cli.app import Answer
 from pipeline.cli.main import main, parse
 from pipeline.files import json_text
+from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.judgement import joint, judgement, judgement_lines
-from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
+from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.documents import ReportError
+from pipeline.store.layer_document import ElasticLayer
 from pipeline.studies.outputs import OUTPUTS, model_errors
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
@@ -38,6 +40,25 @@ GOOD = Evidence(
 #: Ridges of the mesh by 14 %, and a surrogate that is far off the contact model.
 CARE = replace(GOOD, resolution={"medial": Resolution(12.0, 14.0)})
 WRONG = replace(GOOD, differences={**GOOD.differences, "anterior_m": 40.0})
+#: A surrogate to trust, of linear springs that are far off the elastic layer.
+OFF = dict.fromkeys(("peak_pressure", "mean_pressure", "area", "stiffness", "approach"), 0.386)
+SPRINGS = ElasticLayer.model_validate(
+    {
+        **{"model": "linear springs", "reference": "coupled springs"},
+        "compartments": {
+            "medial": {
+                **{"instant_percent": 13.5, "load_N": 1410.0, "peak_pressure_Pa": 31.4e6},
+                **{"layer_peak_pressure_Pa": 22.66e6, "at_peak": OFF, "rms": OFF},
+                **{"poses": 12, "uncertainty": 0.03},
+            }
+        },
+    }
+)
+LAYERED = replace(GOOD, layer=layer_of(SPRINGS), coupled_keys=("contact.law=coupled",))
+TOLD = (
+    "contact model: care, peak +39 %: the medial peak of the elastic layer is about 23 MPa where "
+    "linear springs say 31.4 MPa"
+)
 FMU = ("--fmu", "3.0", "--sources-only")
 WARNING = "[space.path], [simulation]: the spring is slack at -11.50 mm"
 
@@ -131,6 +152,25 @@ def test_a_run_that_is_trusted_is_used_without_a_warning(run_copy: Path, tmp_pat
         shown = answer(uses[name]).text
         assert "loads and motion: trust, 0.10 %; peak pressure: trust, +-0.20 %" in shown, name
         assert not re.search(r"warning|do not use|care", shown), name
+
+
+def test_the_mark_of_the_contact_model_goes_with_every_use(run_copy: Path, tmp_path: Path) -> None:
+    marked(run_copy, LAYERED)
+    for name, words in commands(run_copy, tmp_path).items():
+        shown, content, _ = answer(words)
+        line = "surrogate against contact model: loads and motion: trust, 0.10 %"
+        assert re.search(f"{re.escape(line)}; .*; {re.escape(TOLD)}", shown), name
+        told = json.loads(json_text(content))["verdict"]
+        assert (told["level"], told["parts"][-1]["what"]) == ("care", "contact model"), name
+    header = " ".join((tmp_path / "c" / "knee.h").read_text(encoding="ascii").split())
+    assert TOLD in header
+    with zipfile.ZipFile(tmp_path / "c" / "knee.fmu") as archive:
+        assert TOLD in archive.read("modelDescription.xml").decode()
+    found = judgement(run_copy, "original")
+    assert found is not None
+    assert found.line.endswith(TOLD)
+    assert found.next.command.endswith("--set contact.law=coupled")
+    assert f"--out {run_copy}-coupled --set contact.law=coupled" in judgement(run_copy).next.command
 
 
 def test_quantities_of_a_study_have_the_error_of_the_surrogate(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pipeline.reports.mesh_resolution import resolution
+from pipeline.stages.pressure_roughness import resolution
 
 RADIUS = 6e-3
 

@@ -18,10 +18,12 @@ from pipeline.cli.app import run_answer
 from pipeline.cli.main import parse
 from pipeline.config.reading import dump_config, load_config
 from pipeline.reports.contact_words import CONTACT_WORDS
+from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.evidence import more_samples
-from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.node_spacing import Spacing
 from pipeline.reports.verdict import JUDGED, LIMITS, Evidence, verdict, verdict_lines
+from pipeline.stages.pressure_roughness import Resolution
+from pipeline.store.layer_document import ElasticLayer
 from pipeline.store.verdict_document import LEVELS, Verdict
 
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
@@ -36,6 +38,16 @@ GOOD = Evidence(
 )
 FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 OTHERS = {"area_percent": 0.2, "centre_mm": 0.01, "poses": 26, "unresolved": 0}
+FIGURES = dict.fromkeys(("peak_pressure", "mean_pressure", "area", "stiffness", "approach"), 0.4)
+MEDIAL = {
+    **{"instant_percent": 13.5, "load_N": 1410.0, "peak_pressure_Pa": 31.4e6, "poses": 12},
+    **{"layer_peak_pressure_Pa": 22.66e6, "at_peak": FIGURES, "rms": FIGURES, "uncertainty": 0.03},
+}
+SPRINGS = {"model": "linear springs", "reference": "coupled springs"}
+LAYER, REFUSED = (
+    layer_of(ElasticLayer.model_validate(SPRINGS | content))
+    for content in ({"compartments": {"medial": MEDIAL}}, {"reason": "elements folded"})
+)
 MORE = "knee-contact run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
@@ -185,6 +197,8 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
         {"resolution": {"medial": Resolution(12.0, 9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
         {"node_spacing": spacing(1.0, None)},
+        {"layer": LAYER, "coupled_keys": ("contact.law=coupled",)},
+        {"layer": REFUSED, "element_keys": ("contact.model=finite_element", "contact.law=linear")},
     ],
 )
 def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
@@ -197,6 +211,10 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
     if words[1] == "run":
         pairs = tuple(after for word, after in pairwise(words) if word == "--set")
         assert pairs
+        if "layer" in changes:
+            contact = load_config(SMOKE, pairs).contact
+            assert (contact.law == "coupled") != (contact.model == "finite_element")
+            return
         config = load_config(SMOKE, (*pairs, "contact.model='finite_element'"))
         finer = config.contact.finite_element.node_spacing_mm == 0.5 and "node_spacing" in changes
         assert finer or config.design.candidates > design["candidates"]

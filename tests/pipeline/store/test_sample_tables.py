@@ -83,7 +83,8 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     assert main([*command, "--units", "people", "--out", str(out)]) == 0
     first, verdict, *_ = capsys.readouterr().out.splitlines()
     assert first == str(out)
-    assert verdict.startswith(f"verdict of {tiny_run}: loads and motion:")
+    about = "surrogate against contact model: loads and motion:"
+    assert verdict.startswith(f"verdict of {tiny_run}: {about}")
     table = read_table(tiny_run / "samples" / "first.parquet")
     found = read_pose_loads(out)
     columns = [*POSE_COLUMNS, *LOAD_COLUMNS]

@@ -329,9 +329,9 @@ def test_closures_that_repeat_each_other_are_refused():
     bar = four_bar()
     twice = replace(bar, closures=(bar.closures[0], replace(bar.closures[0], name="again")))
     start = start_of_four_bar(1.0, 0.0)
-    with pytest.raises(InputError, match=r"closures: expected independent ones"):
+    with pytest.raises(InputError, match=r"closures: expected independent closures"):
         simulate_chains(twice, [0.0, 1.0], *start)
-    with pytest.raises(SimulationError, match=r"closures: expected independent ones"):
+    with pytest.raises(SimulationError, match=r"closures: expected independent closures"):
         twice.evaluate(0.0, *start)
 
 

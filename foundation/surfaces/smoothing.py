@@ -1,0 +1,125 @@
+"""Smoothing of a scanned surface: local quadratic fits, within a stated deviation.
+
+Around each vertex a quadratic height function is fitted to the vertices within a radius (moving
+least squares: Alexa et al. 2003, IEEE Trans Vis Comput Graph 9:3-15), and the vertex moves along
+its normal to the fit. A quadratic surface stays as it is, so that curvature does not shrink.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.surfaces.smooth_surface import CREASE_ANGLE
+from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
+from foundation.surfaces.vertex_normals import angle_weighted_normals, tangents
+
+#: Radius of a fit [m], and least radius over the edge length of the mesh: within 2.2 edges lie
+#: about three times as many vertices as a quadratic function has coefficients.
+RADIUS, _EDGES = 3e-3, 2.2
+#: Largest number of vertices of a fit, and vertices per batch, which bounds the memory.
+_MOST, _BATCH = 300, 1024
+#: Part of the largest eigenvalue of a fit below which a combination of coefficients is dropped.
+_UNDETERMINED = 1e-5
+
+
+class Smoothed(NamedTuple):
+    """A smoothed mesh, and how far vertices moved.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Mesh with the same triangles and moved vertices.
+    largest, rms : float
+        Largest and root mean square distance between a vertex and its former place [m].
+    """
+
+    mesh: TriangleMesh
+    largest: float
+    rms: float
+
+
+def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) -> Smoothed:
+    """Return a mesh smoothed by local quadratic fits.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m]. Vertices at sharp edges are fitted to their own side of the edge.
+    deviation : float or None
+        Distance that no vertex moves farther than [m], None for no limit. A vertex that would move
+        by u moves by u/sqrt(1 + (u/deviation)²), so that the limit does not make ridges.
+    passes : int
+        Number of fits, each over the surface of the fit before.
+
+    Raises
+    ------
+    InputError
+        If the deviation is not positive.
+    """
+    if deviation is not None:
+        check_number("deviation", deviation, above=0.0, unit="m")
+    used = np.unique(mesh.faces)
+    numbers = np.full(len(mesh.vertices), -1, dtype=np.int64)
+    numbers[used] = np.arange(len(used))
+    points, faces = mesh.vertices[used], numbers[mesh.faces]
+    normals = angle_weighted_normals(points, faces)
+    shares = np.zeros(len(points))
+    np.add.at(shares, faces, mesh.areas[:, None])
+    radius = max(RADIUS, _EDGES * edge_length(mesh))
+    rise = np.zeros(len(points))
+    for _ in range(passes):
+        rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
+    if deviation is not None:
+        rise = rise / np.sqrt(1.0 + (rise / deviation) ** 2)
+    vertices = mesh.vertices.copy()
+    vertices[used] += rise[:, None] * normals
+    moved = TriangleMesh(vertices, mesh.faces, mesh.name)
+    return Smoothed(moved, float(np.abs(rise).max()), float(np.sqrt(np.mean(rise**2))))
+
+
+def _rises(
+    points: FloatArray, normals: FloatArray, shares: FloatArray, radius: float
+) -> FloatArray:
+    """Return the height (V,) [m] of the fit over each vertex; `shares` (V,) are weights."""
+    tree, rise = KDTree(points), np.zeros(len(points))
+    count = min(_MOST, len(points))
+    for members in np.array_split(np.arange(len(points)), -(-len(points) // _BATCH)):
+        found = tree.query(points[members], k=count, distance_upper_bound=radius)
+        distance, near = (np.asarray(part) for part in found)
+        widest = int(np.isfinite(distance).sum(axis=1).max())
+        distance, near = distance[:, :widest], near[:, :widest]
+        within = np.isfinite(distance)
+        near = np.where(within, near, members[:, None])
+        facing = (normals[near] * normals[members, None]).sum(axis=2) > np.cos(CREASE_ANGLE)
+        fading = (1.0 - np.where(within, distance / radius, 1.0) ** 2) ** 2
+        weights = np.where(within & facing, fading * shares[near], 0.0)
+        rise[members] = _fitted_height(points, normals[members], members, near, weights, radius)
+    return rise
+
+
+def _fitted_height(
+    points: FloatArray,
+    normal: FloatArray,
+    members: IntArray,
+    near: IntArray,
+    weights: FloatArray,
+    radius: float,
+) -> FloatArray:
+    """Return the height (M,) [m] at each vertex of the quadratic fit to its neighbours (M, K)."""
+    first, second = tangents(normal)
+    away = (points[near] - points[members, None]) / radius
+    x, y, height = (np.einsum("mki,mi->mk", away, t) for t in (first, second, normal))
+    # The factor makes the norm of the coefficients independent of the tangents' direction.
+    terms = [np.ones_like(x), x, y, x * x, np.sqrt(2.0) * x * y, y * y]
+    basis = np.stack(terms, axis=2)
+    weighted = np.swapaxes(basis * weights[:, :, None], 1, 2)
+    values, modes = np.linalg.eigh(weighted @ basis)
+    kept = values > _UNDETERMINED * values[:, -1:]
+    inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    right = np.einsum("mpk,mk->mp", weighted, height)
+    modal = inverse * np.einsum("mpi,mp->mi", modes, right)
+    return radius * np.asarray((modes[:, 0] * modal).sum(axis=1))

@@ -1,0 +1,106 @@
+"""Spring law of a first configuration: coupled where the surfaces are smooth enough."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+from foundation.base.errors import InputError, PoseError
+from foundation.surfaces.smoothing import smoothed
+from pipeline.config.schema import Config
+from pipeline.originals.candidates import sample_space
+from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.originals.roughness import SMOOTH, roughness
+from pipeline.progress import say
+from surrogates.sampling.space import SampleSpace
+
+#: Deviations of the smoothing that are tried in turn [um].
+DEVIATIONS_UM = (20.0, 50.0, 100.0)
+_COUPLED = 'law = "coupled": the springs share the compliance of the elastic layer'
+_LINEAR = (
+    'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
+)
+
+
+class LawChoice(NamedTuple):
+    """Law of a first configuration.
+
+    Parameters
+    ----------
+    law : str
+        Name of the law.
+    smooth_um : float
+        Deviation of the smoothing of both surfaces [um]; 0 without smoothing.
+    reasons : tuple of str
+        Sentences for the user; the last is about the law.
+    """
+
+    law: str
+    smooth_um: float
+    reasons: tuple[str, ...]
+
+
+def choose_law(config: Config) -> LawChoice:
+    """Return the law of a configuration of linear springs over two meshes, and why.
+
+    Surfaces that are too rough for coupled springs are smoothed by the least of `DEVIATIONS_UM`
+    that suffices. If none suffices, or if the knee does not settle, the law is linear.
+    """
+    say("measuring the roughness of the surfaces")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `check` gives the same warnings
+        try:
+            surfaces = load_surfaces(config)
+            space = sample_space(config, KneeInputs(config, surfaces).path)
+            found = roughness(config, surfaces, space)
+        except (InputError, PoseError) as error:
+            return _linear(f"the roughness of the surfaces is not known ({error})")
+        if found is None:
+            return _linear("the roughness of the surfaces is not known: few poses carry the load")
+        if found <= SMOOTH:
+            return LawChoice(
+                "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(found)}, which is little",)
+            )
+        return _smoothed(config, surfaces, space, found)
+
+
+def _smoothed(
+    config: Config, surfaces: KneeSurfaces, space: SampleSpace, rough: float
+) -> LawChoice:
+    cost = (
+        f"the surfaces are rough: ridges of the meshes change the peak pressures by "
+        f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
+    )
+    for deviation in DEVIATIONS_UM:
+        say(f"smoothing the surfaces by at most {deviation:g} um")
+        femur, tibia = (
+            smoothed(mesh, 1e-6 * deviation) for mesh in (surfaces.femur, surfaces.tibia)
+        )
+        found = roughness(config, replace(surfaces, femur=femur.mesh, tibia=tibia.mesh), space)
+        if found is not None and found <= SMOOTH:
+            moved = (
+                f"smooth_um = {deviation:g}: both surfaces are smoothed; vertices of the femur "
+                f"move by {1e6 * femur.rms:.1f} um RMS, at most {1e6 * femur.largest:.0f} um, "
+                f"vertices of the tibia by {1e6 * tibia.rms:.1f} um RMS, at most "
+                f"{1e6 * tibia.largest:.0f} um"
+            )
+            return LawChoice(
+                "coupled",
+                deviation,
+                (cost, moved, f"{_COUPLED}; then {_smooth_words(found)}"),
+            )
+    return _linear(
+        f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
+        'set a larger smooth_um in [knee.femur] and [knee.tibia] and law = "coupled"'
+    )
+
+
+def _smooth_words(found: float) -> str:
+    return f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"
+
+
+def _linear(reason: str) -> LawChoice:
+    then = "compare these springs with the layer by `knee-contact calibrate`"
+    return LawChoice("linear", 0.0, (reason, f"{_LINEAR}; {then}"))

@@ -1,0 +1,253 @@
+"""The contact model of a run against the elastic layer, at poses of the gait cycle.
+
+The elastic layer is that of the same surfaces, thickness and elastic constants. Coupled springs
+stand for a layer that is pressed in by little, finite elements for a layer that is pressed in
+deeper, and for the layer of coupled springs themselves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.simulator.result import SimulationResult
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import AREA, PEAK_PRESSURE
+from foundation.base.pose import Pose
+from foundation.elastic_foundation.laws import coupled_laws, single_laws
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.schema import Config
+from pipeline.originals.layer_reference import (
+    COUPLED_SPRINGS,
+    FINITE_ELEMENTS,
+    ITSELF,
+    coupled_springs,
+    element_layer,
+)
+from pipeline.progress import say
+from pipeline.stages.equal_loads import (
+    Contact,
+    Pair,
+    at_load_of,
+    chosen_instants,
+    contact_at,
+    equal_loads,
+)
+from pipeline.stages.pressure_roughness import resolution
+from pipeline.store.layer_document import ElasticLayer, LayerCompartment, LayerFigures
+
+#: Nodes across the patch, in pairs: the change of the peak pressure from the first to the second
+#: tells whether the lattice resolves the pressure. The first pair suffices on smooth surfaces, the
+#: second resolves ridges of a scanned surface as finite elements 0.5 mm apart do.
+_SMOOTH, _RIDGED = (8, 12), (24, 32)
+#: Largest change of the peak pressure on a smooth surface [1].
+_SAME = 0.02
+#: Strain beyond which coupled springs miss the layer, which they take for flat (docs/accuracy.md).
+_DEEP = 0.05
+#: Error of the peak pressure of coupled springs on a knee, up to this strain and beyond [1].
+_FLAT_ERROR, _DEEP_ERROR = 0.03, 0.08
+#: Error of the peak pressure of finite elements, a dozen nodes across the patch [1].
+_ELEMENT_ERROR = 0.03
+
+
+class Springs(NamedTuple):
+    """Coupled springs that resolve the peak pressure of a compartment.
+
+    `rough` tells whether the surface has ridges, `doubt` how far the peak pressure is uncertain
+    [1], and `peak` is the contact at the largest peak pressure.
+    """
+
+    model: ElasticFoundation
+    peak: Contact
+    doubt: float
+    rough: bool
+
+
+def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
+    """Compare the contact model of a study with the elastic layer at poses of its cycle.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    model : SurfaceContact
+        Its contact model.
+    result : SimulationResult
+        Cycle that the contact model drives.
+
+    Returns
+    -------
+    ElasticLayer
+        The differences by compartment; without differences, the reason.
+    """
+    if not isinstance(model, ElasticFoundation):
+        return _itself(model, result)
+    words = _words(model)
+    say("  contact model against the elastic layer, at equal loads")
+    known = None
+    try:
+        springs = dict(_springs(model, result))
+        known = _known_error(springs) if coupled_laws(model.law) else None
+        elements = _elements(config, model, result, springs)
+    except InputError as error:
+        return ElasticLayer(model=words, reference="", reason=str(error), known_error=known)
+    found, strains = {}, []
+    for side, lattice in springs.items():
+        name = model.compartment_names[side]
+        layer = lattice.model if elements is None else elements[1]
+        if pairs := list(equal_loads(model, layer, result, side)):
+            doubt = _doubt(lattice, elements is not None, layer, pairs, name)
+            found[name] = _compared(pairs, result.gait_percent, doubt, lattice.rough)
+            strains += [pair.layer.strain for pair in pairs]
+    return ElasticLayer(
+        model=words,
+        reference=_lattice_words(springs) if elements is None else elements[0],
+        compartments=found,
+        reason="" if found else "no pose of the cycle has the same load in both models",
+        largest_strain=max(strains, default=None),
+    )
+
+
+def _itself(model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
+    """Return the content for finite elements, which are the layer itself."""
+    strains = [
+        contact_at(model, Pose.from_array(result.poses[k]), name).strain
+        for side, name in enumerate(model.compartment_names)
+        for k in chosen_instants(result, side)
+    ]
+    return ElasticLayer(
+        model=FINITE_ELEMENTS,
+        reference=ITSELF,
+        reason="finite elements are the elastic layer itself; the node spacing tells their error",
+        largest_strain=max(strains, default=None),
+    )
+
+
+def _lattice_words(springs: dict[int, Springs]) -> str:
+    """Return the coupled springs that stand for the layer in words."""
+    rough = any(each.rough for each in springs.values())
+    return f"{COUPLED_SPRINGS}, {_RIDGED[1]} nodes across" if rough else COUPLED_SPRINGS
+
+
+def _known_error(springs: dict[int, Springs]) -> float:
+    """Return the error of the peak pressure of coupled springs that is known of other knees [1]."""
+    deep = any(each.peak.strain > _DEEP for each in springs.values())
+    return _DEEP_ERROR if deep else _FLAT_ERROR
+
+
+def _words(model: ElasticFoundation) -> str:
+    """Return the springs in words, such as "linear springs"."""
+    names = dict.fromkeys(type(law).__name__ for law in single_laws(model.law))
+    return f"{' and '.join(name.removesuffix('Law').lower() for name in names)} springs"
+
+
+def _springs(model: ElasticFoundation, result: SimulationResult) -> list[tuple[int, Springs]]:
+    """Return coupled springs for each compartment in contact, by its place."""
+    found = []
+    for side, name in enumerate(model.compartment_names):
+        if not len(chosen_instants(result, side)):
+            continue
+        k = int(np.argmax(result.compartment_loads[side][:, PEAK_PRESSURE]))
+        own = contact_at(model, Pose.from_array(result.poses[k]), name)
+        try:
+            found.append((side, _resolved(model, own, name)))
+        except PoseError as error:
+            raise InputError(
+                f"coupled springs have no answer at the peak of {name}: {error}"
+            ) from error
+    return found
+
+
+def _resolved(model: ElasticFoundation, own: Contact, name: str) -> Springs:
+    """Return coupled springs that resolve the peak pressure of a contact of a compartment.
+
+    Ridges of a rough surface are narrower than the cells of a coarse lattice. In doubt are the
+    jumps of the pressure from triangle to triangle, and the change of the peak by more nodes.
+    """
+    for coarse, fine in (_SMOOTH, _RIDGED):
+        lattices = [coupled_springs(model, nodes) for nodes in (coarse, fine)]
+        contacts = [at_load_of(lattice, own, name) for lattice in lattices]
+        change = abs(contacts[1].peak / contacts[0].peak - 1.0)
+        rough = (coarse, fine) == _RIDGED
+        if rough or change <= _SAME:
+            break
+    layer, peak = lattices[rough], contacts[rough]
+    return Springs(layer, peak, max(change, _roughness(layer, peak, name)), rough)
+
+
+def _roughness(layer: SurfaceContact, peak: Contact, name: str) -> float:
+    """Return the jumps of the pressure of a layer from triangle to triangle, over the peak [1]."""
+    side = np.asarray(layer.compartments) == layer.compartment_names.index(name)
+    pressure = np.where(side, layer.spring_state(peak.pose).pressure, 0.0)
+    found = resolution(layer.tibia.vertices, layer.tibia.faces, pressure)
+    return 0.0 if found is None else 0.01 * found.roughness_percent
+
+
+def _elements(
+    config: Config,
+    model: ElasticFoundation,
+    result: SimulationResult,
+    springs: dict[int, Springs],
+) -> tuple[str, SurfaceContact] | None:
+    """Return finite elements of the layer, in words and as a model; None where springs do better.
+
+    Nodes of a quick condensation do not resolve the ridges of a rough surface.
+
+    Raises an InputError for coupled springs whose layer finite elements cannot mesh.
+    """
+    coupled = bool(coupled_laws(model.law))
+    deep = any(each.peak.strain > _DEEP for each in springs.values())
+    if any(each.rough for each in springs.values()) or not (coupled or deep):
+        return None
+    try:
+        return element_layer(config, _patch(result))
+    except InputError:
+        if coupled:
+            raise
+        return None
+
+
+def _patch(result: SimulationResult) -> float:
+    """Return the smallest area of the compartments at their largest peak pressures [m²]."""
+    loads = result.compartment_loads
+    areas = [rows[int(np.argmax(rows[:, PEAK_PRESSURE])), AREA] for rows in loads]
+    return float(min((area for area in areas if area > 0.0), default=1e-4))
+
+
+def _doubt(
+    springs: Springs, elements: bool, layer: SurfaceContact, pairs: list[Pair], name: str
+) -> float:
+    """Return how far the peak pressure of the layer is uncertain [1]."""
+    if not elements:
+        return max(springs.doubt, _known_error({0: springs}))
+    top = max(pairs, key=lambda pair: pair.model.peak).layer
+    jumps = _roughness(layer, top, name)
+    return max(jumps, _ELEMENT_ERROR, springs.doubt if springs.rough else 0.0)
+
+
+def _compared(
+    pairs: list[Pair], percent: FloatArray, doubt: float, rough: bool
+) -> LayerCompartment:
+    """Return the comparison of a compartment from its pairs; `doubt` is the uncertainty [1]."""
+    apart = np.array([pair.model.figures / pair.layer.figures - 1.0 for pair in pairs])
+    top = int(np.argmax([pair.model.peak for pair in pairs]))
+    at_peak = pairs[top]
+    return LayerCompartment(
+        instant_percent=float(percent[at_peak.instant]),
+        load_N=at_peak.model.load,
+        peak_pressure_Pa=at_peak.model.peak,
+        layer_peak_pressure_Pa=at_peak.layer.peak,
+        at_peak=_figures(apart[top]),
+        rms=_figures(np.sqrt((apart**2).mean(axis=0))),
+        poses=len(pairs),
+        uncertainty=doubt,
+        rough=rough,
+    )
+
+
+def _figures(values: FloatArray) -> LayerFigures:
+    names = LayerFigures.model_fields
+    return LayerFigures.model_validate(dict(zip(names, values.tolist(), strict=True)))
