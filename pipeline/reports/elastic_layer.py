@@ -129,7 +129,7 @@ def layer_of_run(files: RunFiles) -> LayerComparison | None:
     if isinstance(files.run.original, FromTable):
         return _not_compared("a table of poses and loads takes the place of the contact model")
     if files.simulation is None:
-        return _not_compared("no gait cycle is simulated, whose poses the comparison needs")
+        return _not_compared("the run simulates no gait, whose poses the comparison needs")
     return None if files.layer is None else layer_of(files.layer)
 
 

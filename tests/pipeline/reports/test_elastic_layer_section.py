@@ -160,7 +160,7 @@ def test_finite_elements_are_the_layer_and_have_no_third_mark(report: Any) -> No
 
 @pytest.mark.parametrize(
     ("original", "simulated", "words"),
-    [("table", True, "a table of poses and loads"), ("model", False, "no gait cycle is simulated")],
+    [("table", True, "a table of poses and loads"), ("model", False, "the run simulates no gait")],
 )
 def test_runs_without_a_model_in_gait_say_so(original: str, simulated: bool, words: str) -> None:
     table = FromTable.model_construct(kind="table")
