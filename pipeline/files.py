@@ -128,7 +128,7 @@ def write_npz(path: Path, **arrays: Any) -> None:
 def plain(value: Any) -> Any:
     """Return a value for strict JSON; numbers that are not finite become None.
 
-    Typed parts of documents stay as given; `json_text` makes them plain.
+    Typed parts of documents, whose numbers are checked, stay as given for `json_text`.
     """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
@@ -146,18 +146,9 @@ def content_of(part: BaseModel) -> dict[str, Any]:
     return part.model_dump(exclude_unset=True)
 
 
-def _plain_content(part: BaseModel) -> dict[str, Any]:
-    return dict(plain(content_of(part)))
-
-
 def json_text(content: Any) -> str:
-    """Return values and typed parts of documents as JSON.
-
-    NaN and infinity are null in typed parts, and errors elsewhere.
-    """
-    return json.dumps(
-        content, indent=1, allow_nan=False, ensure_ascii=False, default=_plain_content
-    )
+    """Return values and typed parts of documents as JSON; NaN and infinity are errors."""
+    return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False, default=content_of)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -168,7 +159,7 @@ def write_json(path: Path, content: Any) -> None:
 def write_document(path: Path, content: Mapping[str, Any] | BaseModel) -> None:
     """Write a JSON document that begins with its format (after its name) and version."""
     head = {"format": f"knee-contact {path.stem}", "version": DOCUMENT_VERSION}
-    fields = _plain_content(content) if isinstance(content, BaseModel) else content
+    fields = content_of(content) if isinstance(content, BaseModel) else content
     write_json(path, {**head, **fields, **head})
 
 

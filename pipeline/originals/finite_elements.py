@@ -18,7 +18,7 @@ from pipeline.originals.finite_element_layer import (
     spacing_for,
 )
 from pipeline.originals.knee import ContactKind, Cost, Knee, KneeInputs, Preparation
-from pipeline.originals.patch_resolution import resolution_finding
+from pipeline.originals.patch_resolution import contact_width, resolution_finding
 from pipeline.progress import rounded
 
 _ABOUT = "[contact.finite_element]"
@@ -51,12 +51,12 @@ def _settings(contact: ContactConfig) -> FiniteElementConfig:
 def _check_nodes_across(knee: Knee, contact: ContactConfig, area: float) -> Finding:
     """Compare the spacing of the nodes with the area of a typical contact [m²]."""
     del knee
-    width = 2.0 * np.sqrt(area / np.pi)
-    across = 1e3 * width / _settings(contact).node_spacing_mm
+    width = contact_width(area)
     return resolution_finding(
         _ABOUT,
-        f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} nodes",
-        across,
+        width,
+        1e3 * width / _settings(contact).node_spacing_mm,
+        "nodes",
         _NODES_ACROSS,
         f"set node_spacing_mm = {spacing_for(width, _NODES_ACROSS):g}",
     )

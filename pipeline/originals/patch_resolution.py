@@ -11,20 +11,32 @@ from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 TRIANGLES_ACROSS = {"curved": 6.0, "flat": 20.0}
 
 
-def resolution_finding(about: str, text: str, across: float, least: float, remedy: str) -> Finding:
+def contact_width(area: float) -> float:
+    """Return the diameter [m] of a round contact of an area [m²]."""
+    return 2.0 * float(np.sqrt(area / np.pi))
+
+
+def resolution_finding(
+    about: str, width: float, across: float, noun: str, least: float, remedy: str
+) -> Finding:
     """Return a warning if a typical contact is resolved too coarsely, else a note.
 
     Parameters
     ----------
     about : str
         Section of the configuration.
-    text : str
-        Width of the contact, and nodes or triangles across, in words.
-    across, least : float
-        Nodes or triangles across the contact, and the least number that suffices.
+    width : float
+        Width of the contact [m].
+    across : float
+        Nodes or triangles across the contact.
+    noun : str
+        Name of the nodes or triangles.
+    least : float
+        Least number across that suffices.
     remedy : str
         What gives more nodes or triangles.
     """
+    text = f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} {noun}"
     if across >= least:
         return Finding("note", about, text)
     return Finding(
@@ -39,13 +51,12 @@ def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
 
     `surface` is "curved" or "flat", as of `contact.surface`.
     """
-    radius = float(np.sqrt(area / np.pi))
-    across, least = 2.0 * radius / edge_length(tibia), TRIANGLES_ACROSS[surface]
+    width, least = contact_width(area), TRIANGLES_ACROSS[surface]
     return resolution_finding(
         "[knee.tibia]",
-        f"a typical contact is {2e3 * radius:.0f} mm across, which is {across:.1f} triangles of "
-        "the tibia",
-        across,
+        width,
+        width / edge_length(tibia),
+        "triangles of the tibia",
         least,
-        f"use a mesh with edges of {2e3 * radius / least:.1g} mm",
+        f"use a mesh with edges of {1e3 * width / least:.1g} mm",
     )

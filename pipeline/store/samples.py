@@ -135,7 +135,11 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
         If the file is missing, truncated, altered, no Parquet file, of a later version or lacks a
         column.
     """
-    return _read(path, columns).to_pandas()
+    table = _read(path, columns)
+    try:
+        return table.to_pandas()
+    except ValueError as error:  # metadata of pandas that is no JSON
+        raise _damaged(path, " ".join(str(error).split())) from error
 
 
 def _read(path: Path, columns: Collection[str]) -> pa.Table:
@@ -144,9 +148,9 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
         raise StoreError(f"{path}: does not exist; make it with `run ... --resume`")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
+        told = notes_of(table)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _damaged(path, " ".join(str(error).split())) from error
-    told = notes_of(table)
     if told.get("format", FORMAT) != FORMAT:
         raise _damaged(path, f"expected the format {FORMAT!r}, found {told['format']!r}")
     if not told.get("version", "1").isdecimal() or int(told.get("version", "1")) > VERSION:
@@ -169,10 +173,7 @@ def state_of(path: Path) -> str:
 
 def notes_of(table: pa.Table) -> dict[str, str]:
     """Return the metadata of a stored table as text."""
-    return {
-        key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in (table.schema.metadata or {}).items()
-    }
+    return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
 def _damaged(path: Path, what: str) -> DamagedTableError:
