@@ -78,7 +78,7 @@ class SplineSettings:
 
     def __post_init__(self) -> None:
         check_number("terms", self.terms, at_least=1)
-        check_number("degree", self.degree, at_least=0, at_most=8)
+        check_number("degree", self.degree, at_least=1, at_most=8)
         check_number("pieces", self.pieces, at_least=1, at_most=MOST_PIECES)
 
 
@@ -108,8 +108,9 @@ def fit_splines(
 ) -> Iterator[Fitted]:
     """Yield spline-polynomials of rising numbers of terms, each fitted when asked for.
 
-    Arguments as of `fit_spline`, with `counts` in place of `settings.terms`; counts beyond the
-    number of products up to the highest degree are left out. Raises as `fit_spline`.
+    Arguments as of `fit_spline`, outputs Y (N, k) at inputs X (N, d) [any unit], with `counts` in
+    place of `settings.terms`; counts beyond the number of products up to the highest degree are
+    left out. Raises as `fit_spline`.
     """
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
@@ -179,18 +180,16 @@ def _pieces(samples: int, terms: int, wanted: int) -> int:
 def _affordable(samples: int, inputs: int, degree: int, pieces: int) -> tuple[int, int]:
     """Return the largest degree and number of pieces up to the wanted ones that samples allow.
 
-    A lower degree comes before pieces fewer than half the wanted ones.
+    A lower degree, 1 at least, comes before pieces fewer than half the wanted ones.
     """
     unknowns = min(int(samples / _SAMPLES_PER_UNKNOWN), _MOST_UNKNOWNS)
-    for lower in range(degree, -1, -1):
+    for lower in range(degree, 0, -1):
         terms = len(polynomial_exponents(inputs - 1, lower))
         most = unknowns // terms - SPLINE_ORDER + 1
-        if most >= max(pieces // 2, 1):
+        if most >= (max(pieces // 2, 1) if lower > 1 else 1):
             return lower, min(pieces, most)
-    if most >= 1:
-        return 0, most
     raise InputError(
-        f"X: expected at least {int(_SAMPLES_PER_UNKNOWN * SPLINE_ORDER)} rows for a "
+        f"X: expected at least {int(_SAMPLES_PER_UNKNOWN * SPLINE_ORDER) * inputs} rows for a "
         f"spline-polynomial in {inputs} inputs, found {samples}; add samples or use Kriging"
     )
 
@@ -295,7 +294,7 @@ class _SplineFit:
         for piece, own in enumerate(self._own):
             splines = basis(self._along[own], slope)[:, piece : piece + SPLINE_ORDER]
             products = basis_matrix(self._z[own], self.exponents)
-            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(own), -1)
+            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(own), SPLINE_ORDER * terms)
             yield own, slice(piece * terms, (piece + SPLINE_ORDER) * terms), matrix
 
     def coefficients(self, y: FloatArray) -> FloatArray:

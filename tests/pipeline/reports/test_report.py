@@ -211,7 +211,7 @@ class TestFigures:
 
     def test_speed(self, content: dict[str, Any]) -> None:
         head = content["overview"]["headline"]
-        assert_allclose(head["evaluation_speed_ratio"], 830.0 / 21.0, rtol=1e-12, atol=0.0)
+        assert_allclose(head["evaluation_speed_ratio"], 830.0 / 7.0, rtol=1e-12, atol=0.0)
         assert_allclose(head["cycle_speed_ratio"], 6.1 / 0.25, rtol=1e-12, atol=0.0)
 
     def test_drop_and_failure_reasons_count_every_row(
@@ -277,7 +277,7 @@ class TestFigures:
         head = content["overview"]["headline"]
         assert f"{number(head['worst_load']['nrmse_percent'])} %" in text
         assert f"{number(head['height_at_load']['rmse_um'])} um" in text
-        assert "39.5 times" in text
+        assert "119 times" in text
         assert "24.4 times" in text
         assert "347 trained on" in text
         assert all("\n" not in line for line in content["summary"])

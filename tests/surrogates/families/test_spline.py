@@ -106,12 +106,13 @@ def test_error_falls_with_the_fourth_power_of_the_pieces(shear):
 def test_residuals_left_out_are_those_of_refits_without_the_row():
     z, w = cube(200), np.random.default_rng(0).uniform(0.1, 2.0, 200)
     y, shear = truth(z), np.array([0.0, 0.2, 0.0])
-    left = spline._SplineFit(z, w, shear, 2, 3).left_out(y)
-    exponents = np.pad(polynomial_exponents(2, 2), ((0, 0), (1, 0)))
+    products = polynomial_exponents(2, 2)
+    left = spline._SplineFit(z, w, shear, products, 3).left_out(y)
+    exponents = np.pad(products, ((0, 0), (1, 0)))
     for row in (0, 13, 199):
         without = w.copy()
         without[row] = 0.0
-        fit = spline._SplineFit(z, without, shear, 2, 3)
+        fit = spline._SplineFit(z, without, shear, products, 3)
         splines = spline.BSpline(fit.knots, np.eye(6), 3)(z[row, 0] + z[row] @ shear)
         features = np.outer(splines, basis_matrix(z[[row]], exponents)[0]).ravel()
         expected = y[row] - features @ fit.coefficients(y)
