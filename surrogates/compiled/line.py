@@ -22,8 +22,10 @@ from surrogates.compiled.sums import combine
 
 #: Newton steps of `solve_line`, and all steps, including the halvings that guarantee an end.
 NEWTON_STEPS, MOST_STEPS = 30, 90
-#: A step of this fraction of the range is the last: the next step would be about its square.
-LAST_STEP = 1e-8
+#: A step of this fraction of the range is the last: the next step would be about its square. After
+#: a step by two points, the next step would be about the square of the step times the distance of
+#: the points; at this product, over the square of the range, the step is the last, too.
+LAST_STEP, LAST_PRODUCT = 1e-8, 1e-6
 
 
 @kernel
@@ -205,19 +207,22 @@ def find_on_line(target, x, arguments, work):
 def solve_line(target, low, high, arguments, work):
     """Return whether the first output reaches a value, and at which last input.
 
-    Newton's method kept inside a bracket `low` to `high`, in a bounded number of steps, on the line
-    that `prepare_line` has put into `work`; the output is taken to fall. False and `low` if the
-    output is not above the target there. Beyond `high` the output goes on along its tangent, or,
-    should that rise, along its chord.
+    The root is sought by cubics of the last input over the output through the last two points, kept
+    inside a bracket `low` to `high`, in a bounded number of steps, on the line that `prepare_line`
+    has put into `work`; the output is taken to fall. False and `low` if the output is not above the
+    target there. Beyond `high` the output goes on along its tangent, or, should that rise, along
+    its chord.
     """
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
     touch, slope = _on_line(low, layout, numbers, work)
     if not target < touch:
         return False, low
+    before, output, steep = low, touch, slope
     x = low + (target - touch) / slope if slope < 0.0 else 0.5 * (low + high)
     x = min(x, high)
-    chord, last_step, bracketed = 1.0 / (high - low), LAST_STEP * (high - low), False
+    width, bracketed = high - low, False
+    chord = 1.0 / width
     for step in range(MOST_STEPS):
         found, slope = _on_line(x, layout, numbers, work)
         if found <= target:
@@ -227,16 +232,38 @@ def solve_line(target, low, high, arguments, work):
             return True, high + (target - found) / _fall(target, found, slope, touch, chord)
         else:
             low = x
-        nearer = x - (found - target) / slope if slope < 0.0 and step < NEWTON_STEPS else math.nan
+        nearer, apart = math.nan, width
+        if slope < 0.0 and step < NEWTON_STEPS:
+            nearer = x - (found - target) / slope
+            if steep < 0.0 and found != output:
+                nearer += _bend(target, x, found, slope, before, output, steep)
+                apart = abs(x - before)
         if not (low <= nearer <= high):
             # Without a bracket the root is beyond, or the output does not fall: ask the far end.
             nearer = 0.5 * (low + high) if bracketed else high
+            apart = width
+        before, output, steep = x, found, slope
         moved = abs(nearer - x)
         x = nearer
         # The far end must be looked at, since the root may lie beyond.
-        if moved <= last_step and (bracketed or x < high):
+        last = moved <= LAST_STEP * width or moved * apart <= LAST_PRODUCT * width * width
+        if last and (bracketed or x < high):
             break
     return True, x
+
+
+@part
+def _bend(target, x, found, slope, before, output, steep):
+    """Return by how much the cubic over the output, through two points, differs from the tangent.
+
+    Of the last input at the target. The cubic has the values `x`, `before` and the slopes of the
+    last input at the outputs `found`, `output` (Hermite).
+    """
+    apart, beyond = found - output, target - found
+    chord = (x - before) / apart
+    here = (1.0 / slope - chord) / apart
+    there = (chord - 1.0 / steep) / apart
+    return beyond * beyond * (here + (here - there) / apart * (target - output))
 
 
 @part

@@ -41,6 +41,7 @@ _SHARED = {
     "LINE_STEPS": line.MOST_STEPS,
     "LINE_NEWTON_STEPS": line.NEWTON_STEPS,
     "LINE_LAST_STEP": line.LAST_STEP,
+    "LINE_LAST_PRODUCT": line.LAST_PRODUCT,
     "TOLERANCE": knee.TOLERANCE,
 }
 #: Numbers of points and of units that the template evaluates together.

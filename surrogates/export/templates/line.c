@@ -193,20 +193,33 @@ static double surrogate_on_line(const surrogate_line *line, double x, double *sl
     return r->y_offset[0] + r->y_scale[0] * value;
 }
 
-/* Find the last input, from `low` on, at which the first output, taken to fall, is `target`: Newton's
-   method kept inside a bracket. Returns whether the output is above the target at `low`, where x
-   otherwise stays. Beyond `high` the output goes on along its tangent, or, should that rise, its
-   chord. */
+/* Return by how much the cubic over the output, through two points, differs from the tangent. */
+static double surrogate_bend(double target, double x, double found, double slope, double before,
+                             double output, double steep)
+{
+    const double apart = found - output, beyond = target - found, chord = (x - before) / apart;
+    const double here = (1.0 / slope - chord) / apart, there = (chord - 1.0 / steep) / apart;
+    return beyond * beyond * (here + (here - there) / apart * (target - output));
+}
+
+/* Find the last input, from `low` on, at which the first output, taken to fall, is `target`: by
+   cubics of the last input over the output through the last two points, kept inside a bracket.
+   Returns whether the output is above the target at `low`, where x otherwise stays. Beyond `high`
+   the output goes on along its tangent, or, should that rise, its chord. */
 static int surrogate_solve_line(const surrogate_line *line, double target, double low, double high,
                                 double *x)
 {
     const double range = high - low, last_step = SURROGATE_LINE_LAST_STEP * range;
-    double here, found, touch, slope, fall, nearer, moved;
-    int step, newton, bracketed = 0;
+    const double last_product = SURROGATE_LINE_LAST_PRODUCT * range * range;
+    double here, found, touch, slope, fall, nearer, moved, before, output, steep, apart;
+    int step, bracketed = 0;
     *x = low;
     touch = surrogate_on_line(line, low, &slope);
     if (!(target < touch))
         return 0;
+    before = low;
+    output = touch;
+    steep = slope;
     here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
     if (here > high)
         here = high;
@@ -224,13 +237,25 @@ static int surrogate_solve_line(const surrogate_line *line, double target, doubl
         } else {
             low = here;
         }
-        newton = slope < 0.0 && step < SURROGATE_LINE_NEWTON_STEPS;
-        nearer = newton ? here - (found - target) / slope : low;
-        if (!newton || !(low <= nearer && nearer <= high))
+        nearer = low - range;
+        apart = range;
+        if (slope < 0.0 && step < SURROGATE_LINE_NEWTON_STEPS) {
+            nearer = here - (found - target) / slope;
+            if (steep < 0.0 && found != output) {
+                nearer += surrogate_bend(target, here, found, slope, before, output, steep);
+                apart = fabs(here - before);
+            }
+        }
+        if (!(low <= nearer && nearer <= high)) {
             nearer = bracketed ? 0.5 * (low + high) : high;
+            apart = range;
+        }
+        before = here;
+        output = found;
+        steep = slope;
         moved = fabs(nearer - here);
         here = nearer;
-        if (moved <= last_step && (bracketed || here < high))
+        if ((moved <= last_step || moved * apart <= last_product) && (bracketed || here < high))
             break;
     }
     *x = here;
