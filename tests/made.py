@@ -79,6 +79,16 @@ def splines(d, k, degree, ends, sheared=(), seed=0):
     )
 
 
+def networks_beside_splines(d, k, h, ends, nets=2, seed=0):
+    """Networks and, on other terms, splines in a shear of the second input."""
+    learnt, other = network(d, k, h, nets, 0, seed), splines(d, k, 2, ends, [1], seed + 1)
+    arrays = learnt.to_arrays() | {
+        name: getattr(other, name) for name in ("exponents", "knots", "shear", "spread")
+    }
+    arrays["weights"] = np.concatenate([other.weights, learnt.weights[:, 1:]], axis=1)
+    return type(learnt).from_arrays(arrays)
+
+
 def everything():
     """Terms of a Fourier series, correlations of all kinds and two networks at once."""
     rng = np.random.default_rng(3)
@@ -131,6 +141,8 @@ MADE = {
     "splines of one output in a shear": splines(5, 1, 3, np.linspace(-0.9, 0.9, 17), [2]),
     "splines of one piece": splines(3, 2, 2, [-0.5, 0.6], [1]),
     "splines of unequal knots": splines(3, 9, 1, [-0.9, -0.85, -0.2, -0.1, 0.6, 0.61], [1]),
+    "networks beside splines": networks_beside_splines(6, 12, 20, np.linspace(-0.9, 0.8, 5)),
+    "networks of one output beside splines": networks_beside_splines(3, 1, 9, [-0.5, 0.1, 0.6]),
     "everything": everything(),
 }
 

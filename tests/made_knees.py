@@ -19,7 +19,13 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 _RATIOS = np.array([0.1, 0.1, 5e-3, 2e-3, 4e-3])
 _QUANTITIES = np.array([1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3])
 HALF_HEIGHT, LARGEST = 3e-4, 1500.0
-FAMILY_PAIRS = (("kriging", "network"), ("polynomial", "poly_fourier"), ("spline", "kriging"))
+#: Families in turn; "beside" stands for networks beside splines.
+FAMILY_PAIRS = (
+    ("kriging", "network"),
+    ("polynomial", "poly_fourier"),
+    ("spline", "kriging"),
+    ("beside", "polynomial"),
+)
 
 
 def random_regressor(family, inputs, size, offset, seed, steep=0.0):
@@ -31,6 +37,8 @@ def random_regressor(family, inputs, size, offset, seed, steep=0.0):
         found = made.kriging(21, inputs, k, kinds, sheared, seed=seed)
     elif family == "network":
         found = made.network(inputs, k, 11, nets=2, seed=seed)
+    elif family == "beside":
+        found = made.networks_beside_splines(inputs, k, 11, np.linspace(-1.3, 1.2, 8), seed=seed)
     elif family == "spline":
         found = made.splines(inputs, k, 3, np.linspace(-1.3, 1.2, 8), [3], seed=seed)
     else:
@@ -68,7 +76,7 @@ def compartment(formulation, family, seed=0):
         ReferencePath.through(knots, places), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, LARGEST]
     )
     learnt = groups(formulation)
-    if family in ("network", "spline"):
+    if family in ("network", "spline", "beside"):
         sizes, offsets = (np.concatenate([g[i] for g in learnt]) for i in (0, 1))
         learnt = [(sizes, offsets, learnt[0][2])]
     direct = formulation == "direct"

@@ -62,10 +62,15 @@ class PolynomialConfig(Section):
 
 
 class NetworkConfig(Section):
-    """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
+    """Two-layer tanh networks beside a spline-polynomial, for tens of thousands of samples."""
 
     hidden: int = Field(64, ge=4, le=512, description="units of each layer")
-    networks: int = Field(4, ge=1, le=8, description="number of networks whose outputs are added")
+    networks: int = Field(
+        4,
+        ge=1,
+        le=8,
+        description="number of networks whose outputs are added; for auto, the largest number",
+    )
     steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
@@ -105,7 +110,8 @@ class SurrogateConfig(Section):
         description="family of regressors; auto selects the cheapest spline-polynomial whose "
         "out-of-sample errors reach wanted_error_percent. Up to 2000 samples are first fitted by "
         "Kriging, of which the spline-polynomial is a compressed form; of more samples, networks "
-        "are tried too if no spline-polynomial reaches the wanted error",
+        "beside a spline-polynomial are tried too, one at first, if no spline-polynomial reaches "
+        "the wanted error",
     )
     wanted_error_percent: Positive = Field(
         0.3,

@@ -28,7 +28,13 @@ from surrogates.families.spline import SplineSettings
 from surrogates.formulations.compartment_fit import Fitter, Trained, fit_compartment
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.selection import MOST_FOR_KRIGING, Drawn, Selected, fit_cheapest
+from surrogates.formulations.selection import (
+    MOST_FOR_KRIGING,
+    Drawn,
+    Fitters,
+    Selected,
+    fit_cheapest,
+)
 from surrogates.sampling.space import SampleSpace
 
 #: Influence of the peak pressure on the fit of a network over that of other quantities: the peak
@@ -164,7 +170,16 @@ def _fit_compartment(
 def _fit_cheapest(
     space: SampleSpace, samples: Samples, settings: SurrogateConfig, seed: int, drawn: Drawn
 ) -> Selected:
-    fitters = {name: family_fitter(settings, name, seed) for name in ("kriging", "network")}
+    most = settings.network.networks
+    counts = sorted({most, *(2**k for k in range(most.bit_length()))})
+    networks = [settings.network.model_copy(update={"networks": count}) for count in counts]
+    fitters = Fitters(
+        family_fitter(settings, "kriging", seed),
+        tuple(
+            family_fitter(settings.model_copy(update={"network": chosen}), "network", seed)
+            for chosen in networks
+        ),
+    )
     return fit_cheapest(
         space, samples, drawn, fitters, 0.01 * settings.wanted_error_percent,
         SplineSettings(**settings.spline.model_dump()), settings.load_degree,

@@ -25,7 +25,7 @@ NEWTON_STEPS, MOST_STEPS = 30, 90
 #: A step of this fraction of the range is the last: the next step would be about its square. After
 #: a step by two points, the next step would be about the square of the step times the distance of
 #: the points; at this product, over the square of the range, the step is the last, too.
-LAST_STEP, LAST_PRODUCT = 1e-8, 1e-6
+LAST_STEP, LAST_PRODUCT = 1e-8, 1e-8
 
 
 @kernel

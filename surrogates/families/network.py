@@ -1,12 +1,16 @@
-"""Fitting of networks: two layers of tanh units on top of a polynomial of low degree.
+"""Fitting of networks: two layers of tanh units beside a polynomial or a spline-polynomial.
 
-The networks are trained together (`surrogates.families.network_training`): the polynomial plus the
-sum of all networks approximates the outputs.
+The networks are trained together (`surrogates.families.network_training`) on what a polynomial of
+low degree leaves of the outputs. Of enough samples, the coefficients of all outer units and of a
+spline-polynomial (`surrogates.families.spline`) then follow together from linear least squares.
+Networks find functions of all inputs that a polynomial approaches slowly; the splines add, at
+little cost, local detail along the first input, for which networks would need many more units. The
+samples held back decide whether the splines take the place of the polynomial.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +22,14 @@ from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread,
 from surrogates.families.network_training import Layers, Training, train
 from surrogates.families.polynomial_evidence import Prior, Ridge
 from surrogates.families.regressor import linear_in
+from surrogates.families.spline import (
+    SplineFit,
+    SplineSettings,
+    fewer_pieces,
+    found_shear,
+    kept_terms,
+    ordered_terms,
+)
 from surrogates.families.training import (
     check_training,
     check_weights,
@@ -25,6 +37,9 @@ from surrogates.families.training import (
     middle_and_half_range,
     polynomial_exponents,
 )
+
+#: Least number of samples for each outer unit and input with splines.
+_ROWS_FOR_SPLINES = 10
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,9 @@ class NetworkSettings:
         Number of networks side by side, whose outputs are added up.
     base_degree : int
         Total degree of the polynomial; lowered for fewer than two samples for each term.
+    terms, degree, pieces : int
+        Number of products of the spline-polynomial, their highest degree, and pieces of the
+        splines; see `surrogates.families.spline.SplineSettings`.
     ridge : float
         Penalty on the squared coefficients of the polynomial, over the number of samples [1]; grows
         as the square of one plus the degree.
@@ -55,6 +73,9 @@ class NetworkSettings:
     hidden: int = 64
     networks: int = 4
     base_degree: int = 4
+    terms: int = 120
+    degree: int = 6
+    pieces: int = 16
     ridge: float = 1e-7
     steps: int = 12_000
     batch: int = 1024
@@ -66,10 +87,15 @@ class NetworkSettings:
         for name in ("hidden", "networks", "steps", "batch"):
             check_number(name, getattr(self, name), at_least=1)
         check_number("base_degree", self.base_degree, at_least=0, at_most=8)
+        self.splines()
         check_number("ridge", self.ridge, above=0.0)
         check_number("rate", self.rate, above=0.0)
         check_number("last_rate", self.last_rate, above=0.0, at_most=1.0)
         check_number("held_back", self.held_back, above=0.0, at_most=0.5)
+
+    def splines(self) -> SplineSettings:
+        """Return the settings of the spline-polynomial."""
+        return SplineSettings(self.terms, self.degree, self.pieces)
 
 
 def fit_network(
@@ -105,20 +131,38 @@ def fit_network(
     size = np.sqrt(np.average(rest**2, axis=0, weights=w[kept]))
     size = np.where(size > 1e-12, size, 0.0)  # a constant output does not need a network
     scaled = rest / np.where(size > 0.0, size, 1.0)
-    nets = _trained(z[kept], scaled, every[kept], chosen, draw)
-    last = nets["last"] * size
+    nets, last = _trained(z[kept], scaled, every[kept], chosen, draw)
+    last = last * size
     base[0] += last[-1]
-    hidden = _outer_units(z[out], nets) @ last[:-1]
-    left = (target[out] - _polynomial(z[out], exponents, base) - hidden) * y_scale
-    spread = fit_spread(z[out], left)
-    check = CrossCheck(out, left, spread_at(spread, z[out]), "held back")
-    regressor = linear_in(
-        "network", (x_offset, x_scale, y_offset, y_scale), exponents,
-        np.concatenate([base, last[:-1]]).T, spread=spread,
-        inner=nets["inner"], inner_bias=nets["inner_bias"],
-        hidden=nets["hidden"], hidden_bias=nets["hidden_bias"],
-    )  # fmt: skip
-    return Fitted(regressor, check)
+    scalings = (x_offset, x_scale, y_offset, y_scale)
+    weights = np.concatenate([base, last[:-1]]).T
+    found = [linear_in("network", scalings, exponents, weights, **nets)]
+    if z.shape[1] > 1 and len(kept) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1]):
+        shear, fit = _beside(z[kept], target[kept], w[kept], nets, chosen.splines(), draw)
+        weights = fit.coefficients(target[kept]).T
+        parts = {"knots": fit.knots, "shear": shear, **nets}
+        found.append(linear_in("network", scalings, fit.exponents, weights, **parts))
+    misses = [y[out] - regressor.predict(x[out]) for regressor in found]
+    best = int(np.argmin([np.std(miss / y_scale, axis=0).sum() for miss in misses]))
+    spread = fit_spread(z[out], misses[best])
+    check = CrossCheck(out, misses[best], spread_at(spread, z[out]), "held back")
+    return Fitted(replace(found[best], spread=spread), check)
+
+
+def _beside(
+    z: FloatArray,
+    y: FloatArray,
+    w: FloatArray,
+    nets: dict[str, FloatArray],
+    settings: SplineSettings,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, SplineFit]:
+    """Return shear and least squares of a spline-polynomial and the outer units of networks."""
+    shear = found_shear(z, y, w, settings, rng)
+    terms = kept_terms(*ordered_terms(z, y, w, shear, settings), settings.terms)
+    units = _outer_units(z, nets)
+    pieces = fewer_pieces(len(z) - 2 * units.shape[1], len(terms), settings.pieces)
+    return shear, SplineFit(z, w, shear, terms, pieces, units)
 
 
 def _output_weights(weights: ArrayLike | None, y: FloatArray) -> FloatArray:
@@ -156,18 +200,22 @@ def _trained(
     w: FloatArray,
     settings: NetworkSettings,
     rng: np.random.Generator,
-) -> dict[str, FloatArray]:
-    """Return the weights of networks trained on scaled inputs and outputs, by field."""
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the weights of networks trained on scaled inputs and outputs, by field.
+
+    And those of the output layer (M h + 1, k) [1].
+    """
     start, order = rng.spawn(2)
     nets, units = int(settings.networks), int(settings.hidden)
     layers = Layers.random(nets, units, z.shape[1], y.shape[1], start)
     training = Training(int(settings.steps), int(settings.batch), settings.rate, settings.last_rate)
     train(layers, z, y, w, training, order)
     inner, hidden, last = (stack.astype(np.float64) for stack in layers)
-    return {
+    nets = {
         "inner": inner[:, :-1], "inner_bias": inner[:, -1],
-        "hidden": hidden[:, :-1], "hidden_bias": hidden[:, -1], "last": last[0],
+        "hidden": hidden[:, :-1], "hidden_bias": hidden[:, -1],
     }  # fmt: skip
+    return nets, last[0]
 
 
 def _outer_units(z: FloatArray, nets: dict[str, FloatArray]) -> FloatArray:

@@ -139,11 +139,10 @@ class Regressor(RegressorData):
                 f"input, found a shear of {self.shear[-1]:g}, a wave of {self.wave:g} and degrees "
                 f"up to {self.exponents[:, 0].max()} in the first input"
             )
-        if self.inputs == 1 or len(self.points) or len(self.inner):
+        if self.inputs == 1 or len(self.points):
             raise InputError(
-                "knots: expected two or more inputs, and neither points nor networks beside "
-                f"splines, found {self.inputs} inputs, {len(self.points)} points and "
-                f"{len(self.inner)} networks"
+                "knots: expected two or more inputs and no points beside splines, found "
+                f"{self.inputs} inputs and {len(self.points)} points"
             )
 
     @cached_property

@@ -119,16 +119,13 @@ def fit_splines(
         raise InputError("X: expected two or more inputs for a spline-polynomial, found one")
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
-    if settings.shear is None:
-        shear = _best_shear(z, target[:, :1], w, settings.pieces, draw)
-    else:
-        shear = check_array("shear", settings.shear, (z.shape[1],))
-    exponents, importance = _ordered_terms(z, target, w, shear, settings)
+    shear = found_shear(z, target, w, settings, draw)
+    exponents, importance = ordered_terms(z, target, w, shear, settings)
     # The standard errors describe the rows of large weight.
     full = w >= 0.5 * w.max()
     for count in counts:
-        kept = _kept_terms(exponents, importance, count)
-        fit = _SplineFit(z, w, shear, kept, _pieces(len(z), len(kept), settings.pieces))
+        kept = kept_terms(exponents, importance, count)
+        fit = SplineFit(z, w, shear, kept, fewer_pieces(len(z), len(kept), settings.pieces))
         residuals = fit.left_out(target) * y_scale
         spread = fit_spread(z[full], residuals[full])
         check = CrossCheck(np.arange(len(z)), residuals, spread_at(spread, z), "leave-one-out")
@@ -141,24 +138,41 @@ def fit_splines(
             return
 
 
-def _ordered_terms(
+def found_shear(
+    z: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    settings: SplineSettings,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the shear (d,) [1] of the settings, or the best one for the first output of y (N, k).
+
+    Of scaled inputs z (N, d), outputs and weights (N,) [1].
+    """
+    if settings.shear is None:
+        return _best_shear(z, y[:, :1], weights, settings.pieces, rng)
+    return check_array("shear", settings.shear, (z.shape[1],))
+
+
+def ordered_terms(
     z: FloatArray, y: FloatArray, weights: FloatArray, shear: FloatArray, settings: SplineSettings
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Return products of the other inputs (T, d - 1) and their importance (T,) [1].
 
-    The importance is the largest contribution (RMS) to an output over the output's residuals.
+    Of scaled inputs z (N, d), outputs y (N, k) and weights (N,) [1]. The importance is the largest
+    contribution (RMS) to an output over the output's residuals.
     """
     degree, pieces = _affordable(len(z), z.shape[1], settings.degree, settings.pieces)
     exponents = polynomial_exponents(z.shape[1] - 1, degree)
-    fit = _SplineFit(z, weights, shear, exponents, pieces)
+    fit = SplineFit(z, weights, shear, exponents, pieces)
     contributions, residuals = fit.contributions(y)
     return exponents, (contributions / np.maximum(residuals, _LEAST_RESIDUAL)).max(axis=1)
 
 
-def _kept_terms(
+def kept_terms(
     exponents: NDArray[np.int64], importance: FloatArray, count: int
 ) -> NDArray[np.int64]:
-    """Return the most important products and their factors, at most `count` (one at least)."""
+    """Return the most important products (T, d - 1) [1] and their factors, at most `count`."""
     kept = {(0,) * exponents.shape[1]}
     for t in np.argsort(-importance, kind="stable"):
         family = set()
@@ -171,7 +185,7 @@ def _kept_terms(
     return np.array(sorted(kept, key=lambda term: (sum(term), term)), dtype=np.int64)
 
 
-def _pieces(samples: int, terms: int, wanted: int) -> int:
+def fewer_pieces(samples: int, terms: int, wanted: int) -> int:
     """Return the number of pieces, up to the wanted ones, that the samples allow."""
     most = int(samples / (_SAMPLES_PER_UNKNOWN * terms)) - SPLINE_ORDER + 1
     return max(min(wanted, most), 1)
@@ -215,7 +229,7 @@ def _best_shear(
 
     @lru_cache(maxsize=1)
     def residuals(values: tuple[float, ...]) -> FloatArray:
-        fit = _SplineFit(few_z, few_w, np.array([0.0, *values, 0.0]), exponents, pieces)
+        fit = SplineFit(few_z, few_w, np.array([0.0, *values, 0.0]), exponents, pieces)
         turned = -fit.slopes_by_first(target)[:, None] * few_z[:, 1:-1]
         return root * fit.left_out(np.column_stack([target, turned]))
 
@@ -233,8 +247,8 @@ def _best_shear(
     return shear
 
 
-class _SplineFit:
-    """Least squares by a spline-polynomial of given shear, products and pieces.
+class SplineFit:
+    """Least squares by a spline-polynomial of given shear, products and pieces, and by columns.
 
     Parameters
     ----------
@@ -248,6 +262,8 @@ class _SplineFit:
         Degrees of the products of the other inputs.
     pieces : int
         Pieces of the splines.
+    columns : (N, m) float64, optional
+        Further features, which are not multiplied by splines [1].
     """
 
     def __init__(
@@ -257,6 +273,7 @@ class _SplineFit:
         shear: FloatArray,
         others: NDArray[np.int64],
         pieces: int,
+        columns: FloatArray | None = None,
     ) -> None:
         self.exponents: NDArray[np.int64] = np.pad(others, ((0, 0), (1, 0)))
         along = z[:, 0] + z @ shear
@@ -273,32 +290,36 @@ class _SplineFit:
         self.knots = np.concatenate([[ends[0]] * degree, ends, [ends[-1]] * degree])
         self._z, self._weights = z, weights
         self._along = along
+        self._columns = np.empty((len(z), 0)) if columns is None else columns
         # Rows by piece, so that the normal equations are sums of dense blocks.
         piece = np.clip(np.searchsorted(ends, along, side="right") - 1, 0, pieces - 1)
         self._own = [np.flatnonzero(piece == k) for k in range(pieces)]
-        size = (pieces + degree) * len(self.exponents)
+        size = (pieces + degree) * len(self.exponents) + self._columns.shape[1]
         normal = np.zeros((size, size))
         for own, here, matrix in self._blocks():
-            normal[here, here] += matrix.T @ (self._weights[own, None] * matrix)
+            normal[np.ix_(here, here)] += matrix.T @ (self._weights[own, None] * matrix)
         normal[np.diag_indices(size)] += _RIDGE * weights.sum()
         self._factor = linalg.cholesky(normal, lower=True, overwrite_a=True, check_finite=False)
 
-    def _blocks(self, slope: int = 0) -> Iterator[tuple[NDArray[np.int64], slice, FloatArray]]:
-        """Yield rows (m,) of each piece, place and values (m, 4 T) of their nonzero features.
+    def _blocks(self, slope: int = 0) -> Iterator[tuple[NDArray[np.int64], ...]]:
+        """Yield rows (m,) of each piece, place and values (m, 4 T + columns) of nonzero features.
 
-        `slope` is the order of the derivatives by the first input.
+        `slope` is the order of the derivatives by the first input, without the columns.
         """
         terms, degree = len(self.exponents), SPLINE_ORDER - 1
         count = len(self.knots) - SPLINE_ORDER
         basis = BSpline(self.knots, np.eye(count), degree)
+        columns = self._columns if slope == 0 else self._columns[:, :0]
+        behind = count * terms + np.arange(columns.shape[1])
         for piece, own in enumerate(self._own):
             splines = basis(self._along[own], slope)[:, piece : piece + SPLINE_ORDER]
             products = basis_matrix(self._z[own], self.exponents)
-            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(own), SPLINE_ORDER * terms)
-            yield own, slice(piece * terms, (piece + SPLINE_ORDER) * terms), matrix
+            here = piece * terms + np.arange(SPLINE_ORDER * terms)
+            matrix = (splines[:, :, None] * products[:, None, :]).reshape(len(own), len(here))
+            yield own, np.append(here, behind), np.hstack([matrix, columns[own]])
 
     def coefficients(self, y: FloatArray) -> FloatArray:
-        """Return the coefficients (S T, k) [1] that fit outputs y (N, k) [1]."""
+        """Return the coefficients (S T + m, k) [1] that fit outputs y (N, k) [1]."""
         right = np.zeros((len(self._factor), y.shape[1]))
         for own, here, matrix in self._blocks():
             right[here] += matrix.T @ (self._weights[own, None] * y[own])
@@ -320,9 +341,10 @@ class _SplineFit:
         squares, misses = np.zeros((terms, y.shape[1])), np.zeros(y.shape[1])
         for own, here, matrix in self._blocks():
             weights, coefficients = self._weights[own], solution[here]
-            by_spline = matrix.reshape(len(own), SPLINE_ORDER, terms)
+            by_spline = matrix[:, : SPLINE_ORDER * terms].reshape(len(own), SPLINE_ORDER, terms)
             for k in range(y.shape[1]):
-                parts = np.einsum("mst,st->mt", by_spline, coefficients[:, k].reshape(-1, terms))
+                own_part = coefficients[: SPLINE_ORDER * terms, k].reshape(SPLINE_ORDER, terms)
+                parts = np.einsum("mst,st->mt", by_spline, own_part)
                 squares[:, k] += weights @ parts**2
             misses += weights @ (y[own] - matrix @ coefficients) ** 2
         left = max(1.0 - len(solution) / len(y), 0.1)
@@ -334,7 +356,7 @@ class _SplineFit:
         solution, residuals = self.coefficients(y), np.empty_like(y)
         inverse = linalg.lapack.dpotri(self._factor, lower=1)[0]
         for own, here, matrix in self._blocks():
-            block = np.tril(inverse[here, here])
+            block = np.tril(inverse[np.ix_(here, here)])
             block += np.tril(block, -1).T
             leverage = self._weights[own] * ((matrix @ block) * matrix).sum(axis=1)
             rest = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)

@@ -3,7 +3,8 @@
 Learning from few samples and evaluating cheaply are two aims. Kriging learns best from few samples,
 but an evaluation visits every sample: it is *compressed* into a spline-polynomial, which is fitted
 to as many predictions of Kriging as are wanted. Many samples are fitted directly, by
-spline-polynomials of more and more terms; where none reaches the wanted error, also by networks.
+spline-polynomials of more and more terms; where none reaches the wanted error, by more and more
+networks.
 
 All errors are out-of-sample: leave-one-out residuals, of networks held-back samples.
 """
@@ -95,11 +96,26 @@ class Drawn(NamedTuple):
     kept: Callable[[FloatArray], NDArray[np.bool_]]
 
 
+class Fitters(NamedTuple):
+    """Fits of the families that are no spline-polynomials.
+
+    Parameters
+    ----------
+    kriging : Fitter
+        Of few samples.
+    networks : tuple of Fitter
+        Of many samples, from the cheapest network to the most expensive one.
+    """
+
+    kriging: Fitter
+    networks: tuple[Fitter, ...]
+
+
 def fit_cheapest(
     space: SampleSpace,
     samples: Samples,
     drawn: Drawn,
-    fitters: dict[str, Fitter],
+    fitters: Fitters,
     wanted: float,
     splines: SplineSettings,
     load_degree: float = 2.0,
@@ -112,8 +128,8 @@ def fit_cheapest(
         As of `surrogates.formulations.compartment_fit.fit_compartment`.
     drawn : Drawn
         Candidates that are predicted where Kriging is compressed.
-    fitters : dict
-        Fits of "kriging" and "network".
+    fitters : Fitters
+        Fits of the other families.
     wanted : float
         Wanted error of the loads, as `FrontPoint.load_error` [1].
     splines : SplineSettings
@@ -125,9 +141,8 @@ def fit_cheapest(
         If the samples are malformed or too few.
     """
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
-        return _compressed_front(space, samples, drawn, fitters["kriging"], wanted, splines,
+        return _compressed_front(space, samples, drawn, fitters.kriging, wanted, splines,
                                  load_degree)  # fmt: skip
-
     found: list[Trained] = []
     front: list[FrontPoint] = []
     lesson = FORMULATIONS["inverted"].lesson(samples, float(space.load[1]), load_degree)
@@ -141,9 +156,14 @@ def fit_cheapest(
             return Selected(found[-1], front, len(front) - 1)
         if len(front) > 2 and front[-1].load_error > _WORTH_IT * front[-3].load_error:
             break
-    found.append(fit_compartment("inverted", space, samples, fitters["network"], load_degree))
-    units = found[-1].surrogate.regressors[0].inner_bias.size
-    front.append(front_point("network", units, found[-1], samples))
+    for number, fitter in enumerate(fitters.networks):
+        found.append(fit_compartment("inverted", space, samples, fitter, load_degree))
+        units = found[-1].surrogate.regressors[0].inner_bias.size
+        front.append(front_point("network", units, found[-1], samples))
+        if front[-1].load_error <= wanted:
+            return Selected(found[-1], front, len(front) - 1)
+        if number and front[-1].load_error > _WORTH_IT * front[-2].load_error:
+            break
     return _cheapest(found, front)
 
 

@@ -207,7 +207,7 @@ static void surrogate_bend_outer(const surrogate_regressor *r, int outputs, int 
     int u, j, k;
     for (u = 0; u < r->units; u++) {
         const double t = outer[SURROGATE_VALUE][u], slope = 1.0 - t * t;
-        surrogate_weights_of(r, outputs, r->terms + net * r->units + u, weights);
+        surrogate_weights_of(r, outputs, r->features - (r->nets - net) * r->units + u, weights);
         for (k = 0; k < SURROGATE_ROW; k++)
             back[u][k] = weights[k] * slope;
         if (!(slope > 0.0))

@@ -116,7 +116,7 @@ static void surrogate_networks_on_line(const surrogate_line *line, double z, dou
     const surrogate_regressor *r = line->regressor;
     const int d = r->inputs, h = r->units, stride = r->stride;
     const int half = h / 2, rest = h - half;
-    const double *weights = r->weights + r->terms;
+    const double *weights = r->weights + r->features - r->nets * r->units;
     double inner[2][SURROGATE_UNITS], outer[2][SURROGATE_UNITS], sums[4][SURROGATE_ROW];
     const double *const halves[4] = {inner[0], inner[1], inner[0] + rest, inner[1] + rest};
     int net, u, i;

@@ -76,7 +76,7 @@ static void surrogate_add_networks(const surrogate_regressor *r, int outputs, co
         for (j = 0; j < SURROGATE_ROW; j++)
             for (u = 0; u < r->units; u++)
                 rows[u][j] = outer[j][u];
-        surrogate_add(r, outputs, r->terms + net * r->units, r->units, rows, sums);
+        surrogate_add(r, outputs, r->features - (r->nets - net) * r->units, r->units, rows, sums);
     }
 }
 

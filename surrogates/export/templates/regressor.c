@@ -7,7 +7,7 @@ typedef struct {
     double wave;
     const double *x_offset, *x_scale, *y_offset, *y_scale;
     const int *factors;        /* terms x 3: an earlier term, times which input's which degree */
-    const double *weights;     /* outputs x features: terms, then outer units */
+    const double *weights;     /* outputs x features: terms, then, at the end, outer units */
     /* if points */
     int groups;                /* of SURROGATE_LANES points, the last filled up with weights of zero */
     const double *places;      /* groups x inputs x SURROGATE_LANES, sheared, in correlation lengths */

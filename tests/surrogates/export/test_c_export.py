@@ -57,14 +57,22 @@ def test_regressors_give_the_same_numbers(tmp_path):
             assert np.abs(jacobian - slopes).max() <= 1e-11 * max(1.0, np.abs(slopes).max())
 
 
-@pytest.fixture(scope="module", params=["everything", "splines of twelve outputs"])
+#: Regressors, and the features of the template that each needs.
+_WHOLE = {
+    "everything": {"points", "networks"},
+    "splines of twelve outputs": {"splines"},
+    "networks beside splines": {"splines", "networks"},
+}
+
+
+@pytest.fixture(scope="module", params=_WHOLE)
 def whole(request, tmp_path_factory):
     """What the template knows of a regressor, around those that have every feature."""
     if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
     regressor = made.MADE[request.param]
     wanted = c_source.features([regressor])
-    assert wanted == ({"splines"} if regressor.pieces else {"points", "networks"})
+    assert wanted == _WHOLE[request.param]
     parts = c_source.parts_of(wanted, c_source.REGRESSOR_PARTS)
     source = [
         c_source.preamble("knee", [regressor]),
@@ -194,6 +202,7 @@ SOME = [
         "network_alone",
         "direct_spline_kriging",
         "smooth_inverted_spline_kriging",
+        "inverted_beside_polynomial",
         "rising_again",
     ],
 )

@@ -16,7 +16,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline", "beside")
 EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
 FEW = [("inverted", "kriging"), ("direct", "polynomial")]
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

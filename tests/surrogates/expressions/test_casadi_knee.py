@@ -21,7 +21,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline", "beside")
 WIDTH = 0.005
 
 

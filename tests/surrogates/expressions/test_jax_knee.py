@@ -18,7 +18,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
+FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline", "beside")
 FEW = [("inverted", "kriging"), ("inverted", "polynomial"), ("direct", "network")]
 #: Compilation is what the tests wait for, not the evaluation.
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

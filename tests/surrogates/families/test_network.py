@@ -75,11 +75,41 @@ def test_learns_what_its_base_cannot(networks):
     regressor, check = fit_network(x, truth(x), settings)
     assert regressor.family == "network"
     assert regressor.hidden.shape == (networks, 16, 16)
-    assert len(regressor.exponents) == 4
+    assert regressor.pieces == 16
     error = np.std(reference.evaluate(regressor, where) - truth(where), axis=0)
     assert (error < 0.03 * np.std(truth(where), axis=0)).all()
     assert check.kind == "held back"
     assert len(np.unique(check.rows)) == len(check.residuals) == 75
+
+
+def test_splines_add_detail_along_the_first_input():
+    x, where = cube(3000), 0.95 * cube(400, seed=3)
+
+    def bent(x):
+        return truth(x) + 0.1 * np.sin(20.0 * x[:, :1]) * (1.0 + x[:, 1:2]) * [1.0, 1e3]
+
+    errors = []
+    for terms, pieces in ((1, 1), (30, 16)):
+        settings = replace(SMALL, terms=terms, pieces=pieces)
+        regressor = fit_network(x, bent(x), settings).regressor
+        errors.append(np.std(reference.evaluate(regressor, where) - bent(where), axis=0))
+    assert (errors[1] < 0.3 * errors[0]).all()
+
+
+def test_few_samples_have_a_polynomial():
+    for rows, pieces in ((209, 0), (211, 1)):
+        x = cube(rows)
+        y = np.sin(20.0 * x[:, :1]) + 0.01 * truth(x) / [1.0, 1e3]
+        settings = replace(SMALL, steps=50, held_back=0.05, base_degree=0)
+        found = fit_network(x, y, settings).regressor
+        assert (found.pieces > 0) == (pieces > 0)
+
+
+def test_splines_do_not_take_the_place_of_a_better_polynomial():
+    x = cube(1000)
+    y = x[:, :1] ** 2 * x[:, 1:2] ** 2
+    settings = replace(SMALL, steps=50, base_degree=4, degree=1)
+    assert not fit_network(x, y, settings).regressor.pieces
 
 
 def test_check_is_of_what_was_fitted():
@@ -145,7 +175,7 @@ def test_few_samples(rows):
 def test_weights_of_outputs_say_which_output_counts():
     x = cube(1000)
     y = np.tanh(9.0 * x[:, :2] * x[:, 1:])
-    settings = replace(SMALL, hidden=8, steps=400)
+    settings = replace(SMALL, hidden=8, steps=400, terms=1, pieces=1)
     errors = []
     for influence in (1.0, 30.0):
         weights = np.outer(np.ones(1000), [1.0, influence])

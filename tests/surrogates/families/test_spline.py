@@ -107,12 +107,12 @@ def test_residuals_left_out_are_those_of_refits_without_the_row():
     z, w = cube(200), np.random.default_rng(0).uniform(0.1, 2.0, 200)
     y, shear = truth(z), np.array([0.0, 0.2, 0.0])
     products = polynomial_exponents(2, 2)
-    left = spline._SplineFit(z, w, shear, products, 3).left_out(y)
+    left = spline.SplineFit(z, w, shear, products, 3).left_out(y)
     exponents = np.pad(products, ((0, 0), (1, 0)))
     for row in (0, 13, 199):
         without = w.copy()
         without[row] = 0.0
-        fit = spline._SplineFit(z, without, shear, products, 3)
+        fit = spline.SplineFit(z, without, shear, products, 3)
         splines = spline.BSpline(fit.knots, np.eye(6), 3)(z[row, 0] + z[row] @ shear)
         features = np.outer(splines, basis_matrix(z[[row]], exponents)[0]).ravel()
         expected = y[row] - features @ fit.coefficients(y)

@@ -15,7 +15,13 @@ from surrogates.families.spline import SplineSettings
 from surrogates.formulations import selection
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.lessons import Samples
-from surrogates.formulations.selection import Drawn, compressions, fit_cheapest, front_point
+from surrogates.formulations.selection import (
+    Drawn,
+    Fitters,
+    compressions,
+    fit_cheapest,
+    front_point,
+)
 
 TRUE = manufactured.truth()
 #: A network that is trained in a second, and is worse than a quadratic of a quadratic truth.
@@ -26,10 +32,7 @@ NETWORK = Fitter(
     True,
 )
 KRIGING = replace(manufactured.FAMILIES["kriging"], trend="quadratic")
-FITTERS = {
-    "kriging": Fitter(lambda x, y, w: fit_family("kriging", x, y, KRIGING)),
-    "network": NETWORK,
-}
+FITTERS = Fitters(Fitter(lambda x, y, w: fit_family("kriging", x, y, KRIGING)), (NETWORK,))
 SPLINES = SplineSettings(degree=3, pieces=4)
 
 
@@ -87,6 +90,33 @@ def test_out_of_reach_the_cheapest_of_about_the_least_error_is_taken():
     assert found.point.family == "spline"
 
 
+def test_networks_are_added_until_they_do_not_help(monkeypatch):
+    """Splines cannot follow what bends in all inputs; more networks can, up to the noise."""
+    tried = []
+
+    def network(count):
+        settings = NetworkSettings(8, count, base_degree=1, terms=6, degree=1, steps=300)
+
+        def fit(x, y, w):
+            tried.append(count)
+            return fit_family("network", x, y, settings, None, w)
+
+        return Fitter(fit, True)
+
+    monkeypatch.setattr(selection, "TERMS", (1,))
+    fitters = Fitters(FITTERS.kriging, tuple(network(count) for count in (1, 2, 4, 8)))
+    few = samples(2500, noise=2e-6)
+    found = fit_cheapest(TRUE.space, few, drawn(), fitters, 1e-6, SPLINES, TRUE.degree)
+    assert tried[0] == 1
+    assert 2 <= len(tried) <= 4
+    assert [point.size for point in found.front[1:]] == [8 * count for count in tried]
+    reached = found.front[1].load_error * 1.01
+    tried.clear()
+    again = fit_cheapest(TRUE.space, few, drawn(), fitters, reached, SPLINES, TRUE.degree)
+    assert tried == [1]
+    assert again.point.family == "network"
+
+
 def test_errors_of_the_front_are_those_at_new_poses():
     found = selected(samples(2500, noise=2e-6), 1e-2)
     load, height = found.point.load_error, found.point.height_error
@@ -122,7 +152,7 @@ def test_without_candidates_kriging_stays():
 
 def test_the_error_of_a_compression_is_in_its_residuals_and_standard_errors():
     few = samples(40)
-    learnt = fit_compartment("inverted", TRUE.space, few, FITTERS["kriging"], TRUE.degree)
+    learnt = fit_compartment("inverted", TRUE.space, few, FITTERS.kriging, TRUE.degree)
     inputs = learnt.surrogate.inputs_at_load(drawn().poses, drawn().load)
     coarse, fine = (
         next(compressions(learnt, few, inputs, SplineSettings(degree=d, pieces=p), (252,)))
