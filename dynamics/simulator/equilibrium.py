@@ -30,6 +30,8 @@ _LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 0.5e-3])
 _GROWTH = 10.0
 _BOOST = 2.0
 _PATIENCE = 12
+# Most steps of Newton's method alone, each shorter than the step before by this factor.
+_NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 
 
 class EquilibriumError(RuntimeError):
@@ -121,7 +123,8 @@ def settle(
     The search first finds the height that carries the axial force, then relaxes the free
     coordinates, M q' = Q(q), by implicit Euler steps that grow as the residual falls
     (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal 35:508-523) and ends as
-    Newton's method. A small push leaves an unstable equilibrium.
+    Newton's method. Newton's method alone is tried first, and taken if its steps become shorter
+    and shorter. A small push leaves an unstable equilibrium.
 
     Parameters
     ----------
@@ -229,6 +232,9 @@ class _Balance:
 
 def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
     """Return the pose at rest and the number of evaluations of the relaxation."""
+    near, used = _newton(balance, begin, allowed)
+    if near is not None:
+        return near, used
     inertia = balance.simulator.inertia
     pose = begin
     force, jacobian = balance(pose)
@@ -253,6 +259,21 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
+
+
+def _newton(balance: _Balance, begin: Pose, allowed: float) -> tuple[Pose | None, int]:
+    """Return the pose at rest, if Newton's method finds it at once, and the evaluations."""
+    pose, longest = begin, 1.0
+    for count in range(1, _NEWTON_STEPS + 1):
+        force, jacobian = balance(pose)
+        if _size(force) <= allowed:
+            return pose, count
+        move = _step(-jacobian, force)
+        length = float(np.abs(move / _LARGEST_MOVE).max())
+        if length >= longest:
+            break
+        pose, longest = _moved(pose, move), _NEWTON_FALL * length
+    return None, count
 
 
 def _size(force: FloatArray) -> float:
