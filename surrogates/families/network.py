@@ -72,10 +72,10 @@ class NetworkSettings:
 
     hidden: int = 64
     networks: int = 4
-    base_degree: int = 4
-    terms: int = 120
-    degree: int = 6
-    pieces: int = 16
+    base_degree: int = 3
+    terms: int = 126
+    degree: int = 4
+    pieces: int = 8
     ridge: float = 1e-7
     steps: int = 12_000
     batch: int = 1024
@@ -143,7 +143,7 @@ def fit_network(
         parts = {"knots": fit.knots, "shear": shear, **nets}
         found.append(linear_in("network", scalings, fit.exponents, weights, **parts))
     misses = [y[out] - regressor.predict(x[out]) for regressor in found]
-    best = int(np.argmin([np.std(miss / y_scale, axis=0).sum() for miss in misses]))
+    best = int(np.argmin([np.log(np.std(miss, axis=0) + 1e-12 * y_scale).sum() for miss in misses]))
     spread = fit_spread(z[out], misses[best])
     check = CrossCheck(out, misses[best], spread_at(spread, z[out]), "held back")
     return Fitted(replace(found[best], spread=spread), check)

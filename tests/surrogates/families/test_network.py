@@ -75,7 +75,7 @@ def test_learns_what_its_base_cannot(networks):
     regressor, check = fit_network(x, truth(x), settings)
     assert regressor.family == "network"
     assert regressor.hidden.shape == (networks, 16, 16)
-    assert regressor.pieces == 16
+    assert regressor.pieces == 8
     error = np.std(reference.evaluate(regressor, where) - truth(where), axis=0)
     assert (error < 0.03 * np.std(truth(where), axis=0)).all()
     assert check.kind == "held back"
