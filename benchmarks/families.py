@@ -34,7 +34,8 @@ _SETTINGS = {
     "polynomial of total degree 5": ("polynomial", {"basis": "total_degree", "degree": (5,)}),
     "anisotropic polynomial, 462 terms": ("polynomial", {}),
     "anisotropic Poly-Fourier, 462 terms": ("poly_fourier", {}),
-    "network 6-96-96-12": ("network", {"steps": 2000}),
+    "four networks of 64": ("network", {"steps": 2000}),
+    "spline-polynomial of 54 terms": ("spline", {"terms": 54}),
 }
 
 
@@ -72,7 +73,7 @@ def _compartment(
     def fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Fitted:
         return fit_family(family, x, y, chosen, np.random.default_rng(1), weights)
 
-    fitter = Fitter(fit, joint=family == "network")
+    fitter = Fitter(fit, joint=family in ("network", "spline"))
     found = fit_compartment("inverted", _space(), _samples(name, _SAMPLES, 1), fitter)
     return found.surrogate
 

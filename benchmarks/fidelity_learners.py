@@ -9,6 +9,7 @@ regressor, so that their sum is an ordinary surrogate of the project.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ from pipeline.config.schema import SurrogateConfig
 from pipeline.stages.fitting import family_fitter
 from surrogates import CompartmentSurrogate, SampleSpace
 from surrogates.families.basis import basis_matrix
+from surrogates.families.cross_validation import Fitted
+from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.families.regressor import Regressor, linear_in
 from surrogates.formulations.compartment_fit import Fitter, fit_compartment
 from surrogates.formulations.lessons import Samples, quantities_of, ratios_of
@@ -69,12 +72,25 @@ class Learnt:
 def fit_alone(
     space: SampleSpace, level: Level, settings: SurrogateConfig, family: str, seed: int
 ) -> Learnt:
-    """Return the inverted formulation fitted by a family, as a run fits it."""
+    """Return the inverted formulation fitted by a family, as a run fits it.
+
+    But networks without splines beside them, which `merged` cannot add to Kriging.
+    """
     samples = Samples(level.poses, level.loads)
     fitter = family_fitter(settings, family, seed)
+    if family == "network":
+        plain = NetworkSettings(**settings.network.model_dump(), terms=0)
+        fitter = fitter._replace(fit=_network_fit(plain, seed))
     return Learnt(
         fit_compartment("inverted", space, samples, fitter, settings.load_degree).surrogate
     )
+
+
+def _network_fit(settings: NetworkSettings, seed: int) -> Callable[..., Fitted]:
+    def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
+        return fit_network(inputs, outputs, settings, np.random.default_rng(seed), weights)
+
+    return fit
 
 
 def fit_on_springs(base: CompartmentSurrogate, pair: Pair, fitter: Fitter) -> Learnt:

@@ -20,7 +20,10 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import usable
 
 _PAIRS = (
-    *(("inverted", name) for name in ("kriging", "polynomial", "poly_fourier", "network")),
+    *(
+        ("inverted", name)
+        for name in ("kriging", "polynomial", "poly_fourier", "network", "spline")
+    ),
     ("direct", "kriging"),
 )
 _POSES, _SEED = 1500, 977

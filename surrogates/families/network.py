@@ -56,7 +56,8 @@ class NetworkSettings:
         Total degree of the polynomial; lowered for fewer than two samples for each term.
     terms, degree, pieces : int
         Number of products of the spline-polynomial, their highest degree, and pieces of the
-        splines; see `surrogates.families.spline.SplineSettings`.
+        splines; see `surrogates.families.spline.SplineSettings`. Without terms, the polynomial
+        stays.
     ridge : float
         Penalty on the squared coefficients of the polynomial, over the number of samples [1]; grows
         as the square of one plus the degree.
@@ -87,7 +88,8 @@ class NetworkSettings:
         for name in ("hidden", "networks", "steps", "batch"):
             check_number(name, getattr(self, name), at_least=1)
         check_number("base_degree", self.base_degree, at_least=0, at_most=8)
-        self.splines()
+        if check_number("terms", self.terms, at_least=0):
+            self.splines()
         check_number("ridge", self.ridge, above=0.0)
         check_number("rate", self.rate, above=0.0)
         check_number("last_rate", self.last_rate, above=0.0, at_most=1.0)
@@ -137,7 +139,8 @@ def fit_network(
     scalings = (x_offset, x_scale, y_offset, y_scale)
     weights = np.concatenate([base, last[:-1]]).T
     found = [linear_in("network", scalings, exponents, weights, **nets)]
-    if z.shape[1] > 1 and len(kept) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1]):
+    enough = len(kept) >= _ROWS_FOR_SPLINES * (last.shape[0] + z.shape[1])
+    if chosen.terms and z.shape[1] > 1 and enough:
         shear, fit = _beside(z[kept], target[kept], w[kept], nets, chosen.splines(), draw)
         weights = fit.coefficients(target[kept]).T
         parts = {"knots": fit.knots, "shear": shear, **nets}
