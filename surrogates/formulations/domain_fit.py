@@ -34,6 +34,8 @@ WRONG, ERRORS, FAR = 0.02, 3.0, 0.1
 #: more, the border of the error is lowered. Too few samples below a border to judge this part, and
 #: nothing is trusted.
 _UNTOLD, _FOLDS = 0.005, 5
+#: Largest factor on standard errors that takes the place of a lower border.
+_MOST_TELLING = 2.0
 #: Probabilities at which intervals are calibrated: in the middle, and in the tail.
 _PROBABILITIES = (0.95, 0.9973)
 #: A condyle is certainly lifted by this factor times the widest gap that is predicted for a sample
@@ -146,12 +148,20 @@ def fit_domain(
         domain = replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
         errors = errors * domain.inflation
     largest = surrogate.space.load[1]
-    untold = is_wrong(residuals, errors, largest) | is_far_off(residuals, largest)
+    far = is_far_off(residuals, largest)
+    untold = is_wrong(residuals, errors, largest) | far
     if not untold.any():
         return domain
     beside = _lowered(domain, -_NOWHERE).extrapolation(variables, predicted, gaps) <= 1.0
     beside &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
     above = _unseen_errors(x, targets, variables) - borders[2]
+    if not domain.errors.outputs:
+        trusted = beside & (above <= 0.0)
+        factor = _telling(residuals[trusted], errors[trusted], far[trusted], largest)
+        inflation = domain.inflation.copy()
+        inflation[:3] *= factor
+        domain, errors = replace(domain, inflation=inflation), errors * inflation / domain.inflation
+        untold = is_wrong(residuals, errors, largest) | far
     lower = _lowering(above, untold, beside)
     return _lowered(domain, lower) if lower > 0.0 else domain
 
@@ -170,6 +180,24 @@ def is_wrong(residuals: FloatArray, errors: FloatArray, largest: float) -> NDArr
 def is_far_off(residuals: FloatArray, largest: float) -> NDArray[np.bool_]:
     """Return where (N,) a force of residuals (N, 12) exceeds `FAR` of the largest load [SI]."""
     return np.asarray((np.abs(residuals[:, :3]) > FAR * largest).any(axis=1))
+
+
+def _telling(
+    residuals: FloatArray, errors: FloatArray, far: NDArray[np.bool_], largest: float
+) -> float:
+    """Return the least factor on the errors (N, 12) of forces that leaves few forces wrong.
+
+    Few are `_UNTOLD` of the samples, with those that are `far` (N,) off. 1 if no factor up to
+    `_MOST_TELLING` suffices: then the border of the error is to be lowered.
+    """
+    size = np.abs(residuals[:, :3])
+    over = np.where(size > WRONG * largest, size, 0.0) / np.maximum(errors[:, :3], 1e-300)
+    sizes = np.sort(over.max(axis=1)[~far] / ERRORS)[::-1]
+    allowed = int(_UNTOLD * len(residuals)) - int(far.sum())
+    if not 0 <= allowed < len(sizes):
+        return 1.0
+    factor = float(max(1.0, sizes[allowed]))
+    return factor if factor <= _MOST_TELLING else 1.0
 
 
 def _unseen_errors(x: FloatArray, targets: FloatArray, variables: FloatArray) -> FloatArray:

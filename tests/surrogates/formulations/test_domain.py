@@ -17,6 +17,7 @@ from surrogates import compiled, load, save
 from surrogates.compiled import new_work
 from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
+from surrogates.formulations import domain_fit
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import (
     ACCEPTED_ERROR,
@@ -386,3 +387,25 @@ def test_lifted_by_less_than_the_error_of_the_height_it_may_touch():
     # The load of the depth that is missing: that of a femur lower by as much.
     lower = touch - (error - gaps[0]) * np.eye(6)[4]
     assert found[0, 1] == pytest.approx(model.evaluate_batch(lower)[0][0, 1], rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "far", "wanted"),
+    [
+        ([3.6] * 8 + [2.0], 0, 1.2),  # all but five of a thousand are told by 1.2 times the errors
+        ([3.6] * 5, 0, 1.0),
+        ([3.6] * 5, 1, 1.2),  # one is told by a flag alone
+        ([7.0] * 8, 0, 1.0),  # no factor up to 2 tells seven standard errors
+        ([3.6] * 8, 6, 1.0),
+    ],
+)
+def test_standard_errors_are_raised_before_borders_are_lowered(ratios, far, wanted):
+    largest, count = 1000.0, 1000
+    residuals, errors = np.zeros((count, 12)), np.full((count, 12), 10.0)
+    residuals[: len(ratios), 1] = 10.0 * np.array(ratios)
+    residuals[count - far :, 0] = 200.0
+    off = np.arange(count) >= count - far
+    found = domain_fit._telling(residuals, errors, off, largest)
+    assert found == pytest.approx(wanted)
+    wrong = domain_fit.is_wrong(residuals, found * errors * (1.0 + 1e-9), largest) | off
+    assert (wrong.mean() <= 0.005) == (max(ratios) < 6.0 and far < 6)
