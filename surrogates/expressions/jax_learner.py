@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from surrogates.compiled.regressor_data import SPLINE_ORDER
-from surrogates.expressions.functions import Expression
+from surrogates.expressions.functions import Expression, whole_numbers
 from surrogates.expressions.jets import (
     closure,
     correlation_jet,
@@ -43,7 +43,8 @@ class JaxLearner(Learner):
 
         The derivatives of both are those of `_jet`.
         """
-        custom = self.f.jax.custom_jvp
+        f: Any = self.f
+        custom = f.jax.custom_jvp
         first = custom(lambda x: self._jet(x, 1, chosen))
         value = custom(lambda x: self._jet(x, 0, chosen)[0])
 
@@ -110,13 +111,14 @@ class JaxLearner(Learner):
             return self._split((products @ f.constant(weights)).reshape(-1, outputs))
         # The sums of all splines by one matrix are faster than weights gathered for each input.
         blocks = weights.reshape(len(weights), -1, len(flat))
-        used = blocks.any(axis=(0, 2))  # no term depends on the first input
+        used = whole_numbers(np.flatnonzero(blocks.any(axis=(0, 2))))  # none by the first input
         sums = products @ f.constant(blocks[:, used].reshape(len(weights), -1))
         blended = self._blended(sums.reshape(-1, data.splines, outputs), z, order)
         empty = f.jax.numpy.zeros_like(blended[:, 0])
-        rows, place = [], np.cumsum(used) - 1
-        for block, kept in enumerate(used):
-            rows.append(blended[:, place[block]] if kept else empty)
+        rows = [
+            blended[:, used.index(block)] if block in used else empty
+            for block in range(blocks.shape[1])
+        ]
         whole = f.jax.numpy.stack(rows, axis=1)
         return self._along_splines([self._split(row) for row in whole])
 

@@ -37,10 +37,18 @@ def casadi_function(parts: Sequence[CompartmentSurrogate], dissipation: float | 
 
 
 def jax_function(
-    parts: Sequence[CompartmentSurrogate], dissipation: float | None
+    parts: Sequence[CompartmentSurrogate],
+    dissipation: float | None,
+    kernels: bool,
+    wrench_only: bool,
 ) -> Callable[..., Any]:
-    """Return `jax_knee` of trained compartments, with a checked dissipation [s/m] or None."""
-    return jax_knee([expression_data(part) for part in parts], _checked(dissipation))
+    """Return `jax_knee` of trained compartments, with a checked dissipation [s/m] or None.
+
+    With `kernels`, the compiled kernels compute the loads.
+    """
+    packed = [part.arguments for part in parts] if kernels else None
+    data = [expression_data(part) for part in parts]
+    return jax_knee(data, _checked(dissipation), packed, wrench_only)
 
 
 def _checked(dissipation: float | None) -> float | None:
