@@ -49,7 +49,7 @@ def kernel_loads(
 
     def changes(slopes: Any, pose: Any, change: Any) -> tuple[Any, Any]:
         others = module.jvp(expressed, (pose,), (change,))[1][:, 6:]
-        return _times(slopes, change), others
+        return slopes @ change, others
 
     @values.defjvp
     def _(primals: Any, tangents: Any) -> Any:
@@ -60,7 +60,7 @@ def kernel_loads(
     def _(primals: Any, tangents: Any) -> Any:
         (pose,), (change,) = primals, tangents
         all_found = with_slopes(pose)
-        turned = _times(bends(pose), change)
+        turned = bends(pose) @ change
         return all_found, (*changes(all_found[-1], pose, change), turned)
 
     @bends.defjvp
@@ -94,8 +94,3 @@ def _on_host(
         return found
 
     return called
-
-
-def _times(matrices: Any, vector: Any) -> Any:
-    """Return matrices (..., 6) times a vector (6,); a product of batches of matrices is slow."""
-    return (matrices * vector).sum(axis=-1)
