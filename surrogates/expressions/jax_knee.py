@@ -122,8 +122,9 @@ def jax_knee(
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_six("pose", whole)
+        spacing = float(jnp.finfo(kind).eps)
         if at_rest is None:
-            _check_rounding(coarseness * float(jnp.finfo(kind).eps))
+            _check_rounding(coarseness * spacing)
         f = JaxFunctions(kind)
         expressed, domain = loads_and_criteria(f, parts, whole)
         if at_rest is None:

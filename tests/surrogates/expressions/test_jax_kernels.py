@@ -235,6 +235,12 @@ def test_poses_of_another_shape_are_refused(shape):
         function(np.zeros(shape))
 
 
+def test_whole_numbers_are_refused():
+    function = knee_of("direct", "polynomial", 0.0).jax(kernels=True)
+    with pytest.raises(ValueError, match="not inexact"):
+        function(np.zeros(6, dtype=np.int64))
+
+
 def test_third_derivatives_are_refused():
     knee = knee_of("direct", "polynomial", 0.005)
     function = knee.jax(kernels=True, wrench_only=True)
