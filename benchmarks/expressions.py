@@ -26,6 +26,7 @@ from surrogates.families.network import NetworkSettings
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.regressor import no_outputs
+from surrogates.families.spline import SplineSettings
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
@@ -49,7 +50,8 @@ _FITS = {
     "Kriging, 200 points": ("kriging", KrigingSettings(likelihood_points=60, iterations=5)),
 }
 
-
+#: Knees whose functions of JAX are timed.
+_IN_JAX = _FITS | {"splines, 126 products": ("spline", SplineSettings(terms=126, degree=4))}
 #: Knees whose exported C is timed: their expressions are too large for compilers.
 _EXPORTED = {
     "polynomial, degree 4": ("polynomial", _polynomial(4)),
@@ -72,14 +74,16 @@ def made_knee(family: str, settings: object, points: int = 200) -> ContactSurrog
 
 def _compartment(family: str, settings: object, seed: int, points: int) -> CompartmentSurrogate:
     rng = np.random.default_rng(seed)
-    x = rng.uniform(-1.0, 1.0, (points if family == "kriging" else 1200, 6))
+    samples = {"kriging": points, "spline": 8000}.get(family, 1200)
+    x = rng.uniform(-1.0, 1.0, (samples, 6))
     bends = np.sin(x @ rng.normal(size=(6, 12)))
     outputs = np.column_stack([
         3e-4 * (0.1 * bends[:, 0] - x[:, 5] - 0.1 * x[:, 5] ** 2),
         [0.05, 0.05, 5e-3, 2e-3, 4e-3] * bends[:, 1:6],
         [1e-4, 6e6, 3e6, 2e-3, 1e-3, 2e-3] * (2.0 + bends[:, 6:]),
     ])  # fmt: skip
-    groups = [outputs] if family == "network" else [outputs[:, :1], outputs[:, 1:6], outputs[:, 6:]]
+    together = family in ("network", "spline")
+    groups = [outputs] if together else [outputs[:, :1], outputs[:, 1:6], outputs[:, 6:]]
     parts = [fit_family(family, x, y, settings, np.random.default_rng(1))[0] for y in groups]
     parts += [no_outputs(6)] * (3 - len(parts))
     path = ReferencePath.constant(0.5, np.zeros(5))
@@ -151,32 +155,40 @@ def _poses(count: int) -> np.ndarray:
     return unit * [0.5, 0.02, 0.1, 4e-3, 3e-4, 1e-3] + [0.5, 0, 0, 0, 0, 0]
 
 
-def _all(run: Callable[[np.ndarray], tuple], poses: np.ndarray) -> None:
+def _in_batches(run: Callable[[np.ndarray], tuple], poses: np.ndarray) -> None:
     for first in range(0, len(poses), BATCH):
         run(poses[first : first + BATCH])[1].block_until_ready()
 
 
+def _in_jax(function: Callable, poses: np.ndarray) -> tuple[float, float]:
+    """Return the times [s] of the compilation of values and Jacobians, and of a pose of a batch."""
+    import jax
+
+    both = jax.vmap(with_jacobian(lambda pose: function(pose)[0]))
+    start = time.perf_counter()
+    batch = jax.jit(both).lower(poses[:BATCH]).compile()
+    compiled = time.perf_counter() - start
+    return compiled, seconds(lambda: _in_batches(batch, poses)) / len(poses)
+
+
 @measured(
     "Values and Jacobians of the wrench over a batch of poses",
-    {"knee": "", "compilation [s]": ".1f", "JAX [1/s]": ",.0f", "Numba [1/s]": ",.0f",
-     "ratio": ".2f"},
+    {"knee": "", "compilation [s]": ".1f", "JAX [1/s]": ",.0f", "kernels in JAX [1/s]": ",.0f",
+     "Numba, one thread [1/s]": ",.0f", "JAX over Numba": ".2f", "kernels over Numba": ".2f"},
 )  # fmt: skip
 def jax() -> Rows:
-    """Rates of values and Jacobians over batches, in JAX and compiled by Numba."""
+    """Rates over batches: of JAX alone, of JAX that calls the kernels, and of the kernels."""
     import jax
 
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
-    for name, (family, settings) in _FITS.items():
+    for name, (family, settings) in _IN_JAX.items():
         knee, poses = made_knee(family, settings), _poses(_BATCH_POSES)
-        function = knee.jax()
-        both = jax.vmap(with_jacobian(lambda pose, of=function: of(pose)[0][:, :6]))
-        start = time.perf_counter()
-        batch = jax.jit(both).lower(poses[:BATCH]).compile()
-        compiled = time.perf_counter() - start
-        of_jax = seconds(lambda r=batch, p=poses: _all(r, p)) / _BATCH_POSES
+        compiled, of_jax = _in_jax(knee.jax(wrench_only=True), poses)
+        _, of_kernels = _in_jax(knee.jax(kernels=True, wrench_only=True), poses)
         of_numba = seconds(lambda k=knee, p=poses: k.fill(p)) / _BATCH_POSES
-        yield name, compiled, 1.0 / of_jax, 1.0 / of_numba, of_numba / of_jax
+        rates = (1.0 / each for each in (of_jax, of_kernels, of_numba))
+        yield name, compiled, *rates, of_numba / of_jax, of_numba / of_kernels
     jax.config.update("jax_enable_x64", before)
 
 

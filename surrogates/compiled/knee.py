@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, frozen
-from foundation.base.compiling import entry, part, pasted
+from foundation.base.compiling import entry, kernel, part, pasted
 from surrogates.compiled.compartments import (
     INVERTED,
     Box,
@@ -145,7 +145,7 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
     return found
 
 
-@entry
+@kernel
 def hessians_of_compartment(poses, packed, hessians, work):
     """Fill d2(wrench)/d(pose)2 (N, 6, 6, 6) of one compartment at poses (N, 6).
 
@@ -186,7 +186,7 @@ def workspace(packed):
     return max(parts, DOMAIN_SCRATCH + workspace_size(_regressor(_PARTS - 1, packed)))
 
 
-@entry
+@kernel
 def loads_of_compartment(poses, packed, loads, jacobian, x, work):
     """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 7) of one compartment at poses (N, 6)."""
     for i in range(poses.shape[0]):

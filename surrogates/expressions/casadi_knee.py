@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surrogates.expressions.data import CompartmentData
-from surrogates.expressions.domain import loads_and_criteria
+from surrogates.expressions.domain import loads_and_criteria, moving_loads
 from surrogates.expressions.of_casadi import CasadiFunctions
 
 
@@ -34,7 +34,9 @@ def casadi_knee(parts: Sequence[CompartmentData], dissipation: float | None = No
     f = CasadiFunctions()
     ca = f.casadi
     pose, rate = f.kind.sym("pose", 6), f.kind.sym("rate", 6)
-    loads, domain = loads_and_criteria(f, parts, pose, rate, dissipation)
+    loads, domain = loads_and_criteria(f, parts, pose)
+    if dissipation is not None:
+        loads = moving_loads(f, parts, loads, pose, rate, dissipation)
     inputs = [pose] if dissipation is None else [pose, rate]
     names = ["pose"] if dissipation is None else ["pose", "rate"]
     outputs = ca.cse([ca.horzcat(*loads), ca.horzcat(*domain)])

@@ -57,30 +57,40 @@ def criteria(f: Functions, data: CompartmentData, learner: Learner, found: Found
 
 
 def loads_and_criteria(
-    f: Functions,
-    parts: Sequence[CompartmentData],
-    pose: Expression,
-    rate: Expression,
-    dissipation: float | None,
+    f: Functions, parts: Sequence[CompartmentData], pose: Expression
 ) -> tuple[list[Expression], list[Expression]]:
     """Return loads (12,) [SI] and criteria (12,) [1] of each compartment at a pose (6,) [rad, m].
 
-    With a dissipation [s/m] at a rate (6,) [rad/s, m/s]; the criteria are those of a knee at rest.
-    NaN unless pose and rate are finite.
+    Of a knee at rest; NaN unless the pose is finite.
     """
     loads, domain = [], []
     unknown = _unknown(f, pose)
-    if dissipation is not None:
-        unknown = unknown + _unknown(f, rate)
     for data in parts:
         found = Compartment(f, data).loads(pose)
         own = criteria(f, data, f.learner(data.domain.regressor), found)
         domain.append(unknown + own)
-        own = found.loads
-        if dissipation is not None:
-            own = dissipated(f, data, own, pose, rate, dissipation)
-        loads.append(unknown + own)
+        loads.append(unknown + found.loads)
     return loads, domain
+
+
+def moving_loads(
+    f: Functions,
+    parts: Sequence[CompartmentData],
+    loads: Sequence[Expression],
+    pose: Expression,
+    rate: Expression,
+    dissipation: float,
+) -> list[Expression]:
+    """Return the loads of each compartment of a knee that moves, from the loads at rest [SI].
+
+    Loads (12,), or wrenches (6,) alone, at a pose (6,) [rad, m] and a rate (6,) [rad/s, m/s], with
+    a dissipation [s/m]. NaN unless the rate is finite.
+    """
+    unknown = _unknown(f, rate)
+    return [
+        unknown + dissipated(f, data, own, pose, rate, dissipation)
+        for data, own in zip(parts, loads, strict=True)
+    ]
 
 
 def _unknown(f: Functions, numbers: Expression) -> Expression:
@@ -99,9 +109,12 @@ def dissipated(
 ) -> Expression:
     """Return the loads (12,) of a contact that dissipates (Hunt & Crossley 1975).
 
-    Wrench and pressures of loads (12,) [SI] grow with the rate at which the condyle's point sinks,
-    at a pose (6,) [rad, m] and a rate (6,) [rad/s, m/s]; dissipation [s/m].
+    Or the wrench (6,) of a wrench (6,). Wrench and pressures of the loads [SI] grow with the rate
+    at which the condyle's point sinks, at a pose (6,) [rad, m] and a rate (6,) [rad/s, m/s];
+    dissipation [s/m].
     """
     sinking = -rise_of(f, data.condyle.centre, pose, rate)
     factor = plus(f, 1.0 + dissipation * sinking, data.width)
+    if loads.shape[0] == 6:
+        return factor * loads
     return f.join([factor * loads[:6], loads[6], factor * loads[7:9], loads[9:]])

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from foundation.base.errors import InputError
+from surrogates.compiled.knee import CompartmentArguments
 from surrogates.expressions.data import CompartmentData
-from surrogates.expressions.domain import loads_and_criteria
+from surrogates.expressions.domain import loads_and_criteria, moving_loads
+from surrogates.expressions.jax_kernels import kernel_loads
 from surrogates.expressions.of_jax import JaxFunctions, jax
 
 #: Poses of a batch; larger ones leave the cache of a processor.
@@ -71,7 +73,10 @@ def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, 
 
 
 def jax_knee(
-    parts: Sequence[CompartmentData], dissipation: float | None = None
+    parts: Sequence[CompartmentData],
+    dissipation: float | None = None,
+    kernels: Sequence[CompartmentArguments] | None = None,
+    wrench_only: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays.
 
@@ -81,12 +86,18 @@ def jax_knee(
         The C compartments.
     dissipation : float, optional
         Of a moving contact [s/m], which makes the rate an argument.
+    kernels : sequence of CompartmentArguments, optional
+        Packed arguments of the compartments: the loads are those of
+        `surrogates.expressions.jax_kernels`, in double precision on the host.
+    wrench_only : bool
+        Whether the function returns the first six loads alone.
 
     Returns
     -------
     callable
-        pose (6,) [rad, m], with dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) [SI] and
-        domain (C, 12) [1], in the floating-point type of the pose; the pose may be six numbers.
+        pose (6,) [rad, m], with dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) or
+        wrench (C, 6) [SI], and domain (C, 12) [1], in the floating-point type of the pose; the pose
+        may be six numbers.
 
     Raises
     ------
@@ -101,13 +112,29 @@ def jax_knee(
     jnp = jax().numpy
     coarseness = max(rounding(part) for part in parts)
 
+    def still(pose: Any) -> Any:
+        f = JaxFunctions(pose.dtype)
+        return jnp.stack(loads_and_criteria(f, parts, pose)[0])
+
+    at_rest = None if kernels is None else kernel_loads(kernels, still)
+
     def knee(pose: Any, rate: Any) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
         _check_six("pose", whole)
-        _check_rounding(coarseness * float(jnp.finfo(kind).eps))
-        loads, domain = loads_and_criteria(JaxFunctions(kind), parts, whole, rate, dissipation)
-        return jnp.stack(loads), jnp.stack(domain)
+        spacing = float(jnp.finfo(kind).eps)
+        if at_rest is None:
+            _check_rounding(coarseness * spacing)
+        f = JaxFunctions(kind)
+        expressed, domain = loads_and_criteria(f, parts, whole)
+        if at_rest is None:
+            loads = jnp.stack(expressed)[:, : 6 if wrench_only else 12]
+        else:
+            wrench, others = at_rest(jnp.asarray(whole))
+            loads = wrench if wrench_only else jnp.concatenate([wrench, others], axis=1)
+        if dissipation is not None:
+            loads = jnp.stack(moving_loads(f, parts, loads, whole, rate, dissipation))
+        return loads, jnp.stack(domain)
 
     def moving_knee(pose: Any, rate: Any) -> tuple[Any, Any]:
         own = jnp.asarray(rate)

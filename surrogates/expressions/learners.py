@@ -73,7 +73,7 @@ class Learner:
         """Return the first output along the last input, with the other inputs u (d - 1,) fixed."""
         f, data = self.f, self.data
         z = self._scaled(u, self.inputs - 1)
-        coefficients = f.matmul(self._line_weights, self._terms(z, self._rest_exponents))
+        coefficients = self._coefficients(z)
         base = here = None
         if self.count:
             moved = data.shear[-1] != 0.0
@@ -86,6 +86,10 @@ class Learner:
             for inner, bias in zip(data.inner, data.inner_bias, strict=True)
         ]
         return Line(self, coefficients, here, base, fixed)
+
+    def _coefficients(self, z: Expression) -> Expression:
+        """Return the coefficients (D + 1,) of the line at scaled inputs z (d - 1,)."""
+        return self.f.matmul(self._line_weights, self._terms(z, self._rest_exponents))
 
     def _scaled(self, x: Expression, inputs: int) -> Expression:
         offset, scale = self.data.x_offset[:inputs], self.data.x_scale[:inputs]
@@ -122,11 +126,9 @@ class Learner:
         products = self._products(z, exponents)
         if not self.data.pieces:
             return products
-        return self.f.outer(self._splines(z, 0)[0], products)
-
-    def _splines(self, z: Expression, order: int) -> list[Expression]:
-        """Return the B-splines (S,) at z and their derivatives by the sheared first input."""
-        return spline_values(self.f, self.data.knots, self._sheared_first(z), order)
+        return self.f.outer(
+            spline_values(self.f, self.data.knots, self._sheared_first(z)), products
+        )
 
     def _products(self, z: Expression, exponents: NDArray[np.int64]) -> Expression:
         """Return the polynomial terms (T,) of exponents (T, d') at the first d' inputs z (d',)."""

@@ -141,9 +141,10 @@ def test_hessians_of_a_direct_formulation_as_by_casadi():
 
 
 @pytest.mark.slow
-def test_single_precision_follows_the_pose_and_batches_give_the_same():
+@pytest.mark.parametrize("family", ["polynomial", "spline"])
+def test_single_precision_follows_the_pose_and_batches_give_the_same(family):
     """In single precision within 2e-5 of the peak: rounding of the sums of the made weights."""
-    knee = pair_of("direct", "polynomial")
+    knee = pair_of("direct", family)
     poses = made_knees.poses_about(knee.parts[0], 10)
     function = knee.jax()
     wanted = np.array(over_poses(function, poses)[0])

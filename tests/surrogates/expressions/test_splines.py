@@ -11,7 +11,7 @@ from surrogates import compiled
 from surrogates.compiled.layout import new_work
 from surrogates.expressions.of_casadi import CasadiFunctions
 from surrogates.expressions.of_jax import JaxFunctions
-from surrogates.expressions.splines import spline_values
+from surrogates.expressions.splines import four_splines, spline_values
 
 pytestmark = pytest.mark.casadi
 
@@ -48,20 +48,38 @@ def of_jax(function, *arguments):
     return [np.array(v) for v in function(JaxFunctions(np.float64), *given)]
 
 
-ways = pytest.mark.parametrize("way", [of_sx, of_mx, of_jax])
+KNOTS = pytest.mark.parametrize("ends", [[-0.4, 0.7], [-1.0, -0.9, 0.1, 0.2, 1.0]])
 
 
-@ways
-@pytest.mark.parametrize("ends", [[-0.4, 0.7], [-1.0, -0.9, 0.1, 0.2, 1.0]])
-def test_splines_and_derivatives_are_those_of_scipy(way, ends):
+def knots_of(ends):
+    """Knots of splines, the splines by SciPy, and places at, between and beyond the knots."""
     knots = np.r_[[ends[0]] * 3, ends, [ends[-1]] * 3]
-    splines = BSpline(knots, np.eye(len(ends) + 2), 3)
-    for x in [*ends, -1.4, -0.95, 0.3, 2.0]:
-        found = way(lambda f, x: spline_values(f, knots, x, 2), x)
-        assert len(found) == 3
+    return knots, BSpline(knots, np.eye(len(ends) + 2), 3), [*ends, -1.4, -0.95, 0.3, 2.0]
+
+
+def assert_like(found, wanted):
+    assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("way", [of_sx, of_mx])
+@KNOTS
+def test_splines_of_casadi_are_those_of_scipy(way, ends):
+    knots, splines, places = knots_of(ends)
+    for x in places:
+        (found,) = way(lambda f, x: [spline_values(f, knots, x)], x)
+        assert_like(found, splines(x))
+
+
+@KNOTS
+def test_four_splines_of_jax_and_derivatives_are_those_of_scipy(ends):
+    knots, splines, places = knots_of(ends)
+    for x in places:
+        piece, found = of_jax(lambda f, x: four_splines(f, knots, x, 2), x)
+        assert found.shape == (3, 4)
         for order, own in enumerate(found):
             wanted = splines(x, order)
-            assert own == pytest.approx(wanted, rel=1e-12, abs=1e-12 * np.abs(wanted).max())
+            assert_like(own, wanted[piece : piece + 4])
+            assert np.count_nonzero(wanted) == np.count_nonzero(wanted[piece : piece + 4])
 
 
 def by_kernels(regressor, x):
