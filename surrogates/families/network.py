@@ -209,8 +209,8 @@ def _trained(
     And those of the output layer (M h + 1, k) [1].
     """
     start, order = rng.spawn(2)
-    nets, units = int(settings.networks), int(settings.hidden)
-    layers = Layers.random(nets, units, z.shape[1], y.shape[1], start)
+    count, units = int(settings.networks), int(settings.hidden)
+    layers = Layers.random(count, units, z.shape[1], y.shape[1], start)
     training = Training(int(settings.steps), int(settings.batch), settings.rate, settings.last_rate)
     train(layers, z, y, w, training, order)
     inner, hidden, last = (stack.astype(np.float64) for stack in layers)

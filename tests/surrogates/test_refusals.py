@@ -166,18 +166,11 @@ def splines_of(**change):
     return Regressor.from_arrays(made.splines(3, 2, 1, KNOTS[3:-3]).to_arrays() | change)
 
 
-def beside_splines(points=0, nets=0):
-    """Splines and points, or a network of one unit."""
+def beside_splines():
+    """Splines and a point."""
     regressor = made.splines(3, 2, 1, KNOTS[3:-3])
-    return replace(
-        regressor,
-        points=np.zeros((points, 3)),
-        inner=np.zeros((nets, 3, 1)),
-        inner_bias=np.zeros((nets, 1)),
-        hidden=np.zeros((nets, 1, 1)),
-        hidden_bias=np.zeros((nets, 1)),
-        weights=np.zeros((2, regressor.weights.shape[1] + points + nets)),
-    )
+    weights = np.zeros((2, regressor.weights.shape[1] + 1))
+    return replace(regressor, points=np.zeros((1, 3)), weights=weights)
 
 
 def coincident():
@@ -288,8 +281,7 @@ EVERYTHING = made.MADE["everything"]
         )
     ],
     (lambda: made.splines(1, 1, 1, [0.0, 1.0]), "knots: expected two or more inputs"),
-    (lambda: beside_splines(points=1), "knots: .* neither points nor networks .* 1 points"),
-    (lambda: beside_splines(nets=1), "knots: .* neither points nor networks .* 1 networks"),
+    (beside_splines, "knots: .* no points beside splines, found 3 inputs and 1 points"),
     (lambda: Regressor.from_arrays({}), "missing .*family.*spread"),
 )  # fmt: skip
 def test_families(call, message):
