@@ -24,16 +24,16 @@ BOUNDS = {
         "wear": 0.25,
     },
     "grand_challenge": {
-        "load": 2.4,
-        "height": 2.7,
+        "load": 2.7,
+        "height": 3.4,
         "medial axial force": 0.12,
-        "anterior position": 0.08,
+        "anterior position": 0.14,
         "wear": 0.15,
     },
     "lenhart": {
-        "load": 0.9,
+        "load": 1.1,
         "height": 9.5,
-        "medial axial force": 0.08,
+        "medial axial force": 0.1,
         "anterior position": 0.4,
     },
 }

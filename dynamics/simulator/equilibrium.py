@@ -265,7 +265,12 @@ def _newton(balance: _Balance, begin: Pose, allowed: float) -> tuple[Pose | None
     """Return the pose at rest, if Newton's method finds it at once, and the evaluations."""
     pose, longest = begin, 1.0
     for count in range(1, _NEWTON_STEPS + 1):
-        force, jacobian = balance(pose)
+        try:
+            force, jacobian = balance(pose)
+        except EquilibriumError:
+            if pose is begin:
+                raise
+            break
         if _size(force) <= allowed:
             return pose, count
         move = _step(-jacobian, force)

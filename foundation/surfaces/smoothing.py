@@ -24,6 +24,8 @@ RADIUS, _EDGES = 3e-3, 2.2
 _MOST, _BATCH = 300, 1024
 #: Part of the largest eigenvalue of a fit below which a combination of coefficients is dropped.
 _UNDETERMINED = 1e-5
+#: Cosine of the largest angle by which a triangle may turn.
+_TURN = 0.5
 
 
 class Smoothed(NamedTuple):
@@ -51,7 +53,8 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
         Surface [m]. Vertices at sharp edges are fitted to their own side of the edge.
     deviation : float or None
         Distance that no vertex moves farther than [m], None for no limit. A vertex that would move
-        by u moves by u/sqrt(1 + (u/deviation)²), so that the limit does not make ridges.
+        by u moves by u/sqrt(1 + (u/deviation)²), so that the limit does not make ridges. Vertices
+        of triangles that would fold, as slivers at rims do, stay where they are.
     passes : int
         Number of fits, each over the surface of the fit before.
 
@@ -75,10 +78,31 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
         rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
     if deviation is not None:
         rise = rise / np.sqrt(1.0 + (rise / deviation) ** 2)
+    rise = _unfolded(points, normals, faces, rise)
     vertices = mesh.vertices.copy()
     vertices[used] += rise[:, None] * normals
     moved = TriangleMesh(vertices, mesh.faces, mesh.name)
     return Smoothed(moved, float(np.abs(rise).max()), float(np.sqrt(np.mean(rise**2))))
+
+
+def _unfolded(
+    points: FloatArray, normals: FloatArray, faces: IntArray, rise: FloatArray
+) -> FloatArray:
+    """Return the heights (V,) [m], zero at triangles that would turn by more than `_TURN`."""
+    before, kept = _facing(points[faces]), rise.copy()
+    while True:
+        after = _facing((points + kept[:, None] * normals)[faces])
+        folded = faces[(before * after).sum(axis=1) < _TURN]
+        if not kept[folded].any():
+            return kept
+        kept[folded] = 0.0
+
+
+def _facing(corners: FloatArray) -> FloatArray:
+    """Return the unit normals (F, 3) [1] of triangles of corners (F, 3, 3) [m]."""
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.linalg.norm(normal, axis=1, keepdims=True)
+    return np.asarray(normal / np.maximum(size, np.finfo(float).tiny))
 
 
 def _rises(

@@ -115,7 +115,9 @@ class DesignConfig(Section):
     """Stages a to f: candidates, first samples, and rounds of screening and sampling.
 
     All numbers are per compartment. Each round repeats the stages c to f and fits the surrogates
-    to all samples so far.
+    to all samples so far. For springs and the families auto, spline and network, keys left open are
+    those of many samples, unless the budget is below 4000: 20480 candidates, a budget of 12000, one
+    round, infill "sequence", follow "pose".
     """
 
     kind: Design = Field("sobol", description="design of experiments")

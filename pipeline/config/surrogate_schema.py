@@ -84,7 +84,13 @@ class SplineConfig(Section):
         description="number of products of the other inputs, the most important ones; the family "
         "auto selects the number",
     )
-    degree: int = Field(5, ge=1, le=8, description="highest total degree of the products")
+    degree: int = Field(
+        5,
+        ge=1,
+        le=8,
+        description="highest total degree of the products; lower where the samples, or 5000 "
+        "unknowns of the first fit, do not suffice",
+    )
     pieces: int = Field(16, ge=1, le=256, description="largest number of pieces of the splines")
 
 
@@ -109,9 +115,10 @@ class SurrogateConfig(Section):
         "auto",
         description="family of regressors; auto selects the cheapest spline-polynomial whose "
         "out-of-sample errors reach wanted_error_percent. Up to 2000 samples are first fitted by "
-        "Kriging, of which the spline-polynomial is a compressed form; of more samples, networks "
-        "beside a spline-polynomial are tried too, one at first, if no spline-polynomial reaches "
-        "the wanted error",
+        "Kriging, of which the spline-polynomial is a compressed form with at most 1.3 times the "
+        "error; without a cheaper form, Kriging stays. Of more samples, networks beside a "
+        "spline-polynomial are tried too, one at first, if no spline-polynomial reaches the wanted "
+        "error",
     )
     wanted_error_percent: Positive = Field(
         0.3,
@@ -139,6 +146,15 @@ class SurrogateConfig(Section):
         None, description="pressure fields on the tibial mesh; none without this section"
     )
 
+    @model_validator(mode="after")
+    def _formulation_of_auto(self) -> Self:
+        if self.family == AUTO and self.formulation != "inverted":
+            raise InputError(
+                f'formulation: expected "inverted" with the family "auto", found '
+                f'"{self.formulation}"; set a family, for example family = "kriging"'
+            )
+        return self
+
 
 class ValidationConfig(Section):
     """Held-out validation."""
@@ -151,7 +167,8 @@ class ValidationConfig(Section):
         ge=0,
         le=20,
         description="folds of a cross-validation of the fits of stage g; with 0, only the "
-        "leave-one-out residuals (of networks: held-back samples) are reported",
+        "leave-one-out residuals (of networks: held-back samples) are reported; the fits of the "
+        "family auto have no folds",
     )
     seed: int = Field(20_240_001, ge=0, description="seed of the held-out set")
 

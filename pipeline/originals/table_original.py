@@ -201,6 +201,8 @@ _MANY_SAMPLES = ("auto", "spline", "network")
 _DENSE: dict[str, Any] = {
     "candidates": 20_480, "budget": 12_000, "rounds": 1, "infill": "sequence", "follow": "pose",
 }  # fmt: skip
+#: A budget below this number of samples is a small one.
+_FEW = 4000
 
 
 def completed(config: Config) -> Config:
@@ -220,6 +222,9 @@ def completed(config: Config) -> Config:
     validation = _filled(config.validation, {"points": min(config.validation.points, held_out)})
     left = int(rows.groupby("compartment").size().max()) - validation.points
     design, settings = config.design, config.surrogate
+    if left <= _MOST_FOR_KRIGING:
+        # Kriging tells the errors of the rows, and smooths; a compressed form would add its own.
+        settings = _filled(settings, {"family": "kriging"})
     first = min(design.first, max(10, (count - validation.points) // 2))
     few = left <= _MOST_FOR_KRIGING or settings.family != "kriging"
     numbers = {"candidates": left, "first": first, "budget": 0 if few else _MOST_FOR_KRIGING}
@@ -240,15 +245,19 @@ def _samples_are_cheap(config: Config) -> bool:
 
 
 def _with_many_samples(config: Config) -> Config:
-    """Return a configuration with [design] for many samples, unless its file gives a budget.
+    """Return a configuration with [design] for many samples, in the keys that its file left open.
 
-    Samples are evaluated once, at the height that surrogates of the first samples predict.
+    Samples are evaluated once, at the height that surrogates of the first samples predict. A small
+    budget is better spent by the predicted error, on exact samples: the numbers stay.
     """
     design = config.design
-    if _DENSE.keys() & design.model_fields_set:
+    if "budget" in design.model_fields_set and 0 < design.budget < _FEW:
         return config
-    return config.model_copy(update={"design": DesignConfig.model_validate(
-        design.model_dump() | _DENSE)})  # fmt: skip
+    filled = _filled(design, _DENSE).model_dump(exclude={"earlier_budgets"})
+    if "budget" not in design.model_fields_set:
+        filled["budget"] = min(filled["budget"], filled["candidates"])
+    design = DesignConfig.model_validate(filled | {"earlier_budgets": design.earlier_budgets})
+    return config.model_copy(update={"design": design})
 
 
 def _filled(section: AnySection, values: Mapping[str, Any]) -> AnySection:

@@ -53,11 +53,16 @@ def with_earlier_budgets(config: Config, folder: Path) -> Config:
     """Return a configuration that continues the budgets of the run in a folder.
 
     Budgets of the run that are smaller than the wanted budget become `design.earlier_budgets`,
-    unless the configuration gives this key.
+    unless the configuration gives this key. Keys of [design] that the configuration leaves open
+    are those of the run.
     """
     before, design = configuration_of(folder), config.design
     if before is None or design.earlier_budgets:
         return config
+    # Keys that neither the file nor the command gives stay as the run had them: a larger budget
+    # adds to the samples of the same design.
+    left_open = design.model_dump().keys() - design.model_fields_set - {"earlier_budgets"}
+    design = design.model_copy(update={key: getattr(before.design, key) for key in left_open})
     limit = design.budget or design.candidates
     spent = (*before.design.earlier_budgets, before.design.budget)
     earlier = tuple(budget for budget in spent if design.first <= budget < limit)

@@ -31,8 +31,9 @@ def validate_again(folder: Path) -> Report:
     header = {**run.surrogate.header, "fit_seconds": before.fit_seconds}
     surrogate = replace(run.surrogate, header=header)
     judged = assess(surrogate, run.samples("heldout"), run.config.feasibility)
+    # Cross-validation and the choice of the surrogate belong to the fit, which is not repeated.
+    judged.fronts = before.fronts
     for name, part in judged.compartments.items():
-        # Cross-validation belongs to the fit, which is not repeated.
         part.cross_validation = before.compartments[name].cross_validation
     stored.models[0] = judged
     write_document(folder / "validation.json", stored)

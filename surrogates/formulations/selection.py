@@ -12,6 +12,7 @@ All errors are out-of-sample: leave-one-out residuals, of networks held-back sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, fit_spread, spread_at
 from surrogates.families.regressor import no_outputs
 from surrogates.families.spline import TERMS, SplineSettings, fit_splines
@@ -186,7 +188,8 @@ def _compressed_front(
 ) -> Selected:
     """Return Kriging of few samples, compressed into the cheapest spline-polynomial that suffices.
 
-    If none suffices, or too few candidates are predicted to be feasible, Kriging itself.
+    Kriging itself if none suffices, or is cheaper, or if fewer than `_LEAST_PREDICTED` candidates
+    are predicted to be feasible.
     """
     full = _full(samples)
     few = Samples(samples.poses[full], samples.loads[full])
@@ -196,10 +199,15 @@ def _compressed_front(
     kept = drawn.kept(learnt.surrogate.at_load(drawn.poses, drawn.load)[1])
     inputs = learnt.surrogate.inputs_at_load(drawn.poses[kept], drawn.load[kept])
     counts = TERMS if len(inputs) >= _LEAST_PREDICTED else ()
-    for compressed in compressions(learnt, few, inputs, splines, counts):
-        front.append(_spline_point("spline of kriging", compressed, few))
-        if front[-1].load_error <= limit:
-            return Selected(compressed, front, len(front) - 1)
+    # Some samples do not allow splines, as those of a single flexion.
+    with suppress(InputError):
+        for compressed in compressions(learnt, few, inputs, splines, counts):
+            point = _spline_point("spline of kriging", compressed, few)
+            if point.operations >= front[0].operations:
+                break
+            front.append(point)
+            if point.load_error <= limit:
+                return Selected(compressed, front, len(front) - 1)
     return Selected(learnt, front, 0)
 
 
@@ -252,7 +260,8 @@ def front_point(family: str, size: int, trained: Trained, samples: Samples) -> F
         ratio = loads[:, column] / loads[:, 1]
         own = 0.0 if column == 1 else check.residuals[:, _RATIOS[column]] * loads[:, 1]
         miss = np.hypot(own, ratio * axial)[full]
-        errors.append(np.sqrt(np.mean(miss**2)) / np.abs(loads[full, column]).max())
+        peak = np.abs(loads[full, column]).max()
+        errors.append(np.sqrt(np.mean(miss**2)) / peak if peak > 0.0 else 0.0)
     height = float(np.sqrt(np.mean(check.residuals[full, 0] ** 2)))
     operations = sum(r.operations for r in surrogate.regressors)
     return FrontPoint(family, size, float(max(errors)), height, operations)

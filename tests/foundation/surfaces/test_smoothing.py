@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from foundation.base.errors import InputError
+from foundation.surfaces import smoothing
 from foundation.surfaces.smoothing import smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -79,3 +80,20 @@ def test_vertices_without_triangles_stay():
 def test_a_deviation_is_positive(deviation):
     with pytest.raises(InputError, match="deviation"):
         smoothed(dish(0.0), deviation)
+
+
+def test_vertices_of_triangles_that_would_fold_stay():
+    """The corner at (1, 0, 1) would move along x beyond the opposite edge."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 0, 2.0]])
+    faces = np.array([[0, 3, 2], [0, 2, 1], [3, 4, 2]])
+    normals = np.array([[0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1.0, 0]])
+    few = np.array([0.0, 0.0, -1.5, 0.1, 0.1])
+    np.testing.assert_array_equal(smoothing._unfolded(points, normals, faces, few), np.zeros(5))
+    small = np.array([0.1, 0.1, -0.2, 0.1, 0.1])
+    np.testing.assert_array_equal(smoothing._unfolded(points, normals, faces, small), small)
+    apart = np.vstack([points, points[:3] + [9.0, 0, 0]])
+    more = np.vstack([faces, [[5, 7, 6]]])
+    found = smoothing._unfolded(
+        apart, np.vstack([normals, normals[:1].repeat(3, 0)]), more, np.append(few, [0.1, 0.2, 0.1])
+    )
+    np.testing.assert_array_equal(found, [0, 0, 0, 0, 0, 0.1, 0.2, 0.1])

@@ -294,7 +294,9 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
     config = load_config(tmp_path / "mine.toml")
     assert config.knee.femur.surface == config.knee.tibia.surface == "bearing"
     tibia = load_surface(config.knee.tibia, "right", "tibia").mesh
-    assert tibia.normals[:, 1].min() > 0.3
+    # Smoothing turns some slivers at the rim further.
+    steep = tibia.normals[:, 1] < 0.3
+    assert tibia.areas[steep].sum() < 1e-3 * tibia.areas.sum()
 
 
 def test_align_needs_meshes(tmp_path, capsys):
