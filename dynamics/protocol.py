@@ -6,7 +6,7 @@ simulation.
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -44,7 +44,6 @@ class ContactModel(Protocol):
         ...
 
 
-@runtime_checkable
 class CompiledContact(Protocol):
     """Contact model that a compiled loop evaluates with `surrogates.compiled.knee_loads`."""
 
@@ -73,11 +72,16 @@ class CompiledContact(Protocol):
         ...
 
 
+_MEMBERS = ("compartments", "outside", "workspace", "arguments", "fill")
+
+
 def compiled_contact(model: ContactModel) -> CompiledContact | None:
     """Return a model whose medial and lateral compartments a compiled loop evaluates, or None."""
-    if isinstance(model, CompiledContact) and model.compartments == COMPARTMENTS:
-        return model
-    return None
+    # `isinstance` of a protocol would take a millisecond, a tenth of a gait cycle.
+    if not all(hasattr(model, name) for name in _MEMBERS):
+        return None
+    compiled = cast(CompiledContact, model)
+    return compiled if compiled.compartments == COMPARTMENTS else None
 
 
 def describe_pose(pose: Pose) -> str:

@@ -276,7 +276,7 @@ def test_study_of_failed_runs_only(tiny_run, tmp_path):
 
 
 def test_runs_outside_the_domain_are_flagged_or_failed(tiny_run):
-    values = {"neutral_anterior_mm": 9.0}
+    values = {"neutral_anterior_mm": 3.0}
     flagged = run_once(study_task(study(tiny_run)), values)
     assert flagged["status"] == "ok"
     assert flagged["flagged_instants"] > 0
