@@ -14,6 +14,7 @@ from benchmarks.table_original import errors_of, true_table, with_errors, write_
 from foundation.base.loads import COMPARTMENTS, QUANTITY_COLUMNS
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
@@ -170,6 +171,36 @@ def test_open_keys_follow_from_the_table(run, noisy):
     # The box is no larger than the rows ask for.
     assert config.space.rotation_deg < 8.8
     assert config.space.load_N[1] < 3200
+
+
+@pytest.mark.parametrize(
+    ("given", "candidates", "budget", "rounds"),
+    [
+        ({}, 20480, 12000, 1),
+        ({"budget": 1000}, 4096, 1000, 3),
+        ({"budget": 14000}, 20480, 14000, 1),
+        ({"budget": 0, "rounds": 2}, 20480, 0, 2),
+        ({"candidates": 8192}, 8192, 8192, 1),
+    ],
+)
+def test_springs_take_many_samples(given, candidates, budget, rounds):
+    config = Config.model_validate({"design": given})
+    design = completed(config).design
+    assert (design.candidates, design.budget, design.rounds) == (candidates, budget, rounds)
+    assert completed(completed(config)) == completed(config)
+    few = Config.model_validate({"design": given, "surrogate": {"family": "kriging"}})
+    assert completed(few) == few
+    solid = Config.model_validate({"design": given, "contact": {"model": "finite_element"}})
+    assert completed(solid) == solid
+
+
+def test_few_rows_are_learnt_by_kriging(noisy, tmp_path):
+    study = write_study(tmp_path, noisy, quantities=True)
+    text = study.read_text()
+    assert "family" not in text
+    assert completed(load_config(study)).surrogate.family == "kriging"
+    chosen = load_config(study, ("surrogate.family=auto",))
+    assert completed(chosen).surrogate.family == "auto"
 
 
 def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path):

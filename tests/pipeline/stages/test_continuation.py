@@ -11,6 +11,7 @@ from studies import SMOKE, TINY, kill_at_first_chunk, run_command, surrogate_arr
 
 from pipeline.cli.main import main
 from pipeline.config.reading import dump_config, load_config
+from pipeline.config.schema import DesignConfig
 from pipeline.originals import knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.stages.continuation import with_earlier_budgets
@@ -196,6 +197,18 @@ def test_budgets_that_were_spent_are_continued(tmp_path, budget, spent, earlier)
 def test_budgets_of_a_new_folder_are_those_of_the_file(tmp_path):
     wanted = load_config(SMOKE, TINY)
     assert with_earlier_budgets(wanted, tmp_path) is wanted
+
+
+def test_keys_left_open_are_those_of_the_run(tmp_path):
+    """A larger budget adds samples of the same design, whatever the defaults are."""
+    stored = load_config(SMOKE, (*TINY, "design.candidates=150", "design.follow=pose"))
+    (tmp_path / "config.toml").write_text(dump_config(stored))
+    design = stored.design
+    wanted = stored.model_copy(update={"design": DesignConfig(budget=900, rounds=4)})
+    found = with_earlier_budgets(wanted, tmp_path).design
+    assert (found.budget, found.rounds, found.earlier_budgets) == (900, 4, (80,))
+    kept = ("candidates", "follow", "first", "infill", "domain_samples")
+    assert [getattr(found, key) for key in kept] == [getattr(design, key) for key in kept]
 
 
 def test_configuration_without_a_later_key_continues(run_copy):

@@ -9,6 +9,7 @@ import manufactured
 import numpy as np
 import pytest
 
+from foundation.base.errors import InputError
 from surrogates.families.network import NetworkSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.spline import SplineSettings
@@ -181,3 +182,28 @@ def test_samples_of_low_weight_do_not_count_as_many(monkeypatch):
     chosen = selected(few, 1e-4)
     assert chosen.front[0].family == "kriging"
     assert chosen.front[0].size == 200
+
+
+def test_a_load_that_is_always_zero_has_no_error():
+    found = samples(2500)
+    loads = found.loads.copy()
+    loads[:, 0] = 0.0
+    chosen = selected(Samples(found.poses, loads), 1e-3)
+    assert np.isfinite(chosen.point.load_error)
+    assert chosen.point.load_error < 1e-3
+
+
+def test_samples_of_one_flexion_stay_with_kriging(monkeypatch):
+    def refused(*_):
+        raise InputError("X: expected a first input that varies")
+
+    monkeypatch.setattr(selection, "fit_splines", refused)
+    found = selected(samples(40), 1e-4)
+    assert [point.family for point in found.front] == ["kriging"]
+
+
+def test_a_compression_is_cheaper_than_kriging(monkeypatch):
+    monkeypatch.setattr(selection, "TERMS", (252,))
+    wide = SplineSettings(degree=5, pieces=4)
+    found = fit_cheapest(TRUE.space, samples(1), drawn(), FITTERS, 1e-9, wide, TRUE.degree)
+    assert [point.family for point in found.front] == ["kriging"]
