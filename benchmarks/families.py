@@ -73,7 +73,7 @@ def _compartment(
     def fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Fitted:
         return fit_family(family, x, y, chosen, np.random.default_rng(1), weights)
 
-    fitter = Fitter(fit, joint=family in ("network", "spline"))
+    fitter = Fitter(fit, joint=FAMILIES[family].joint)
     found = fit_compartment("inverted", _space(), _samples(name, _SAMPLES, 1), fitter)
     return found.surrogate
 

@@ -232,12 +232,12 @@ class _Balance:
 
 def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
     """Return the pose at rest and the number of evaluations of the relaxation."""
-    near, used = _newton(balance, begin, allowed)
+    pose = begin
+    force, jacobian = balance(pose)
+    near, used = _newton(balance, pose, force, jacobian, allowed)
     if near is not None:
         return near, used
     inertia = balance.simulator.inertia
-    pose = begin
-    force, jacobian = balance(pose)
     size = _size(force)
     step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     best, stalled, boost = size, 0, _BOOST
@@ -261,16 +261,12 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
 
 
-def _newton(balance: _Balance, begin: Pose, allowed: float) -> tuple[Pose | None, int]:
+def _newton(
+    balance: _Balance, pose: Pose, force: FloatArray, jacobian: FloatArray, allowed: float
+) -> tuple[Pose | None, int]:
     """Return the pose at rest, if Newton's method finds it at once, and the evaluations."""
-    pose, longest = begin, 1.0
+    longest = 1.0
     for count in range(1, _NEWTON_STEPS + 1):
-        try:
-            force, jacobian = balance(pose)
-        except EquilibriumError:
-            if pose is begin:
-                raise
-            break
         if _size(force) <= allowed:
             return pose, count
         move = _step(-jacobian, force)
@@ -278,6 +274,10 @@ def _newton(balance: _Balance, begin: Pose, allowed: float) -> tuple[Pose | None
         if length >= longest:
             break
         pose, longest = _moved(pose, move), _NEWTON_FALL * length
+        try:
+            force, jacobian = balance(pose)
+        except EquilibriumError:
+            break
     return None, count
 
 

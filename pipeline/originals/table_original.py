@@ -20,6 +20,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
@@ -29,6 +30,7 @@ from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.run_documents import FromTable, RowErrors
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 from surrogates.families.kriging import KrigingSettings
+from surrogates.families.registry import FAMILIES
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
@@ -196,8 +198,7 @@ def _read(config: Config) -> TableOriginal:
     return TableOriginal(**vars(read_pose_loads(path, config.original.side)))
 
 
-#: Families for which more samples pay, and the design of many samples of one evaluation each.
-_MANY_SAMPLES = ("auto", "spline", "network")
+#: The design of many samples of one evaluation each.
 _DENSE: dict[str, Any] = {
     "candidates": 20_480, "budget": 12_000, "rounds": 1, "infill": "sequence", "follow": "pose",
 }  # fmt: skip
@@ -241,7 +242,9 @@ def completed(config: Config) -> Config:
 
 def _samples_are_cheap(config: Config) -> bool:
     """Return whether an evaluation takes about a millisecond and the family takes many samples."""
-    return config.contact.model == "elastic_foundation" and config.surrogate.family in _MANY_SAMPLES
+    family = config.surrogate.family
+    takes_many = family == AUTO or FAMILIES[family].joint
+    return config.contact.model == "elastic_foundation" and takes_many
 
 
 def _with_many_samples(config: Config) -> Config:

@@ -41,9 +41,6 @@ from surrogates.sampling.space import SampleSpace
 #: changes over shorter distances, and would have the largest error by far.
 _PEAK_INFLUENCE = 4.0
 
-#: Families of which one regressor takes all outputs, and that are fitted to weighted samples.
-_JOINT = ("network", "spline")
-
 
 class TrainedKnee(NamedTuple):
     """A knee fitted by a `family`, and the time of its fits, one after the other [s].
@@ -221,7 +218,7 @@ def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
     if "weight" not in rows.columns:
         return rows
     many = int((rows["weight"] == 1.0).sum()) > MOST_FOR_KRIGING
-    if family in _JOINT or (family == AUTO and many):
+    if many if family == AUTO else FAMILIES[family].joint:
         return rows
     return rows[rows["weight"] == 1.0].drop(columns="weight")
 
@@ -244,5 +241,5 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int 
 
     if family != "network":
         # The outputs of a linear fit do not compete.
-        return Fitter(fit, family in _JOINT, folds)
+        return Fitter(fit, FAMILIES[family].joint, folds)
     return Fitter(fit, True, folds, _PEAK_INFLUENCE, settings.quantities_influence)

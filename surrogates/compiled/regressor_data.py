@@ -10,7 +10,7 @@ the features phi being, one after the other,
    is positive: 1, sin(wave z_0), cos(wave z_0), sin(2 wave z_0), ...): the whole of a polynomial or
    Poly-Fourier response surface, the trend of Kriging, the base of a network. With `knots`, each
    cubic B-spline of the sheared first input z_0 + sum_j shear_j z_j times each product of the other
-   inputs, spline by spline: the whole of a spline-polynomial;
+   inputs, spline by spline: the whole of a spline-polynomial, the base of a network;
 2. correlations with the training points (Kriging);
 3. the outer hidden units of two-layer tanh networks.
 """
@@ -53,7 +53,7 @@ class RegressorData(ArrayRecord):
         Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
     knots : (L,) float64
         Knots of the cubic B-splines of the sheared first input, of which there are S = L - 4;
-        empty without splines (S = 1). With splines there are neither points nor networks.
+        empty without splines (S = 1). With splines there are no points.
     points : (n, d) float64
         Training points z; n = 0 without correlations.
     lengths : (d,) float64

@@ -20,12 +20,16 @@ __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
 
 
 class Family(NamedTuple):
-    """Location of a family's settings and fit; `weighted` if the fit accepts sample weights."""
+    """Location of a family's settings and fit; `weighted` if the fit accepts sample weights.
+
+    `joint` if one regressor takes all outputs of a surrogate, and many samples pay.
+    """
 
     module: str
     settings_name: str
     fit_name: str
     weighted: bool
+    joint: bool = False
 
     @property
     def settings(self) -> Callable[..., Any]:
@@ -42,8 +46,8 @@ FAMILIES = {
     "kriging": Family("kriging", "KrigingSettings", "fit_kriging", False),
     "polynomial": Family("polynomial", "PolynomialSettings", "fit_polynomial", True),
     "poly_fourier": Family("polynomial", "PolyFourierSettings", "fit_polynomial", True),
-    "network": Family("network", "NetworkSettings", "fit_network", True),
-    "spline": Family("spline", "SplineSettings", "fit_spline", True),
+    "network": Family("network", "NetworkSettings", "fit_network", True, True),
+    "spline": Family("spline", "SplineSettings", "fit_spline", True, True),
 }
 
 

@@ -12,7 +12,7 @@ from foundation.base.errors import InputError
 from surrogates.expressions import host_loads
 from surrogates.expressions.jax_knee import in_batches, with_jacobian
 
-pytestmark = pytest.mark.casadi
+pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
 #: Compilation is what the tests wait for, not the evaluation.
 QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -24,15 +24,6 @@ KNEES = [
     ("inverted", "kriging", 0.005),
     ("direct", "spline", 0.005),
 ]
-
-
-@pytest.fixture(autouse=True)
-def double():
-    """Switch JAX to double precision for a test."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 @pytest.fixture

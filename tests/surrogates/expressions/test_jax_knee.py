@@ -16,7 +16,7 @@ from surrogates.expressions.jax_knee import in_batches
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.registry import FORMULATIONS
 
-pytestmark = pytest.mark.casadi
+pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier", "network", "spline", "beside")
 FEW = [("inverted", "kriging"), ("inverted", "polynomial"), ("direct", "network")]
@@ -31,15 +31,6 @@ EVERY_NOT_FINITE = [
 ]
 NOT_FINITE = [(*FEW[1], 0.0, "nan"), (*FEW[2], 0.005, "inf")]
 EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
-
-
-@pytest.fixture(autouse=True)
-def double():
-    """Switch JAX to double precision for a test."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def pair_of(formulation, family, width=0.0, seed=1):

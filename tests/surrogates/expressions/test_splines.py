@@ -13,19 +13,10 @@ from surrogates.expressions.of_casadi import CasadiFunctions
 from surrogates.expressions.of_jax import JaxFunctions
 from surrogates.expressions.splines import four_splines, spline_values
 
-pytestmark = pytest.mark.casadi
+pytestmark = [pytest.mark.casadi, pytest.mark.usefixtures("double")]
 
 NAMES = [name for name in made.MADE if name.startswith("splines")]
 every = pytest.mark.parametrize("regressor", [made.MADE[n] for n in NAMES], ids=NAMES)
-
-
-@pytest.fixture(autouse=True)
-def double():
-    """Switch JAX to double precision for a test."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def of_casadi(kind, function, *arguments):

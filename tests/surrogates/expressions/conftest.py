@@ -1,0 +1,15 @@
+"""Precision of JAX."""
+
+from collections.abc import Iterator
+
+import pytest
+from lazily import jax
+
+
+@pytest.fixture
+def double() -> Iterator[None]:
+    """Switch JAX to double precision for a test."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
