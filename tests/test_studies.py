@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Largest admissible figures of each study: NRMSE of the worst load at a given pose [%], height
 #: error at a given load [um], RMS differences of the gait cycle over the range [%], and the largest
 #: difference of the wear over the combinations of inputs [%]; cartilage has no wear. About half as
-#: much again as measured.
+#: much again as the largest of several measurements: the last digits of the training of a network,
+#: and so its errors (0.08 to 0.13 % of the force here), depend on the machine.
 BOUNDS = {
     "implant": {
         "load": 0.75,
@@ -26,8 +27,8 @@ BOUNDS = {
     "grand_challenge": {
         "load": 2.7,
         "height": 3.4,
-        "medial axial force": 0.12,
-        "anterior position": 0.14,
+        "medial axial force": 0.2,
+        "anterior position": 0.15,
         "wear": 0.15,
     },
     "lenhart": {

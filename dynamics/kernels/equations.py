@@ -23,10 +23,10 @@ INPUTS = 10
 AXIAL, AP, TORQUE, ADDUCTION = 6, 7, 8, 9
 # Offsets in the scratch array: inputs and their rates; pose; force, its rate and its derivative
 # with respect to the pose; the pose of the contact; the wrench of the applied loads and its
-# derivative, which is zero; a derivative that is not used; and the scratch of the ligaments.
+# derivative, which is zero; and the scratch of the ligaments.
 _INPUTS, _RATES = 0, INPUTS
 _POSE, _FORCE, _CHANGE, _JACOBIAN = 20, 26, 32, 38
-_SHIFTED, _APPLIED, _CONSTANT, _UNUSED, _LIGAMENTS = 74, 80, 86, 122, 158
+_SHIFTED, _APPLIED, _CONSTANT, _LIGAMENTS = 74, 80, 86, 122
 #: Numbers in the scratch array of the functions of this module.
 SCRATCH = _LIGAMENTS + LIGAMENT_WORK
 
@@ -139,13 +139,14 @@ def add_restraint(pose, problem, force, jacobian):
 
 
 @part
-def add_applied(pose, inputs, problem, force, jacobian, scratch):
-    """Add the generalised forces (6,) of the applied loads and their derivatives (6, 6).
+def add_applied(pose, inputs, problem, wanted, force, jacobian, scratch):
+    """Add the generalised forces (6,) of the applied loads and, if wanted, derivatives (6, 6).
 
     The forces are linear in the loads: rates of the loads in `inputs` (10,) give rates of forces.
     """
-    applied, constant = scratch[_APPLIED:_CONSTANT], scratch[_CONSTANT:_UNUSED].reshape(6, 6)
-    constant[:, :] = 0.0
+    applied, constant = scratch[_APPLIED:_CONSTANT], scratch[_CONSTANT:_LIGAMENTS].reshape(6, 6)
+    if wanted:
+        constant[:, :] = 0.0
     axial = inputs[AXIAL]
     applied[0] = 0.0
     applied[1] = -axial
@@ -153,35 +154,35 @@ def add_applied(pose, inputs, problem, force, jacobian, scratch):
     applied[3] = -problem.line[0] * axial - inputs[ADDUCTION]
     applied[4] = -inputs[TORQUE]
     applied[5] = -problem.line[1] * axial
-    add_wrench(pose, applied, constant, 1.0, force, jacobian)
+    add_wrench(pose, applied, constant, 1.0, wanted, force, jacobian)
     force[3] -= inputs[AP]
 
 
 @kernel
-def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
-    """Fill Q (6,) and dQ/dq (6, 6): contact, applied loads and restraints.
+def forces_at(pose, inputs, wrench, by_pose, problem, wanted, force, jacobian, scratch):
+    """Fill Q (6,) and, if wanted, dQ/dq (6, 6): contact, applied loads and restraints.
 
     `wrench` (6,) and `by_pose` (6, 6) are those of the contact of both compartments at the pose
     plus the offset. Returns the energy [J] stored in the restraints.
     """
     force[:] = 0.0
-    jacobian[:, :] = 0.0
+    if wanted:
+        jacobian[:, :] = 0.0
     shifted = scratch[_SHIFTED:_APPLIED]
     for k in range(6):
         shifted[k] = pose[k] + problem.offset[k]
-    add_wrench(shifted, wrench, by_pose, problem.factor[0], force, jacobian)
-    add_applied(pose, inputs, problem, force, jacobian, scratch)
+    add_wrench(shifted, wrench, by_pose, problem.factor[0], wanted, force, jacobian)
+    add_applied(pose, inputs, problem, wanted, force, jacobian, scratch)
     energy = add_restraint(pose, problem, force, jacobian)
-    return energy + add_ligaments(pose, problem.ligaments, force, jacobian, scratch[_LIGAMENTS:])
+    work = scratch[_LIGAMENTS:]
+    return energy + add_ligaments(pose, problem.ligaments, wanted, force, jacobian, work)
 
 
 @kernel
 def forces_by_time(pose, rates, problem, jacobian, change, scratch):
     """Fill the time derivative of Q (6,) at constant state: prescribed motion and loads."""
-    unused = scratch[_UNUSED:_LIGAMENTS].reshape(6, 6)
-    unused[:, :] = 0.0
     change[:] = 0.0
-    add_applied(pose, rates, problem, change, unused, scratch)
+    add_applied(pose, rates, problem, np.bool_(False), change, jacobian, scratch)
     for k in range(6):
         for j in range(6):
             if problem.roles[j] == PRESCRIBED:
@@ -189,39 +190,60 @@ def forces_by_time(pose, rates, problem, jacobian, change, scratch):
 
 
 @kernel
-def assemble(time, state, wrench, by_pose, problem, f, by_state, by_time, scratch):
-    """Fill f (n,), its Jacobian (n, n) and its derivative by time (n,) of M y' = f(t, y).
+def assemble(time, state, wrench, by_pose, problem, wanted, f, by_state, by_time, scratch):
+    """Fill f (n,) of M y' = f(t, y) and, if wanted, its derivatives.
 
-    M is diagonal: 1, or 0 for a quasi-static coordinate without damping (`mass_of`).
+    The derivatives are by_state (n, n) and by_time (n,). M is diagonal: 1, or 0 for a quasi-static
+    coordinate without damping (`mass_of`).
     """
     inputs, rates = scratch[_INPUTS:_RATES], scratch[_RATES:_POSE]
     pose, force = scratch[_POSE:_FORCE], scratch[_FORCE:_CHANGE]
-    change, jacobian = scratch[_CHANGE:_JACOBIAN], scratch[_JACOBIAN:_SHIFTED].reshape(6, 6)
+    jacobian = scratch[_JACOBIAN:_SHIFTED].reshape(6, 6)
     inputs_at(time, problem, inputs, rates)
     coordinates_of(state, inputs, problem, pose)
-    forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch)
-    forces_by_time(pose, rates, problem, jacobian, change, scratch)
+    forces_at(pose, inputs, wrench, by_pose, problem, wanted, force, jacobian, scratch)
+    row, rate = 0, _free(problem)
+    for k in range(6):
+        role, damping = problem.roles[k], problem.damping[k]
+        if role == INERTIAL:
+            f[row] = state[rate]
+            f[rate] = (force[k] - damping * state[rate]) / problem.inertia[k]
+            rate += 1
+        elif role == QUASI_STATIC:
+            f[row] = force[k] / (damping if damping > 0.0 else 1.0)
+        row += role != PRESCRIBED
+    if wanted:
+        change = scratch[_CHANGE:_JACOBIAN]
+        forces_by_time(pose, rates, problem, jacobian, change, scratch)
+        _fill_derivatives(problem, jacobian, change, by_state, by_time)
+
+
+@part
+def _free(problem):
+    """Return the number of free coordinates."""
     free = 0
     for k in range(6):
         free += problem.roles[k] != PRESCRIBED
+    return free
+
+
+@part
+def _fill_derivatives(problem, jacobian, change, by_state, by_time):
+    """Fill the derivatives of `assemble` from those of Q by pose (6, 6) and by time (6,)."""
     by_state[:, :] = 0.0
-    row, rate = 0, free
+    row, rate = 0, _free(problem)
     for k in range(6):
-        role = problem.roles[k]
+        role, damping = problem.roles[k], problem.damping[k]
         if role == PRESCRIBED:
             continue
-        damping = problem.damping[k]
         if role == INERTIAL:
-            f[row] = state[rate]
             by_time[row] = 0.0
             by_state[row, rate] = 1.0
             target, divisor = rate, problem.inertia[k]
             by_state[rate, rate] = -damping / divisor
-            f[target] = (force[k] - damping * state[rate]) / divisor
             rate += 1
         else:
             target, divisor = row, damping if damping > 0.0 else 1.0
-            f[target] = force[k] / divisor
         by_time[target] = change[k] / divisor
         column = 0
         for j in range(6):

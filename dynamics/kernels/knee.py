@@ -69,20 +69,21 @@ def knee_arguments(
 
 @part
 def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
-    """Fill f, J and df/dt of a state; return whether the integration may continue."""
+    """Fill f and, if wanted, J and df/dt of a state; return whether to continue."""
     a = arguments
     pose_at(time, state, a.problem, a.pose, a.scratch)
     for k in range(6):
         a.pose[k] += a.problem.offset[k]
     if wanted or not a.quick:
         outside = both_loads(a.pose, a.medial, a.lateral, a.loads, a.jacobian, a.variables, a.work)
+        for k in range(6):
+            for j in range(6):
+                a.by_pose[k, j] = a.jacobian[0, k, j] + a.jacobian[1, k, j]
     else:
         outside = both_wrenches(a.pose, a.medial, a.lateral, a.loads, a.variables, a.work)
     for k in range(6):
         a.wrench[k] = a.loads[0, k] + a.loads[1, k]
-        for j in range(6):
-            a.by_pose[k, j] = a.jacobian[0, k, j] + a.jacobian[1, k, j]
-    assemble(time, state, a.wrench, a.by_pose, a.problem, f, by_state, by_time, a.scratch)
+    assemble(time, state, a.wrench, a.by_pose, a.problem, wanted, f, by_state, by_time, a.scratch)
     return not (wanted and outside and a.stop_outside)
 
 
@@ -129,6 +130,6 @@ def rates_of_all(problem, mass, times, states, wrenches, by_pose, rates):
     f, by_time, order = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     by_state, factors, scratch = np.empty((n, n)), np.empty((n, n)), np.empty(SCRATCH)
     for i in range(times.size):
-        assemble(times[i], states[i], wrenches[i], by_pose[i], problem, f, by_state, by_time,
-                 scratch)  # fmt: skip
+        assemble(times[i], states[i], wrenches[i], by_pose[i], problem, np.bool_(True), f, by_state,
+                 by_time, scratch)  # fmt: skip
         rates_of(states[i], mass, problem, period, f, by_state, by_time, factors, order, rates[i])

@@ -45,14 +45,15 @@ class LigamentArguments(NamedTuple):
 def add_ligaments(
     pose: FloatArray,
     ligaments: LigamentArguments,
+    wanted: bool,
     force: FloatArray,
     jacobian: FloatArray,
     work: FloatArray,
 ) -> float:
     """Add the generalised forces of the bundles and their derivative; return the energy [J].
 
-    At a pose (6,) [rad, m], to a force (6,) [N m, N] conjugate to the coordinates and to
-    d(force)/d(coordinates) (6, 6), symmetric; `work` (>= LIGAMENT_WORK,) is scratch memory.
+    At a pose (6,) [rad, m], to a force (6,) [N m, N] conjugate to the coordinates and, if wanted,
+    to d(force)/d(coordinates) (6, 6), symmetric; `work` (>= LIGAMENT_WORK,) is scratch memory.
     """
     _set_frame(pose, work)
     energy = 0.0
@@ -67,7 +68,8 @@ def add_ligaments(
             work[_GRADIENT + k] = _dot(_DIRECTION, _VELOCITIES + 3 * k, work)
         for k in range(6):
             force[k] -= tension * work[_GRADIENT + k]
-        _add_stiffness(tension, tension / length, slope, jacobian, work)
+        if wanted:
+            _add_stiffness(tension, tension / length, slope, jacobian, work)
     return energy
 
 

@@ -8,8 +8,8 @@ from foundation.base.compiling import part
 
 
 @part
-def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
-    """Add a wrench's generalised forces (6,) at a pose (6,), and their derivatives (6, 6).
+def add_wrench(pose, wrench, by_pose, factor, wanted, force, jacobian):
+    """Add a wrench's generalised forces (6,) at a pose (6,) and, if wanted, derivatives (6, 6).
 
     `wrench` (6,) [N, N m] acts on the femur, in the tibial frame about the tibial origin; `by_pose`
     (6, 6) is its derivative with respect to the pose; both are multiplied by `factor`. See
@@ -28,6 +28,10 @@ def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
         ax, ay, az = axes[k]
         force[k] += ax * mx + ay * my + az * mz
         force[3 + k] += factor * wrench[k]
+    if not wanted:
+        return
+    for k in range(3):
+        ax, ay, az = axes[k]
         # axis . (p x dF) is its lever, p brought to the other side: (axis x p) . dF
         lx, ly, lz = ay * pz - az * py, az * px - ax * pz, ax * py - ay * px
         for j in range(6):

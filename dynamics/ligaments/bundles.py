@@ -184,7 +184,7 @@ def ligament_potential(
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
     work = np.empty(LIGAMENT_WORK)
-    energy = add_ligaments(pose.array, _packed(ligaments), force, jacobian, work)
+    energy = add_ligaments(pose.array, _packed(ligaments), True, force, jacobian, work)
     return float(energy), force, jacobian
 
 

@@ -110,13 +110,15 @@ class KneeEquations:
         by_state: FloatArray,
         by_time: FloatArray,
     ) -> bool:
-        """Fill f (n,), its Jacobian (n, n) and its time derivative (n,) [rad, m, s]; return True.
+        """Fill f (n,) and, if wanted, d(f)/d(state) and df/dt [rad, m, s]; return True.
 
         As `dynamics.kernels.knee.knee_derivative`, with a model in Python.
         """
         del arguments
         _, wrench, by_pose = self._at(time, state, wanted)
-        assemble(time, state, wrench, by_pose, self.problem, f, by_state, by_time, self._scratch)
+        assemble(
+            time, state, wrench, by_pose, self.problem, wanted, f, by_state, by_time, self._scratch
+        )
         if wanted and self._progress is not None:
             self._progress(time)
         return True
@@ -133,7 +135,7 @@ class KneeEquations:
         n = self.size
         filled = np.empty(n), np.empty((n, n)), np.empty(n)
         _, wrench, by_pose = self._at(time, state, True)
-        assemble(time, state, wrench, by_pose, self.problem, *filled, self._scratch)
+        assemble(time, state, wrench, by_pose, self.problem, True, *filled, self._scratch)
         return filled
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
@@ -159,7 +161,7 @@ class KneeEquations:
         _, wrench, by_pose = self._at(time, state, True)
         force, jacobian, change = np.empty(6), np.empty((6, 6)), np.empty(6)
         scratch = self._scratch
-        forces_at(pose, inputs, wrench, by_pose, self.problem, force, jacobian, scratch)
+        forces_at(pose, inputs, wrench, by_pose, self.problem, True, force, jacobian, scratch)
         forces_by_time(pose, rates, self.problem, jacobian, change, scratch)
         rows = [COORDINATES.index(name) for name in self.free]
         root = np.sqrt(self.problem.inertia[rows])

@@ -120,11 +120,11 @@ def settle(
 ) -> Pose:
     """Return the static equilibrium of the knee under constant loads.
 
-    The search first finds the height that carries the axial force, then relaxes the free
-    coordinates, M q' = Q(q), by implicit Euler steps that grow as the residual falls
-    (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal 35:508-523) and ends as
-    Newton's method. Newton's method alone is tried first, and taken if its steps become shorter
-    and shorter. A small push leaves an unstable equilibrium.
+    Newton's method is tried from the start, and taken if its steps become shorter and shorter.
+    Otherwise the search finds the height that carries the axial force, tries Newton's method from
+    there, then relaxes the free coordinates, M q' = Q(q), by implicit Euler steps that grow as the
+    residual falls (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal
+    35:508-523) and ends as Newton's method. A small push leaves an unstable equilibrium.
 
     Parameters
     ----------
@@ -171,12 +171,15 @@ def settle(
         check_number("adduction_torque", adduction_torque),
     )
     begin = replace(start, flexion=check_number("flexion", flexion))
-    begin = replace(begin, superior=height_at_load(model, begin, axial_force))
     for name in held:
         check_in("held", name, FREE_COORDINATES)
     free = np.array([name not in held for name in FREE_COORDINATES])
     balance = _Balance(*without_variation(model), simulator, applied, free)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
+    near, _ = _newton(balance, begin, allowed)
+    if near is not None and balance.unstable_direction(near) is None:
+        return near
+    begin = replace(begin, superior=height_at_load(model, begin, axial_force))
     left = iterations
     for _ in range(4):
         rest, used = _relax(balance, begin, allowed, left)
@@ -232,11 +235,11 @@ class _Balance:
 
 def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
     """Return the pose at rest and the number of evaluations of the relaxation."""
-    pose = begin
-    force, jacobian = balance(pose)
-    near, used = _newton(balance, pose, force, jacobian, allowed)
+    near, used = _newton(balance, begin, allowed)
     if near is not None:
         return near, used
+    pose = begin
+    force, jacobian = balance(pose)
     inertia = balance.simulator.inertia
     size = _size(force)
     step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
@@ -261,12 +264,14 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
 
 
-def _newton(
-    balance: _Balance, pose: Pose, force: FloatArray, jacobian: FloatArray, allowed: float
-) -> tuple[Pose | None, int]:
+def _newton(balance: _Balance, pose: Pose, allowed: float) -> tuple[Pose | None, int]:
     """Return the pose at rest, if Newton's method finds it at once, and the evaluations."""
     longest = 1.0
     for count in range(1, _NEWTON_STEPS + 1):
+        try:
+            force, jacobian = balance(pose)
+        except EquilibriumError:
+            break
         if _size(force) <= allowed:
             return pose, count
         move = _step(-jacobian, force)
@@ -274,10 +279,6 @@ def _newton(
         if length >= longest:
             break
         pose, longest = _moved(pose, move), _NEWTON_FALL * length
-        try:
-            force, jacobian = balance(pose)
-        except EquilibriumError:
-            break
     return None, count
 
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from dynamics.kernels import rosenbrock
 from dynamics.kernels.knee import integrate_knee
@@ -268,6 +267,8 @@ def _scipy(
             f"method: expected {' or '.join(TABLEAUS)} with quasi-static coordinates without "
             f"damping, found {method}"
         )
+    from scipy.integrate import solve_ivp  # slow to import; the default method does not need it
+
     watch = _Watch(limits.size)
     solution = solve_ivp(
         equations.derivative,

@@ -282,7 +282,7 @@ class KneeSimulator:
             problem = problem._replace(factor=np.array([factor]))
         forces_at(
             pose.array, inputs, np.ascontiguousarray(contact_wrench),
-            np.ascontiguousarray(contact_jacobian), problem, force, jacobian,
+            np.ascontiguousarray(contact_jacobian), problem, True, force, jacobian,
             np.empty(SCRATCH),
         )  # fmt: skip
         return force, jacobian

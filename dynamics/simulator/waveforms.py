@@ -162,6 +162,11 @@ class GaitCycle:
         scaled = {n: f * getattr(self, n) for n, f in factors.items() if n in self.signals}
         return replace(self, **scaled)
 
+    def delayed(self, signal: str, percent: float) -> FloatArray:
+        """Return a signal (n,) [rad, m, N, N m] of `signals` at the rows, delayed [%]."""
+        instants = np.mod(self.percent - percent, 100.0)
+        return self._evaluate(1e-2 * self.period * instants, 0)[:, SIGNALS[signal]]
+
     def at(self, time: float) -> tuple[float, AppliedLoads]:
         """Return flexion [rad] and applied loads at a time [s] of any cycle."""
         values = self._evaluate(time, 0)

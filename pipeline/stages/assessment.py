@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
@@ -153,7 +153,7 @@ def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
         return Standardised(normal=[], held_out=[])
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     quantiles = np.quantile(residuals[known] / errors[known], probabilities)
-    return Standardised(normal=norm.ppf(probabilities).tolist(), held_out=quantiles.tolist())
+    return Standardised(normal=ndtri(probabilities).tolist(), held_out=quantiles.tolist())
 
 
 def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Crossed]:

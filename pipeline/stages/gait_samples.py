@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import qmc
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
@@ -75,6 +74,8 @@ def _states(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs."""
+    from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
+
     gait = GaitSimulation.of(config, space.path)
     inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
     found, reason = [], ""

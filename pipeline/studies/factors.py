@@ -12,7 +12,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle
@@ -221,9 +220,7 @@ def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]])
                 f"{', '.join(cycle.signals)}"
             )
         if shift := shifts.get(name, 0.0):
-            # Between the rows of the table, the spline of the simulation.
-            spline = CubicSpline(cycle.percent, signal, bc_type="periodic")
-            signal = spline(np.mod(cycle.percent - shift, 100.0))
+            signal = cycle.delayed(name, shift)
         addition: Any = 0.0
         for (target, wave, number), value in added.items():
             if target == name and wave is None:

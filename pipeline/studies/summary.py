@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from foundation.base.checks import FloatArray
 from pipeline.flagged_instants import flagged_sentence, kinds_of
@@ -223,6 +222,8 @@ def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
 
     Correlations with constant columns are NaN.
     """
+    from scipy.stats import rankdata  # slow to import, and workers need no ranks
+
     scores = []
     for values in (inputs, outputs):
         ranks = rankdata(values, axis=0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from foundation.base.checks import FloatArray, check_array
 from surrogates.families.cross_validation import Fitted
@@ -321,7 +321,7 @@ def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
 
 def _too_large(sizes: FloatArray) -> float:
     """Return the largest ratio of quantiles of sizes (N,) >= 0 to standard normal quantiles."""
-    normal = norm.ppf(0.5 + 0.5 * np.array(_PROBABILITIES))
+    normal = ndtri(0.5 + 0.5 * np.array(_PROBABILITIES))
     return float((np.quantile(sizes, _PROBABILITIES) / normal).max())
 
 

@@ -23,7 +23,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import qmc
 
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
@@ -58,6 +57,8 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
         If the kind is unknown, n or d is not a positive whole number, or the seed is neither.
     """
     check_in("kind", kind, KINDS)
+    from scipy.stats import qmc  # slow to import; a trained surrogate needs no design
+
     count, dimension = _positive_whole("n", n), _positive_whole("d", d)
     generator = _generator(rng)
     if kind == "lhs":
@@ -162,5 +163,7 @@ def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:
     first = ((np.arange(n) + 0.5) / n)[:, None]
     if d == 1:
         return first
+    from scipy.stats import qmc
+
     rest = qmc.Halton(d - 1, scramble=False).random(n)
     return np.hstack([first, (rest + rng.random(d - 1)) % 1.0])

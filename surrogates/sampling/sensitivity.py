@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from foundation.base.checks import FloatArray
 
@@ -44,9 +43,11 @@ def unit_design(kind: str, runs: int, dimensions: int, seed: int) -> FloatArray:
         rows = [np.random.default_rng([seed, run]).random(dimensions) for run in range(runs)]
         unit = np.array(rows)
     elif kind == "latin_hypercube":
+        from scipy.stats import qmc  # slow to import, as is SALib, and few studies need either
+
         unit = qmc.LatinHypercube(dimensions, rng=np.random.default_rng(seed)).random(runs)
     else:
-        from SALib.sample import sobol  # slow to import, and few studies need it
+        from SALib.sample import sobol
 
         problem = _problem(dimensions)
         unit = sobol.sample(problem, runs, calc_second_order=False, seed=seed)

@@ -118,7 +118,7 @@ def test_forces_are_those_of_the_kernel(package, problem):
         applied = rng.uniform(-1.0, 1.0, 4) * [2000.0, 200.0, 5.0, 9.0]
         wrench = rng.uniform(-1.0, 1.0, 6) * [200.0, 2000.0, 200.0, 20.0, 5.0, 20.0]
         inputs = np.concatenate((np.zeros(6), applied))
-        forces_at(pose, inputs, wrench, np.zeros((6, 6)), problem, force, jacobian, scratch)
+        forces_at(pose, inputs, wrench, np.zeros((6, 6)), problem, True, force, jacobian, scratch)
         assert_allclose(evaluate(pose, applied, wrench), force, rtol=1e-12, atol=1e-12 * 4e3)
         seen = np.maximum(seen, np.abs(force))
     assert seen.min() > 1.0
@@ -160,7 +160,7 @@ def test_equations_of_motion_are_those_of_the_kernel(waves):
         state, wrench = rng.uniform(-1.0, 1.0, n) * 1e-3, rng.normal(size=6) * 100.0
         f, by_time = np.empty(n), np.empty(n)
         scratch, free = np.empty(SCRATCH), len(knee.free)
-        assemble(0.3, state, wrench, np.zeros((6, 6)), problem, f, np.empty((n, n)), by_time,
+        assemble(0.3, state, wrench, np.zeros((6, 6)), problem, True, f, np.empty((n, n)), by_time,
                  scratch)  # fmt: skip
         inputs = knee.inputs([0.3])[0][0]
         force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)

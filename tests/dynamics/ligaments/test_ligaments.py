@@ -129,7 +129,7 @@ def test_slack_bundle_and_no_bundle_do_nothing():
 def test_adds_to_what_is_there():
     force, jacobian = np.full(6, 2.0), np.full((6, 6), 3.0)
     work = np.empty(LIGAMENT_WORK)
-    energy = add_ligaments(POSE.array, pack(BUNDLES), force, jacobian, work)
+    energy = add_ligaments(POSE.array, pack(BUNDLES), True, force, jacobian, work)
     parts = [ligament_potential([each], POSE) for each in BUNDLES]
     assert_allclose(energy, sum(part[0] for part in parts), rtol=1e-14)
     assert_allclose(force, 2.0 + sum(part[1] for part in parts), rtol=1e-13)
@@ -209,7 +209,7 @@ def test_plain_python_gives_the_compiled_answer():
     compiled = ligament_potential(BUNDLES, POSE)
     force, jacobian, work = np.zeros(6), np.zeros((6, 6)), np.empty(LIGAMENT_WORK)
     packed = pack(BUNDLES)
-    energy = plain.add_ligaments(POSE.array, packed, force, jacobian, work)
+    energy = plain.add_ligaments(POSE.array, packed, True, force, jacobian, work)
     assert_allclose(energy, compiled[0], rtol=1e-14)
     assert_allclose(force, compiled[1], rtol=1e-13)
     assert_allclose(jacobian, compiled[2], rtol=1e-12, atol=1e-9)
