@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dynamics.kernels.ligaments import LIGAMENT_WORK, LigamentArguments, add_ligaments
 from dynamics.kernels.virtual_work import add_wrench
 from foundation.base.checks import FloatArray
-from foundation.base.compiling import kernel, part
+from foundation.base.compiling import inlined, inlined_kernel, kernel
 
 #: Roles of a coordinate.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
@@ -75,7 +75,7 @@ class Problem(NamedTuple):
     ligaments: LigamentArguments
 
 
-@kernel
+@inlined_kernel
 def inputs_at(time, problem, values, rates):
     """Fill values and rates (10,) of the inputs at a time."""
     breaks, pieces = problem.breaks, problem.pieces
@@ -95,17 +95,11 @@ def inputs_of_all(times, problem, values, rates):
         inputs_at(times[i], problem, values[i], rates[i])
 
 
-@kernel
+@inlined_kernel
 def pose_at(time, state, problem, pose, scratch):
-    """Fill the pose coordinates (6,) of a state."""
+    """Fill the pose coordinates (6,) of a state; `scratch` keeps inputs and pose for `assemble`."""
     inputs, rates = scratch[_INPUTS:_RATES], scratch[_RATES:_POSE]
     inputs_at(time, problem, inputs, rates)
-    coordinates_of(state, inputs, problem, pose)
-
-
-@part
-def coordinates_of(state, inputs, problem, pose):
-    """Fill the pose (6,) of a state."""
     row = 0
     for k in range(6):
         if problem.roles[k] == PRESCRIBED:
@@ -113,9 +107,10 @@ def coordinates_of(state, inputs, problem, pose):
         else:
             pose[k] = problem.reference[k] + state[row]
             row += 1
+        scratch[_POSE + k] = pose[k]
 
 
-@part
+@inlined
 def add_restraint(pose, problem, force, jacobian):
     """Add generalised forces and derivatives of the springs; return the stored energy [J]."""
     breaks, pieces = problem.neutral_breaks, problem.neutral_pieces
@@ -138,7 +133,7 @@ def add_restraint(pose, problem, force, jacobian):
     return energy
 
 
-@part
+@inlined
 def add_applied(pose, inputs, problem, wanted, force, jacobian, scratch):
     """Add the generalised forces (6,) of the applied loads and, if wanted, derivatives (6, 6).
 
@@ -158,7 +153,7 @@ def add_applied(pose, inputs, problem, wanted, force, jacobian, scratch):
     force[3] -= inputs[AP]
 
 
-@kernel
+@inlined_kernel
 def forces_at(pose, inputs, wrench, by_pose, problem, wanted, force, jacobian, scratch):
     """Fill Q (6,) and, if wanted, dQ/dq (6, 6): contact, applied loads and restraints.
 
@@ -174,11 +169,13 @@ def forces_at(pose, inputs, wrench, by_pose, problem, wanted, force, jacobian, s
     add_wrench(shifted, wrench, by_pose, problem.factor[0], wanted, force, jacobian)
     add_applied(pose, inputs, problem, wanted, force, jacobian, scratch)
     energy = add_restraint(pose, problem, force, jacobian)
+    if problem.ligaments.rest_length.size == 0:
+        return energy
     work = scratch[_LIGAMENTS:]
     return energy + add_ligaments(pose, problem.ligaments, wanted, force, jacobian, work)
 
 
-@kernel
+@inlined_kernel
 def forces_by_time(pose, rates, problem, jacobian, change, scratch):
     """Fill the time derivative of Q (6,) at constant state: prescribed motion and loads."""
     change[:] = 0.0
@@ -189,18 +186,17 @@ def forces_by_time(pose, rates, problem, jacobian, change, scratch):
                 change[k] += jacobian[k, j] * rates[j]
 
 
-@kernel
-def assemble(time, state, wrench, by_pose, problem, wanted, f, by_state, by_time, scratch):
+@inlined_kernel
+def assemble(state, wrench, by_pose, problem, wanted, f, by_state, by_time, scratch):
     """Fill f (n,) of M y' = f(t, y) and, if wanted, its derivatives.
 
-    The derivatives are by_state (n, n) and by_time (n,). M is diagonal: 1, or 0 for a quasi-static
-    coordinate without damping (`mass_of`).
+    At the time and state of the last call of `pose_at` with the same scratch array. The derivatives
+    are by_state (n, n) and by_time (n,). M is diagonal: 1, or 0 for a quasi-static coordinate
+    without damping (`mass_of`).
     """
     inputs, rates = scratch[_INPUTS:_RATES], scratch[_RATES:_POSE]
     pose, force = scratch[_POSE:_FORCE], scratch[_FORCE:_CHANGE]
     jacobian = scratch[_JACOBIAN:_SHIFTED].reshape(6, 6)
-    inputs_at(time, problem, inputs, rates)
-    coordinates_of(state, inputs, problem, pose)
     forces_at(pose, inputs, wrench, by_pose, problem, wanted, force, jacobian, scratch)
     row, rate = 0, _free(problem)
     for k in range(6):
@@ -218,7 +214,7 @@ def assemble(time, state, wrench, by_pose, problem, wanted, f, by_state, by_time
         _fill_derivatives(problem, jacobian, change, by_state, by_time)
 
 
-@part
+@inlined
 def _free(problem):
     """Return the number of free coordinates."""
     free = 0
@@ -227,7 +223,7 @@ def _free(problem):
     return free
 
 
-@part
+@inlined
 def _fill_derivatives(problem, jacobian, change, by_state, by_time):
     """Fill the derivatives of `assemble` from those of Q by pose (6, 6) and by time (6,)."""
     by_state[:, :] = 0.0

@@ -83,7 +83,7 @@ def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
         outside = both_wrenches(a.pose, a.medial, a.lateral, a.loads, a.variables, a.work)
     for k in range(6):
         a.wrench[k] = a.loads[0, k] + a.loads[1, k]
-    assemble(time, state, a.wrench, a.by_pose, a.problem, wanted, f, by_state, by_time, a.scratch)
+    assemble(state, a.wrench, a.by_pose, a.problem, wanted, f, by_state, by_time, a.scratch)
     return not (wanted and outside and a.stop_outside)
 
 
@@ -129,7 +129,9 @@ def rates_of_all(problem, mass, times, states, wrenches, by_pose, rates):
     n, period = mass.size, problem.breaks[-1]
     f, by_time, order = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     by_state, factors, scratch = np.empty((n, n)), np.empty((n, n)), np.empty(SCRATCH)
+    pose = np.empty(6)
     for i in range(times.size):
-        assemble(times[i], states[i], wrenches[i], by_pose[i], problem, np.bool_(True), f, by_state,
+        pose_at(times[i], states[i], problem, pose, scratch)
+        assemble(states[i], wrenches[i], by_pose[i], problem, np.bool_(True), f, by_state,
                  by_time, scratch)  # fmt: skip
         rates_of(states[i], mass, problem, period, f, by_state, by_time, factors, order, rates[i])

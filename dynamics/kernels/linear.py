@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.base.compiling import kernel
+from foundation.base.compiling import inlined_kernel, kernel
 
 
 @kernel
@@ -43,7 +43,7 @@ def factorise(matrix, order):
     return True
 
 
-@kernel
+@inlined_kernel
 def solve(factors, order, right, solution):
     """Fill the solution (n,) of a system factorised by `factorise`; `right` (n,) is kept."""
     n = right.size

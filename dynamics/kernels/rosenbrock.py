@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.linear import factorise, solve
 from foundation.base.checks import FloatArray
-from foundation.base.compiling import kernel, part, pasted
+from foundation.base.compiling import inlined, inlined_kernel, kernel, pasted
 
 #: Outcomes of an integration.
 DONE, STEP_TOO_SMALL, TOO_MANY_STEPS, DISLOCATED, OUTSIDE = range(5)
@@ -63,7 +63,7 @@ class Work(NamedTuple):
     unused: FloatArray
 
 
-@kernel
+@inlined_kernel
 def copy(values, out):
     """Fill `out` (n,) with values (n,)."""
     # `out[:] = values` would compile an error message and number formatting into the code.
@@ -71,7 +71,7 @@ def copy(values, out):
         out[i] = values[i]
 
 
-@kernel
+@inlined_kernel
 def begin_step(step, mass, tableau, work):
     """Fill f of the first stage and the factors of M / (g h) - J; return whether they exist."""
     n = mass.size
@@ -83,7 +83,7 @@ def begin_step(step, mass, tableau, work):
     return factorise(work.factors, work.order)
 
 
-@kernel
+@inlined_kernel
 def stage_state(stage, state, increments, tableau, out):
     """Fill the state (n,) at which a stage evaluates f."""
     for i in range(state.size):
@@ -93,7 +93,7 @@ def stage_state(stage, state, increments, tableau, out):
         out[i] = value
 
 
-@kernel
+@inlined_kernel
 def stage_increment(stage, step, mass, tableau, work):
     """Fill `work.increments[stage]`."""
     for i in range(mass.size):
@@ -105,7 +105,7 @@ def stage_increment(stage, step, mass, tableau, work):
     solve(work.factors, work.order, work.right, work.increments[stage])
 
 
-@kernel
+@inlined_kernel
 def scaled_error(state, after, error, rtol, atol):
     """Return the error over the tolerance, RMS over the state; infinite if it is not finite."""
     total = 0.0
@@ -116,7 +116,7 @@ def scaled_error(state, after, error, rtol, atol):
     return size if size < np.inf else np.inf
 
 
-@part
+@inlined
 def between(part, state, after, increments, tableau, out):
     """Fill the state (n,) at a part of the step, 0 to 1."""
     for i in range(state.size):
@@ -128,7 +128,7 @@ def between(part, state, after, increments, tableau, out):
         out[i] = (1.0 - part) * state[i] + part * (after[i] + (1.0 - part) * value)
 
 
-@kernel
+@inlined_kernel
 def next_factor(error, before, order):
     """Return the factor of the next step by a PI controller (Gustafsson 1991, TOMS 17:533)."""
     error = max(error, 1e-6)
@@ -137,7 +137,7 @@ def next_factor(error, before, order):
     return min(max(factor, _SHRINK), _GROW)
 
 
-@kernel
+@inlined_kernel
 def furthest(state, limits):
     """Return the largest displacement over its limit; infinite if one is not finite."""
     most = 0.0
@@ -165,7 +165,7 @@ def choose_step(time, step, end, max_step):
     return end - time if time + 1.0001 * step >= end else step
 
 
-@kernel
+@inlined_kernel
 def report_between(reported, times, time, after, state, tableau, work, states):
     """Fill the states at times up to the end of a step; return the number of filled states."""
     while reported < times.size and times[reported] <= after:

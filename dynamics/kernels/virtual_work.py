@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from foundation.base.compiling import part
+from foundation.base.compiling import inlined
 
 
-@part
+@inlined
 def add_wrench(pose, wrench, by_pose, factor, wanted, force, jacobian):
     """Add a wrench's generalised forces (6,) at a pose (6,) and, if wanted, derivatives (6, 6).
 

@@ -116,9 +116,7 @@ class KneeEquations:
         """
         del arguments
         _, wrench, by_pose = self._at(time, state, wanted)
-        assemble(
-            time, state, wrench, by_pose, self.problem, wanted, f, by_state, by_time, self._scratch
-        )
+        assemble(state, wrench, by_pose, self.problem, wanted, f, by_state, by_time, self._scratch)
         if wanted and self._progress is not None:
             self._progress(time)
         return True
@@ -135,7 +133,7 @@ class KneeEquations:
         n = self.size
         filled = np.empty(n), np.empty((n, n)), np.empty(n)
         _, wrench, by_pose = self._at(time, state, True)
-        assemble(time, state, wrench, by_pose, self.problem, True, *filled, self._scratch)
+        assemble(state, wrench, by_pose, self.problem, True, *filled, self._scratch)
         return filled
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:

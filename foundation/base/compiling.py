@@ -55,9 +55,13 @@ kernel, part, pasted = _decorators()
 fused_kernel, fused_part, fused_pasted = _decorators(fastmath={"contract"})
 #: For kernels with scratch memory of their own, which the lock of the interpreter guards.
 entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
-#: For the few instructions on rows of `surrogates.compiled.lanes`.
+#: For short functions of many arrays, which take longer to hand over than to use: the compiled code
+#: becomes part of each kernel that calls the function. Python calls an `inlined_kernel` too.
 inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
-#: For parts of fused kernels with many arrays, which take longer to hand over than to use.
+inlined_kernel: Callable[..., Any] = njit(
+    cache=True, nogil=True, error_model="numpy", forceinline=True
+)
+#: `inlined` for fused kernels.
 fused_inlined: Callable[..., Any] = njit(
     nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"}
 )

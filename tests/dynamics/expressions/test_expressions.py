@@ -20,7 +20,7 @@ from dynamics.expressions import (
     wrench_forces,
 )
 from dynamics.expressions.elementary import plus_integral
-from dynamics.kernels.equations import INPUTS, SCRATCH, assemble, forces_at, inputs_at
+from dynamics.kernels.equations import INPUTS, SCRATCH, assemble, forces_at, inputs_at, pose_at
 from dynamics.ligaments import bundles
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
 from dynamics.simulator.knee_simulator import REDUCED, KneeSimulator
@@ -160,8 +160,9 @@ def test_equations_of_motion_are_those_of_the_kernel(waves):
         state, wrench = rng.uniform(-1.0, 1.0, n) * 1e-3, rng.normal(size=6) * 100.0
         f, by_time = np.empty(n), np.empty(n)
         scratch, free = np.empty(SCRATCH), len(knee.free)
-        assemble(0.3, state, wrench, np.zeros((6, 6)), problem, True, f, np.empty((n, n)), by_time,
-                 scratch)  # fmt: skip
+        pose_at(0.3, state, problem, np.empty(6), scratch)
+        by_state = np.empty((n, n))
+        assemble(state, wrench, np.zeros((6, 6)), problem, True, f, by_state, by_time, scratch)
         inputs = knee.inputs([0.3])[0][0]
         force = knee.forces(knee.pose(state, inputs), inputs[6:], wrench)
         rates = dict(zip(knee.free, f[:free], strict=True))
