@@ -6,7 +6,7 @@ import math
 
 from foundation.base.compiling import part, pasted
 from surrogates.compiled.box import condyle_variables, hold
-from surrogates.compiled.compartments import find_root, power, scratch_of
+from surrogates.compiled.compartments import STEEP, find_root, power, scratch_of
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.smoothing import last_input, positive_part
@@ -14,16 +14,17 @@ from surrogates.compiled.smoothing import last_input, positive_part
 
 @part
 def _ratios(x, first, second, third, out, work):
-    """Fill out[1:6] with the outputs of the three regressors; out[0] is not needed."""
+    """Fill out[1:6] with outputs of the three regressors, of which only the first six are needed."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
     c = b + third.layout[OUTPUTS]
+    # The first output is the height.
     if a > 1:
-        evaluate_value(x, first, out[:a], work)
-    if b > a and a < 6:
-        evaluate_value(x, second, out[a:b], work)
-    if c > b and b < 6:
-        evaluate_value(x, third, out[b:c], work)
+        evaluate_value(x, first, out[: min(a, STEEP)], work)
+    if b > a and a < STEEP:
+        evaluate_value(x, second, out[a : min(b, STEEP)], work)
+    if c > b and b < STEEP:
+        evaluate_value(x, third, out[b : min(c, STEEP)], work)
 
 
 @pasted
