@@ -5,7 +5,7 @@ Arguments `box` and `condyle` are those of `surrogates.compiled.compartments`.
 
 from __future__ import annotations
 
-from foundation.base.compiling import part, pasted
+from foundation.base.compiling import inlined, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.smoothing import clipped
 
@@ -19,7 +19,7 @@ def piece_at(flexion, breaks):
     return piece
 
 
-@part
+@inlined
 def path_at(flexion, breaks, pieces, values, slopes):
     """Fill values (5,) of a piecewise cubic path and its slopes (5,) at a flexion."""
     piece = piece_at(flexion, breaks)
@@ -37,7 +37,7 @@ def path_bend(flexion, breaks, pieces, k):
     return 6.0 * pieces[0, piece, k] * (flexion - breaks[piece]) + 2.0 * pieces[1, piece, k]
 
 
-@part
+@inlined
 def hold(pose, box, width, x, held, turn, work):
     """Fill `held` (6,), the nearest pose of the box; return whether that is the pose itself.
 
@@ -80,7 +80,7 @@ def hold(pose, box, width, x, held, turn, work):
     return False
 
 
-@part
+@inlined
 def condyle_variables(held, condyle, u, slopes, point, point_slopes, work):
     """Fill the scaled variables u[:5], their slopes (6, 6) and the condyle's point; return height.
 

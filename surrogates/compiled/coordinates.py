@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from foundation.base.compiling import kernel, part
+from foundation.base.compiling import inlined_kernel, part
 
 
-@kernel
+@inlined_kernel
 def condyle_point(coordinates, centre, point, slopes):
     """Fill the place p = t + R c of a femoral point and its derivatives by the pose.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from foundation.base.compiling import part, pasted
+from foundation.base.compiling import inlined, pasted
 from surrogates.compiled.box import condyle_variables, hold
 from surrogates.compiled.compartments import STEEP, find_root, power, scratch_of
 from surrogates.compiled.evaluation import evaluate_value
@@ -12,7 +12,7 @@ from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.smoothing import last_input, positive_part
 
 
-@part
+@inlined
 def _ratios(x, first, second, third, out, work):
     """Fill out[1:6] with outputs of the three regressors, of which only the first six are needed."""
     a = first.layout[OUTPUTS]
