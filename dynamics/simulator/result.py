@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -108,6 +109,10 @@ class SimulationResult:
 
     def columns(self) -> dict[str, FloatArray]:
         """Return the columns (N,) [any unit] of the result by name, which ends with the unit."""
+        return dict(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict[str, FloatArray]:
         table = {"time_s": self.time, "gait_percent": self.gait_percent}
         for k, (name, unit) in enumerate(zip(COORDINATES, COORDINATE_UNITS, strict=True)):
             table[f"{name}_{unit}"] = self.poses[:, k]

@@ -14,6 +14,7 @@ from foundation.base.loads import AREA, CENTRE, FORCE, MEAN_PRESSURE, PEAK_PRESS
 
 #: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_RINGS)
 #: Largest n; at the edge of contact the ratio of peak to mean is arbitrary.
 _LARGEST_EXPONENT = 10.0
 
@@ -56,10 +57,9 @@ def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, Floa
     sliding speed depends primarily on these moments.
     """
     exponent = field_exponent(loads)[:, None]
-    nodes, weights = np.polynomial.legendre.leggauss(_RINGS)
-    shares = 0.5 * weights
+    shares = 0.5 * _WEIGHTS
     # The part of the load within radius r is 1 - (1 - r²)^(n + 1).
-    squared = 1.0 - (0.5 - 0.5 * nodes) ** (1.0 / (exponent + 1.0))
+    squared = 1.0 - (0.5 - 0.5 * _NODES) ** (1.0 / (exponent + 1.0))
     squared /= (squared @ shares)[:, None] * (exponent + 2.0)
     angle = 2.0 * np.pi * (np.arange(_SPOKES) + 0.5) / _SPOKES
     spokes = np.stack([np.cos(angle), np.sin(angle)])

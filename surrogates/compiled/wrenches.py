@@ -14,7 +14,7 @@ from surrogates.compiled.smoothing import last_input, positive_part
 
 @inlined
 def _ratios(x, first, second, third, out, work):
-    """Fill out[1:6] with outputs of the three regressors, of which only the first six are needed."""
+    """Fill out[1:6] with outputs of the three regressors; a wrench needs six outputs at most."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
     c = b + third.layout[OUTPUTS]

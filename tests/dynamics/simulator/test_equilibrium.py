@@ -65,6 +65,15 @@ def test_settle_in_dishes_is_exact(knee, start):
     assert len(dishes.calls) < 150
 
 
+def test_settle_from_near_the_equilibrium_searches_no_height(knee):
+    dishes, simulator = knee(), KneeSimulator(medial_offset=0.0)
+    rest = at_rest(dishes, simulator)
+    dishes.calls.clear()
+    start = replace(rest, anterior=rest.anterior + 1e-4, superior=rest.superior + 1e-6)
+    assert_allclose(at_rest(dishes, simulator, start=start).array, rest.array, rtol=0.0, atol=1e-9)
+    assert len(dishes.calls) < 8
+
+
 def test_settle_on_a_plane_balances_every_load(knee):
     dishes = knee(exponent=1.0, stiffness=1e7, **PLANE)
     simulator = replace(HELD, medial_offset=4e-3)
