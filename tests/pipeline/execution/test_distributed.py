@@ -90,6 +90,7 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
     assert found.equals(read_table(tiny_run / "samples" / "first.parquet"))
 
 
+@pytest.mark.slow
 def test_cluster_of_this_machine_survives_its_workers(tmp_path, monkeypatch):
     """All workers lost at once, and with them what they had been given."""
     monkeypatch.setattr(module, "_CONNECT_SECONDS", 2.0)
@@ -119,6 +120,7 @@ def test_scheduler_that_does_not_answer(tmp_path, capsys, monkeypatch):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_WORKER_SECONDS", 1.0)
     (tmp_path / "other" / "pipeline").mkdir(parents=True)

@@ -156,6 +156,7 @@ def test_springs_on_plane_facets_are_compared_with_a_curved_layer(linear) -> Non
     assert one.at_peak.stiffness == pytest.approx(other.at_peak.stiffness, abs=0.2)
 
 
+@pytest.mark.slow
 def test_a_rough_surface_leaves_the_peak_in_doubt() -> None:
     model = bed(LinearLaw(*POLYETHYLENE))
     vertices = model.tibia.vertices.copy()
