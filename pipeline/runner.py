@@ -11,6 +11,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
@@ -39,6 +40,7 @@ from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.stages.gait_cycle import simulate_cycle
+from pipeline.stages.gait_samples import candidates_along_gait
 from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
@@ -46,10 +48,12 @@ from pipeline.store.run_documents import FromModel, FromTable, RunRecord, Stored
 from pipeline.store.samples import digest, without, write_table
 from pipeline.store.validation_document import Validation
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.formulations.selection import MOST_FOR_KRIGING
 from surrogates.sampling.space import SampleSpace
 
-#: Candidates of a compartment that are predicted to compress a surrogate.
-_PREDICTED = 16_384
+#: Candidates of a compartment that are predicted to compress a surrogate: in the whole sample space,
+#: and along gait, where the compressed surrogate must be as good as the surrogate it stands for.
+_PREDICTED, _ALONG_GAIT = 16_384, 32_768
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
 
@@ -189,9 +193,18 @@ def _drawn(run: Run, sampled: Sampled, space: SampleSpace) -> pd.DataFrame:
     if config.surrogate.family != AUTO or config.original.kind == "table":
         return sampled.candidates
     design = config.design.model_copy(update={"candidates": _PREDICTED})
-    return stages.choose_samples(
+    drawn = stages.choose_samples(
         space, design, config.run.seed, config.knee.compartments, config.space.motion
     )
+    full = sampled.training[sampled.training["weight"] == 1.0]
+    # More samples are fitted directly.
+    many = full["compartment"].value_counts().max() > MOST_FOR_KRIGING
+    if many or sampled.along.empty:
+        return drawn
+    rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 4]))
+    surrogate, first = sampled.early.knee, int(drawn["index"].max()) + 1
+    along = candidates_along_gait(config.simulation, space, surrogate, _ALONG_GAIT, first, rng)
+    return pd.concat([drawn, along], ignore_index=True)
 
 
 def _validate(

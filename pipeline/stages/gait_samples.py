@@ -59,12 +59,28 @@ def gait_samples(
 
     def make() -> pd.DataFrame:
         rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 3]))
-        states = _states(config.simulation, space, surrogate, rng)
         first = int(training["index"].max()) + 1
-        drawn = _drawn(states, space, surrogate, config.design.gait_samples, first, rng)
+        count = config.design.gait_samples
+        drawn = candidates_along_gait(config.simulation, space, surrogate, count, first, rng)
         return run.evaluate("gait", drawn, original.evaluation("pose"))
 
     return stages.training_samples([run.table("gait", make)], config.feasibility)
+
+
+def candidates_along_gait(
+    config: SimulationConfig,
+    space: SampleSpace,
+    surrogate: ContactSurrogate,
+    count: int,
+    first: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return candidates near poses of gait, `count` of a compartment, numbered from `first` on.
+
+    Arguments and errors as of `gait_samples`; `rng` draws inputs, poses and loads.
+    """
+    states = _states(config, space, surrogate, rng)
+    return _drawn(states, space, surrogate, count, first, rng)
 
 
 def _states(
