@@ -51,8 +51,8 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.selection import MOST_FOR_KRIGING
 from surrogates.sampling.space import SampleSpace
 
-#: Candidates of a compartment that are predicted to compress a surrogate: in the whole sample space,
-#: and along gait, where the compressed surrogate must be as good as the surrogate it stands for.
+#: Candidates of a compartment that are predicted to compress a surrogate: in the sample space, and
+#: along gait, where the compressed surrogate must be as good as the surrogate it stands for.
 _PREDICTED, _ALONG_GAIT = 16_384, 32_768
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
