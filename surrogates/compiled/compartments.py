@@ -180,7 +180,7 @@ def evaluate_parts(x, first, second, third, out, gradient, work):
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
     c = b + third.layout[OUTPUTS]
-    _evaluate_part(x, first, 0, a, out, gradient, work)
+    _evaluate_part(x, first, np.int64(0), a, out, gradient, work)
     if b > a:
         _evaluate_part(x, second, a, b, out, gradient, work)
     if c > b:

@@ -65,6 +65,13 @@ def test_one_may_wait_for_it(started, monkeypatch):
         wait()
 
 
+def test_one_waits_for_no_more_than_a_gait_cycle_needs(started, monkeypatch):
+    with compilation.compiling_beside(2) as wait:
+        monkeypatch.setattr(compilation, "is_compiled", lambda: True)
+        wait()
+        assert started[0].poll() is None
+
+
 @pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
 def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, compiled):
     monkeypatch.setattr(compilation, "is_compiled", lambda: compiled)
@@ -74,15 +81,15 @@ def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, c
 
 
 def test_the_cache_tells_whether_allis_compiled(monkeypatch, tmp_path):
-    told = compilation.integrate_knee.stats._replace(cache_path=str(tmp_path))
-    monkeypatch.setattr(compilation, "integrate_knee", _Kernel(told))
+    told = compilation.rates_of_all.stats._replace(cache_path=str(tmp_path))
+    monkeypatch.setattr(compilation, "rates_of_all", _Kernel(told))
     assert not compilation.is_compiled()
-    (tmp_path / "knee.integrate_knee-130.py311.nbi").touch()
+    (tmp_path / "knee.rates_of_all-130.py311.nbi").touch()
     assert compilation.is_compiled()
 
 
 class _Kernel:
-    __name__ = "integrate_knee"
+    __name__ = "rates_of_all"
 
     def __init__(self, stats):
         self.stats = stats
