@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,13 +98,10 @@ def load_mesh(
     place = placement(axes, rotation, origin)
     file = Path(path)
     found = read_surface(file)
-    used = unit_of(found, unit)
-    for remark in (*unit_remarks(found, unit), *found.remarks):
+    used = _unit_of(found, unit)
+    for remark in (*_unit_remarks(found, unit), *found.remarks):
         warnings.warn(f"{file}: {remark}", MeshWarning, stacklevel=2)
-    points, faces = checked_triangles(str(file), found.points, found.faces)
-    stray = len(points) - len(np.unique(faces))
-    faces = _without_degenerate(file, points, faces)
-    mesh = TriangleMesh(place(UNITS[used] * points), faces, str(file))
+    mesh, stray = _whole(file, found, lambda points: place(UNITS[used] * points))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
@@ -113,20 +111,50 @@ def load_mesh(
     return _without_unreferenced(mesh)
 
 
-def unit_of(file: SurfaceFile, unit: str | None) -> str:
-    """Return the unit of a file, if `unit` is the configured unit, or None."""
-    if file.unit is None:
-        return unit or "m"
-    return file.unit if unit is None or file.unit_is_sure else unit
+class RawMesh(NamedTuple):
+    """A mesh as in its file.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface in the unit and along the axes of the file.
+    unit : str or None
+        Unit that the file states, None if none.
+    unit_is_sure : bool
+        Whether no other unit applies, as to a STEP file.
+    remarks : tuple of str
+        Clauses on what the file contains besides triangles.
+    """
+
+    mesh: TriangleMesh
+    unit: str | None
+    unit_is_sure: bool
+    remarks: tuple[str, ...]
 
 
-def unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
-    """Return the remark on a configured unit that differs from the unit of the file; () if none."""
-    if unit is None or file.unit is None or unit == file.unit:
-        return ()
-    if file.unit_is_sure:
-        return (f"lengths are in {file.unit}, as the file states; unit = {unit!r} has no effect",)
-    return (f"read in {unit}, as configured; the file states {file.unit}",)
+def load_raw_mesh(path: str | Path) -> RawMesh:
+    """Load a surface without conversions and checks, as `load_mesh` does apart from these.
+
+    Raises
+    ------
+    MeshError
+        If the file cannot be read.
+    """
+    file = Path(path)
+    found = read_surface(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        mesh, _ = _whole(file, found, lambda points: points)
+    return RawMesh(_without_unreferenced(mesh), found.unit, found.unit_is_sure, found.remarks)
+
+
+def _whole(
+    file: Path, found: SurfaceFile, place: Callable[[FloatArray], FloatArray]
+) -> tuple[TriangleMesh, int]:
+    """Return the mesh of a file without degenerate triangles, and the number of stray vertices."""
+    points, faces = checked_triangles(str(file), found.points, found.faces)
+    stray = len(points) - len(np.unique(faces))
+    return TriangleMesh(place(points), _without_degenerate(file, points, faces), str(file)), stray
 
 
 def placement(
@@ -195,6 +223,22 @@ def _checked_rotation(axes: ArrayLike) -> FloatArray:
     return Rotation.from_matrix(matrix).as_matrix()
 
 
+def _unit_of(file: SurfaceFile, unit: str | None) -> str:
+    """Return the unit of a file, if `unit` is the configured unit, or None."""
+    if file.unit is None:
+        return unit or "m"
+    return file.unit if unit is None or file.unit_is_sure else unit
+
+
+def _unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
+    """Return the remark on a configured unit that differs from the unit of the file; () if none."""
+    if unit is None or file.unit is None or unit == file.unit:
+        return ()
+    if file.unit_is_sure:
+        return (f"lengths are in {file.unit}, as the file states; unit = {unit!r} has no effect",)
+    return (f"read in {unit}, as configured; the file states {file.unit}",)
+
+
 def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:
     flat = degenerate_triangles(points, faces)
     if flat.all():
@@ -209,7 +253,7 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
             f"{file}: {dropped} dropped, the first is number {np.flatnonzero(flat)[0]}; later "
             "triangle numbers have changed: clean the file if triangle numbers matter"
         )
-        warnings.warn(text, MeshWarning, stacklevel=3)
+        warnings.warn(text, MeshWarning, stacklevel=4)
     return faces[~flat]
 
 

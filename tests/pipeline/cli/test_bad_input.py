@@ -96,7 +96,7 @@ def test_mesh_files_are_fit_for_these_tests(refused, tmp_path, meshes):
         ({"femur": {"file": "none.stl"}}, ["[knee.femur]", "none.stl: no such file"]),
         ({"tibia": {"file": "tibia.iges"}}, ["[knee.tibia]", "'.iges', expected one of .stl"]),
         ({"tibia": {"unit": "mm"}}, ["tibia.stl", "diagonal", "unit='m'"]),
-        ({"tibia": {"unit": "inch"}}, ["knee.tibia.unit", "'mm'", "found 'inch'"]),
+        ({"tibia": {"unit": "foot"}}, ["knee.tibia.unit", "'inch'", "found 'foot'"]),
         (
             {"femur": {"file": "tibia.stl"}, "tibia": {"file": "femur.stl"}},
             ["[knee]", "femur and tibia are exchanged", "tibia.stl is flat as a tibia"],

@@ -12,7 +12,7 @@ import pytest
 from some_slow import first_of
 from studies import export
 
-from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.mesh import load_mesh, load_raw_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
@@ -20,7 +20,6 @@ from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
     lateral_is_longer,
-    read_raw,
     side_in_name,
 )
 from pipeline.preparation.starter import PRESETS
@@ -60,16 +59,20 @@ def answer(monkeypatch, *lines: str) -> None:
 # ---- guesses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6)])
+@pytest.mark.parametrize(
+    ("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6), ("inch", 1.0 / 0.0254)]
+)
 def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
     for body in shapes:
-        guess = guess_unit(read_raw(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)))
+        guess = guess_unit(
+            load_raw_mesh(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)).mesh
+        )
         assert (guess.value, guess.certain) == (unit, True)
 
 
 def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
     path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
-    assert not guess_unit(read_raw(path)).certain
+    assert not guess_unit(load_raw_mesh(path).mesh).certain
 
 
 @pytest.mark.data
@@ -87,7 +90,7 @@ def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
 @pytest.mark.parametrize("turned", [(0, 1, 2), (2, 0, 1)])
 def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
     """Also where the file's axes are exchanged in turn: each axis has the other's name then."""
-    meshes = [read_raw(knee_data / folder / name) for name in files]
+    meshes = [load_raw_mesh(knee_data / folder / name).mesh for name in files]
     meshes = [type(m)(m.vertices[:, turned], m.faces, m.name) for m in meshes]
     names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
     wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
@@ -98,8 +101,8 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
 
 @pytest.mark.data
 def test_closed_bodies_leave_doubt(knee_data):
-    femur = read_raw(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl")
-    tibia = read_raw(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl")
+    femur = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl").mesh
+    tibia = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl").mesh
     for guess in guess_axes(femur, tibia):
         assert guess.value == ("-x", "y", "-z")
         assert not guess.certain
