@@ -163,10 +163,10 @@ BAD_XML = {
 CORE = "http://schemas.microsoft.com/3dmanufacturing/core/2015/02"
 
 
-def threemf(unit=' unit="meter"', build=None, model=None, points=POINTS, extra=""):
+def threemf(unit=' unit="meter"', build=None, model=None, points=POINTS, extra="", faces=TRIANGLES):
     """Return a 3MF file; its build places one object, unless `build` says otherwise."""
     vertices = "".join(f'<vertex x="{x!r}" y="{y!r}" z="{z!r}"/>' for x, y, z in points.tolist())
-    triangles = "".join(f'<triangle v1="{a}" v2="{b}" v3="{c}"/>' for a, b, c in TRIANGLES)
+    triangles = "".join(f'<triangle v1="{a}" v2="{b}" v3="{c}"/>' for a, b, c in faces)
     build = '<item objectid="1"/>' if build is None else build
     text = model or (
         f'<?xml version="1.0" encoding="UTF-8"?><model{unit} xmlns="{CORE}"><resources>'

@@ -8,6 +8,8 @@ import struct
 
 import numpy as np
 
+from foundation.surfaces.mesh_io import read_surface
+
 #: Five points of a surface 50 mm wide [m], exact in single precision; two triangles and one that
 #: stands on them.
 POINTS = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0], [0.5, 1, 0.5]]) * 0.0625
@@ -20,6 +22,21 @@ CORNERS = POINTS[FACES]
 
 def rows(numbers):
     return "".join(" ".join(map(repr, row)) + "\n" for row in np.asarray(numbers).tolist())
+
+
+def as_set(corners):
+    """Return triangles (F, 3, 3) in an order of their own; the winding stays."""
+    found = []
+    for triangle in (np.asarray(corners) + 0.0).round(9).tolist():
+        first = triangle.index(min(triangle))
+        found.append(tuple(map(tuple, triangle[first:] + triangle[:first])))
+    return sorted(found)
+
+
+def triangles(path):
+    """Return the triangles of a file by `as_set`."""
+    found = read_surface(path)
+    return as_set(found.points[found.faces])
 
 
 # ---- STL -----------------------------------------------------------------------------------------
@@ -89,12 +106,20 @@ BAD_STL = {
 # ---- PLY -----------------------------------------------------------------------------------------
 
 
-def ply(order="<", polygons=POLYGONS, extra=False, name="vertex_indices", edges=0, more=b""):
+def ply(
+    order="<",
+    polygons=POLYGONS,
+    extra=False,
+    name="vertex_indices",
+    edges=0,
+    more=b"",
+    points=POINTS,
+):
     """Return a PLY file, text with order ""; with an element and properties of other programs."""
     coding = {"": "ascii", "<": "binary_little_endian", ">": "binary_big_endian"}[order]
     head = [
         *("ply", f"format {coding} 1.0", "comment TextureFile missing.png"),
-        *("obj_info made by hand", f"element vertex {P}"),
+        *("obj_info made by hand", f"element vertex {len(points)}"),
         *["property uchar quality"] * extra,
         *("property float x", "property float y", "property double z"),
         *["property list uchar short neighbours"] * extra,
@@ -117,7 +142,7 @@ def ply(order="<", polygons=POLYGONS, extra=False, name="vertex_indices", edges=
     def line():
         out.write(b"" if order else b"\n")
 
-    for number, (x, y, z) in enumerate(POINTS.tolist()):
+    for number, (x, y, z) in enumerate(points.tolist()):
         put(*("B", 7) if extra else ("",))
         put("ffd", x, y, z)
         if extra:
@@ -194,9 +219,10 @@ BAD_PLY = {
 
 def obj(polygons=POLYGONS, corner="{0}", points=POINTS, head=""):
     lines = [f"{head}# by hand\n", *(f"v {x!r} {y!r} {z!r}\n" for x, y, z in points.tolist())]
-    lines += [f"vt {k} 0.5\nvn 0 1 0\n" for k in range(P)]
+    lines += [f"vt {k} 0.5\nvn 0 1 0\n" for k in range(len(points))]
     lines += [
-        "f " + " ".join(corner.format(k + 1, k - P) for k in polygon) + "\n" for polygon in polygons
+        "f " + " ".join(corner.format(k + 1, k - len(points)) for k in polygon) + "\n"
+        for polygon in polygons
     ]
     return "".join(lines).encode()
 

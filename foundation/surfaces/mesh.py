@@ -235,8 +235,11 @@ def _unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
     if unit is None or file.unit is None or unit == file.unit:
         return ()
     if file.unit_is_sure:
-        return (f"lengths are in {file.unit}, as the file states; unit = {unit!r} has no effect",)
-    return (f"read in {unit}, as configured; the file states {file.unit}",)
+        return (f"lengths are in {file.unit}, as the file states; unit={unit!r} has no effect",)
+    # The check of the size tells larger mistakes.
+    if 0.1 < UNITS[unit] / UNITS[file.unit] < 10.0:
+        return (f"read in {unit}, as configured, although the file states {file.unit}",)
+    return ()
 
 
 def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:

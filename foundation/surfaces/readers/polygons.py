@@ -54,7 +54,10 @@ def triangulated(points: FloatArray, sizes: IntArray, corners: IntArray) -> IntA
     # Triangle k of a polygon has the corners 0, k + 1 and k + 2.
     along = begins[polygon] + np.arange(len(polygon)) - firsts[polygon] + 1
     faces = corners[np.stack([begins[polygon], along, along + 1], axis=1)]
-    for number in _folded(points, faces, polygon, sizes):
+    folded = _folded(points, faces, polygon, sizes)
+    quads = firsts[folded[sizes[folded] == 4]]
+    faces[quads], faces[quads + 1] = _by_better_diagonal(points, faces[quads], faces[quads + 1])
+    for number in folded[sizes[folded] > 4]:
         own = corners[begins[number] : begins[number] + sizes[number]]
         ears = _clipped(points[own])
         faces[firsts[number] : firsts[number] + counts[number]] = own[ears]
@@ -87,6 +90,24 @@ def _folded(
         share = np.einsum("ij,ij->i", areas, whole)
         folded = share <= _FLAT * np.einsum("ij,ij->i", whole, whole)
     return np.unique(polygon[more][folded])
+
+
+def _by_better_diagonal(
+    points: FloatArray, first: IntArray, second: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the triangles (Q, 3) of quads, split by the diagonal whose least triangle is larger.
+
+    The quads are given as the triangles (0, 1, 2) and (0, 2, 3) of their corners.
+    """
+    corners = np.column_stack([first, second[:, 2]])
+    splits = [corners[:, [[0, 1, 2], [0, 2, 3]]], corners[:, [[1, 2, 3], [1, 3, 0]]]]
+    least = []
+    for triangles in splits:
+        a, b, c = (points[triangles[:, :, k]] for k in range(3))
+        areas = np.cross(b - a, c - a)
+        least.append(np.einsum("qij,qj->qi", areas, areas.sum(axis=1)).min(axis=1))
+    better = np.where((least[1] > least[0])[:, None, None], splits[1], splits[0])
+    return better[:, 0], better[:, 1]
 
 
 def _clipped(places: FloatArray) -> list[list[int]]:

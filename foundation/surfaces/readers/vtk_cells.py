@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
+from foundation.base.wording import counted
 from foundation.surfaces.readers.polygons import check_corners, of_strips, triangulated
 from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
 
@@ -79,7 +80,7 @@ def surface_of_cells(
     if volumes:
         count = sum(int((types == kind).sum()) for kind in _VOLUMES)
         faces.append(_boundary(points, volumes))
-        remarks = (f"the boundary of {count} volume cells is read", *remarks)
+        remarks = (f"the boundary of {counted(count, 'volume cell')} is read", *remarks)
     return SurfaceFile(points, np.concatenate(faces), remarks=remarks)
 
 
