@@ -261,6 +261,10 @@ def _compressed(header):
     header["extensionsUsed"] = ["KHR_draco_mesh_compression"]
 
 
+def _quantized(header):
+    header["accessors"][0]["componentType"] = 5122
+
+
 def _sparse(header):
     header["accessors"][0]["sparse"] = {"count": 1}
 
@@ -276,6 +280,7 @@ BAD_GLTF = {
     "cut.glb": (glb()[:-20], r"\d+ bytes, expected \d+ as in the header"),
     "draco.glb": (glb(change=_compressed), "compressed by KHR_draco"),
     "sparse.glb": (glb(change=_sparse), "sparse accessors are not supported"),
+    "quantized.glb": (glb(change=_quantized), "quantized positions are not supported"),
     "fan.glb": (glb(mode=6), "triangle fans are not supported"),
     "buffer.gltf": (json.dumps(gltf(uri="gone.bin")[0]).encode(), "gone.bin .*is missing"),
     "json.gltf": (b'{"asset": ', "the JSON is damaged"),

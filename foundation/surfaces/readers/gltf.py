@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
 #: Modes of primitives that trimesh reads as triangles, and those that are no polygons.
 _TRIANGLES, _STRIP = 4, 5
 _OTHERS = {0: "set of points", 1: "set of lines", 2: "set of lines", 3: "set of lines"}
+#: Type of positions that are floats.
+_FLOAT = 5126
 #: Extensions that compress geometry, and that trimesh reads as zeros without another library.
 _COMPRESSED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 
@@ -28,16 +31,18 @@ def read_gltf(path: Path) -> SurfaceFile:
 
     content = path.read_bytes()
     header = _header(content, path.suffix.lower() == ".glb")
-    _check_buffers(path, header)
-    others = _check_primitives(header)
     try:
+        _check_buffers(path, header)
+        others = _check_primitives(header)
         # Materials are skipped: a missing texture does not matter.
         scene = trimesh.load(path, process=False, force="scene", skip_materials=True)
         parts = [p for p in scene.dump() if isinstance(p, trimesh.Trimesh)]  # type: ignore[attr-defined]
         counts = [len(part.vertices) for part in parts]
         points = [np.array(part.vertices, dtype=np.float64).reshape(-1, 3) for part in parts]
         faces = [np.array(part.faces, dtype=np.int64).reshape(-1, 3) for part in parts]
-    except Exception as error:  # the readers of trimesh raise all kinds of errors
+    except InputError:
+        raise
+    except Exception as error:  # trimesh raises all kinds of errors, as does damaged JSON
         raise InputError(f"{type(error).__name__}: {error}") from error
     for own, count in zip(faces, counts, strict=True):
         check_corners(own.reshape(-1), count)
@@ -77,7 +82,7 @@ def _check_buffers(path: Path, header: dict[str, Any]) -> None:
         uri, size = buffer.get("uri"), buffer.get("byteLength", 0)
         if not isinstance(uri, str) or uri.startswith("data:"):
             continue
-        file = path.parent / uri.replace("%20", " ")
+        file = path.parent / unquote(uri)
         if not file.is_file():
             raise InputError(f"the file {uri} with its data is missing")
         if file.stat().st_size < size:
@@ -97,9 +102,21 @@ def _check_primitives(header: dict[str, Any]) -> Counter[str]:
                 others[_OTHERS[mode]] += 1
             elif mode not in (_TRIANGLES, _STRIP):
                 raise InputError("triangle fans are not supported: export triangles")
-    if any("sparse" in accessor for accessor in _objects(header, "accessors")):
-        raise InputError("sparse accessors are not supported: export without sparse accessors")
+            _check_positions(header, primitive)
     return others
+
+
+def _check_positions(header: dict[str, Any], primitive: dict[str, Any]) -> None:
+    """Refuse positions that trimesh would read as zeros or as whole numbers."""
+    accessors = list(_objects(header, "accessors"))
+    number = primitive.get("attributes", {}).get("POSITION")
+    if not isinstance(number, int) or not 0 <= number < len(accessors):
+        raise InputError("a primitive has no positions")
+    accessor = accessors[number]
+    if "sparse" in accessor or "bufferView" not in accessor:
+        raise InputError("sparse accessors are not supported: export without sparse accessors")
+    if accessor.get("componentType") != _FLOAT:
+        raise InputError("quantized positions are not supported: export positions as floats")
 
 
 def _objects(header: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:

@@ -142,6 +142,9 @@ class _Reader:
 
     def _named_array(self, name: str, size: int) -> NDArray[np.generic]:
         line = self._line()
+        if line[:1] == ["METADATA"]:
+            self._skip_metadata()
+            line = self._line()
         if line[:1] != [name] or len(line) != 2:
             raise InputError(f"expected '{name} TYPE', found {' '.join(line)[:40]!r}")
         return self._array(size, line[1], name)

@@ -18,7 +18,15 @@ _CODES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8"
 
 
 class Lists(NamedTuple):
-    """Lists of a property, one for each element: lengths (N,), and all values in one array."""
+    """Lists of a property, one for each element.
+
+    Parameters
+    ----------
+    sizes : (N,) int64
+        Number of values of each list [1].
+    values : (sum of sizes,)
+        Values of all lists, one list after the other, in the unit of the file.
+    """
 
     sizes: IntArray
     values: NDArray[np.generic]
@@ -80,11 +88,12 @@ def _continues(
     more = _elements(content, at, last._replace(number=1), order)
     if more is None or not any(content[at : more[1]]):
         return False
-    lists = [found for found in more[0].values() if isinstance(found, Lists)]
+    lists = (found for name, found in more[0].items() if name.startswith("vert"))
+    found = next(lists, None)
     points = tables.get("vertex", {}).get("x")
-    if last.name != "face" or len(lists) != 1 or points is None:
+    if last.name != "face" or not isinstance(found, Lists) or not isinstance(points, np.ndarray):
         return False
-    corners = lists[0].values
+    corners = found.values
     return len(corners) >= 3 and corners.min() >= 0 and corners.max() < len(points)
 
 

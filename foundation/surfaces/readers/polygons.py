@@ -17,7 +17,7 @@ _FLAT = 1e-9
 
 
 def check_corners(corners: IntArray, points: int) -> None:
-    """Raise an InputError if a corner is not one of a number of points, which count from 0."""
+    """Raise an InputError if a corner (N,) is not one of a number of points, counted from 0."""
     if len(corners) and not 0 <= corners.min() <= corners.max() < points:
         wrong = corners.min() if corners.min() < 0 else corners.max()
         raise InputError(f"a triangle has vertex {wrong + 1} of {points}")
