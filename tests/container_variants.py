@@ -105,7 +105,7 @@ BAD_VTK = {
     ),
     "image.vtk": (
         b"# vtk DataFile Version 3.0\na\nASCII\nDATASET STRUCTURED_POINTS\nDIMENSIONS 2 2 2\n",
-        "expected the dataset POLYDATA or UNSTRUCTURED_GRID.*STRUCTURED_POINTS",
+        "expected the dataset POLYDATA or UNSTRUCTURED_GRID, found STRUCTURED_POINTS",
     ),
     "corner.vtk": (legacy_vtk({"POLYGONS": [[0, 1, 5]]}), "vertex 6 of 5"),
     "size.vtk": (

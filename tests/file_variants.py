@@ -77,6 +77,7 @@ STL_FILES = {
     "newlines.stl": STL + b"\n" * 1500,
     "windows.stl": STL.replace(b"\n", b"\r\n"),
     "old mac.stl": STL.replace(b"\n", b"\r"),
+    "padded text.stl": STL + bytes(20),
     "no last newline.stl": STL.rstrip(),
     "two solids.stl": text_stl(solids=2),
     "three solids.stl": text_stl(name="a solid", solids=3),
@@ -248,6 +249,9 @@ OBJ_FILES = {
     "lines and points.obj": obj() + b"l 1 2 3\nl 2 3\np 1\n",
     "windows.obj": obj().replace(b"\n", b"\r\n"),
     "old mac.obj": obj().replace(b"\n", b"\r"),
+    "slashes.obj": obj(corner="{0}/"),
+    "names of numbers.obj": obj(head="g 1 2 3\nusemtl 1 2 3\n"),
+    "dos.obj": obj() + b"\x1a",
     "tabs.obj": obj().replace(b" ", b"\t"),
 }
 BAD_OBJ = {
@@ -279,6 +283,7 @@ OFF_FILES = {
 BAD_OFF = {
     "cut.off": (off().rsplit(b"\n", 2)[0], "6 lines, expected 5 vertices and 2 triangles"),
     "more.off": (off("OFF\n5 1 0\n"), "7 lines, expected 5 vertices and 1 triangles"),
+    "binary.off": (off("OFF BINARY\n5 2 0\n"), "binary OFF is not supported"),
     "four.off": (off("4OFF\n5 2 0\n"), "begins with OFF, found '4OFF'"),
     "corner.off": (off(polygons=[[0, 1, 2], [0, 2, 9]]), "vertex 10 of 5"),
 }

@@ -20,7 +20,7 @@ from foundation.surfaces.readers.off import read_off
 from foundation.surfaces.readers.ply import read_ply
 from foundation.surfaces.readers.step import read_step
 from foundation.surfaces.readers.stl import read_stl
-from foundation.surfaces.readers.surface_file import SurfaceFile
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
 from foundation.surfaces.readers.text import plain_text
 from foundation.surfaces.readers.threemf import read_3mf
 from foundation.surfaces.readers.xml_vtk import read_xml_vtk
@@ -85,6 +85,8 @@ def read_surface(path: Path) -> SurfaceFile:
         found = _READERS[extension](path)
     except MeshError:
         raise
+    except UnsupportedContent as error:
+        raise MeshError(f"{path}: {error}") from error
     except InputError as error:
         raise _unreadable(path, error) from error
     except MemoryError as error:
@@ -119,14 +121,15 @@ def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
 
 
 def _unreadable(path: Path, reason: object) -> MeshError:
+    name = path.suffix[1:].upper()
     if other := _other_format(path):
         return MeshError(
-            f"{path}: the content is that of another format ({other}), not of a "
-            f"{path.suffix[1:].upper()} file; rename or convert the file"
+            f"{path}: the content is that of another format ({other}), not of a valid {name} file; "
+            "rename or convert the file"
         )
     return MeshError(
-        f"{path}: truncated, damaged or not a {path.suffix[1:].upper()} file ({reason}); export or "
-        "copy the file again"
+        f"{path}: truncated, damaged or not a valid {name} file ({reason}); export or copy the "
+        "file again"
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import check_corners
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
 
 #: Modes of primitives that trimesh reads as triangles, and those that are no polygons.
 _TRIANGLES, _STRIP = 4, 5
@@ -93,7 +93,7 @@ def _check_primitives(header: dict[str, Any]) -> Counter[str]:
     """Count the primitives that are no polygons; refuse what trimesh would not read truthfully."""
     for name in _COMPRESSED:
         if name in header.get("extensionsUsed", ()):
-            raise InputError(f"compressed by {name}: export without compression")
+            raise UnsupportedContent(f"compressed by {name}: export without compression")
     others: Counter[str] = Counter()
     for mesh in _objects(header, "meshes"):
         for primitive in _objects(mesh, "primitives"):
@@ -101,7 +101,7 @@ def _check_primitives(header: dict[str, Any]) -> Counter[str]:
             if mode in _OTHERS:
                 others[_OTHERS[mode]] += 1
             elif mode not in (_TRIANGLES, _STRIP):
-                raise InputError("triangle fans are not supported: export triangles")
+                raise UnsupportedContent("triangle fans are not supported: export triangles")
             _check_positions(header, primitive)
     return others
 
@@ -114,9 +114,13 @@ def _check_positions(header: dict[str, Any], primitive: dict[str, Any]) -> None:
         raise InputError("a primitive has no positions")
     accessor = accessors[number]
     if "sparse" in accessor or "bufferView" not in accessor:
-        raise InputError("sparse accessors are not supported: export without sparse accessors")
+        raise UnsupportedContent(
+            "sparse accessors are not supported: export without sparse accessors"
+        )
     if accessor.get("componentType") != _FLOAT:
-        raise InputError("quantized positions are not supported: export positions as floats")
+        raise UnsupportedContent(
+            "quantized positions are not supported: export positions as floats"
+        )
 
 
 def _objects(header: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from foundation.surfaces.readers.surface_file import SurfaceFile
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
 from foundation.surfaces.readers.text import plain_text
 from foundation.surfaces.readers.vtk_cells import surface_of_cells
 
@@ -29,6 +29,7 @@ _TYPES = {
 #: Types of cells, numbered as in VTK, by keyword of polygonal data; a vertex is a "poly vertex".
 _KEYWORDS = {"VERTICES": 2, "LINES": 4, "POLYGONS": 7, "TRIANGLE_STRIPS": 6}
 _DATASETS = ("POLYDATA", "UNSTRUCTURED_GRID")
+_NO_SURFACES = ("STRUCTURED_POINTS", "STRUCTURED_GRID", "RECTILINEAR_GRID", "FIELD")
 
 
 class _Cells(NamedTuple):
@@ -76,11 +77,13 @@ class _Reader:
             self._skip_field(line)
             line = self._line()
         kind = line[1].upper() if line[:1] == ["DATASET"] and len(line) > 1 else ""
-        if kind not in _DATASETS:
-            raise InputError(
-                f"expected the dataset {' or '.join(_DATASETS)}, which contain surfaces, found "
-                f"{' '.join(line)[:40]!r}"
+        if kind in _NO_SURFACES:
+            raise UnsupportedContent(
+                f"expected the dataset {' or '.join(_DATASETS)}, found {kind}, which is no "
+                "surface; extract the surface, for example in ParaView"
             )
+        if kind not in _DATASETS:
+            raise InputError(f"expected a line DATASET, found {' '.join(line)[:40]!r}")
         points: FloatArray | None = None
         cells: list[_Cells] = []
         types: list[NDArray[np.integer]] = []

@@ -16,10 +16,12 @@ from foundation.surfaces.readers.polygons import triangulated
 from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
 from foundation.surfaces.readers.text import plain_text
 
-#: Keywords whose values may be three or more numbers.
+#: Keywords whose values may be three or more numbers, and those with names, which may be any words.
 _KEYS = frozenset(
-    ("v", "vt", "vn", "vp", "f", "l", "p", "s", "g", "o", "parm", "curv", "curv2", "surf", "trim")
-) | {"hole", "scrv", "sp", "con", "bmat", "step", "fo"}
+    ("v", "vt", "vn", "vp", "f", "fo", "l", "p", "s", "parm", "curv", "curv2", "surf", "trim")
+) | {"hole", "scrv", "sp", "con", "bmat", "step", "deg", "ctech", "stech"}
+_NAMES = frozenset(("g", "o", "mg", "usemtl", "mtllib", "usemap", "maplib", "call", "csh"))
+_KNOWN = _KEYS | _NAMES
 #: Elements that are no polygons, by keyword.
 _OTHERS = {"l": "line", "p": "point", "curv": "curve", "surf": "free-form surface"}
 #: Largest vertex number in a file.
@@ -43,7 +45,7 @@ def read_obj(path: Path) -> SurfaceFile:
                 corners.extend(polygon)
         except ValueError as error:
             raise InputError(f"line {number}: {error}") from error
-        if key and key not in _KEYS and _numbers(values):
+        if key and key not in _KNOWN and _numbers(values):
             raise InputError(f"line {number}: unknown keyword {key!r}")
         if key == "v" and len(values) < 3:
             raise InputError(f"line {number}: expected three coordinates")
@@ -71,7 +73,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _is_continued(line: str) -> bool:
     """Return whether a line continues, unlike comments and names, which may end alike."""
     key = line.split()[0].lower()
-    return line.rstrip().endswith("\\") and "#" not in line and key in _KEYS - {"g", "o"}
+    return line.rstrip().endswith("\\") and "#" not in line and key in _KEYS
 
 
 def _check_end(text: str, vertices: FloatArray, faces: IntArray) -> None:
@@ -92,7 +94,9 @@ def _polygon(corners: list[str], known: int) -> list[int]:
     index = [int(corner.split("/")[0]) for corner in corners]
     if len(index) < 3:
         raise InputError(f"expected a face of 3 or more corners, found {len(index)}")
-    if 0 in index or any(corner.endswith("/") for corner in corners):
+    # Some programs write "1/" in all corners; in one corner, the number behind is cut off.
+    cut = {corner.endswith("/") for corner in corners}
+    if 0 in index or len(cut) == 2:
         raise InputError(f"expected vertex numbers from 1 as v, v/vt or v/vt/vn, found {corners}")
     if max(map(abs, index)) > _MOST_VERTICES:
         raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")

@@ -11,7 +11,7 @@ import numpy as np
 
 from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import triangulated
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
 from foundation.surfaces.readers.text import plain_text
 
 #: First words of files whose lines of vertices begin with x y z.
@@ -53,8 +53,10 @@ def _counts(rows: list[list[str]]) -> tuple[int, int]:
     """Take the header from the lines; return the numbers of vertices and faces."""
     if rows and not rows[0][0].isdecimal():  # a key, perhaps with the counts in the same line
         key, *words = rows.pop(0)
-        if key.upper() not in _KEYS or words[:1] == ["BINARY"]:
+        if key.upper() not in _KEYS:
             raise InputError(f"expected a text that begins with OFF, found {key[:20]!r}")
+        if words[:1] == ["BINARY"]:
+            raise UnsupportedContent("binary OFF is not supported: export OFF as text, PLY or STL")
         if words:
             rows.insert(0, words)
     counts = rows.pop(0)[:2] if rows else []

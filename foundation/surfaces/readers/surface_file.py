@@ -6,10 +6,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
 from foundation.base.wording import counted
 
 #: Metres per unit of a file.
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254}
+
+
+class UnsupportedContent(InputError):
+    """A file is valid, but has no surface that a reader takes; the message says what to do."""
 
 
 class SurfaceFile(NamedTuple):

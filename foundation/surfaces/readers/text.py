@@ -19,7 +19,7 @@ _START = 40
 
 
 def plain_text(content: bytes) -> bytes:
-    r"""Return a text in UTF-8 without byte-order mark, its lines ended by \n.
+    r"""Return a text in UTF-8 without byte-order mark and padding, its lines ended by \n.
 
     Raises
     ------
@@ -35,7 +35,8 @@ def plain_text(content: bytes) -> bytes:
             content = content.decode(encoding).encode()
         except UnicodeDecodeError as error:
             raise InputError(f"the text in {encoding.upper()} is cut off or damaged") from error
-    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    # DOS ended texts by Ctrl-Z; zeros are padding.
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\x1a\0")
 
 
 def _unmarked(content: bytes) -> str:

@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.readers.polygons import check_corners, of_strips, triangulated
-from foundation.surfaces.readers.surface_file import SurfaceFile, left_out
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
 
 #: Numbers of the types of cells in VTK, and their names where the cells are no polygons.
 _STRIP, _PIXEL, _VOXEL = 6, 8, 11
@@ -86,9 +86,10 @@ def surface_of_cells(
 
 def _check_sizes(kind: int, sizes: IntArray) -> None:
     if kind not in (*_POLYGONS, *_VOLUMES, _STRIP):
-        raise InputError(
+        raise UnsupportedContent(
             f"cells of VTK's type {kind} are not supported: expected vertices, lines, polygons, "
-            "triangle strips, linear volume cells, quadratic triangles or quadratic tetrahedra"
+            "triangle strips, linear volume cells, quadratic triangles or quadratic tetrahedra; "
+            "extract the surface, for example in ParaView"
         )
     least = _POINTS.get(kind, 3)
     wrong = sizes != least if kind in _POINTS else sizes < least

@@ -30,6 +30,9 @@ def read_xml_vtk(path: Path) -> SurfaceFile:
     is_grid = path.suffix.lower() == ".vtu"
     make = vtkXMLUnstructuredGridReader if is_grid else vtkXMLPolyDataReader
     content, reader = path.read_bytes(), make()
+    # VTK ends the process over some files that are cut off.
+    if not content.rstrip().endswith(b"</VTKFile>"):
+        raise InputError("the closing </VTKFile> is missing")
     if reason := _run(reader, content):
         raise InputError(reason)
     _check_counts(content, make)

@@ -14,6 +14,8 @@ from file_variants import as_set, triangles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foundation.surfaces.triangle_mesh import MeshError
+
 few = settings(reading, max_examples=12)
 
 
@@ -62,11 +64,14 @@ def by_vtk(module, writer, mode, version=None):
         if version is not None:
             out.SetFileVersion(version)
         getattr(out, mode)()
+        if mode == "EncodeAppendedDataOff":
+            out.SetCompressorTypeToNone()
         out.Write()
 
     return write
 
 
+DATA_MODES = ("SetDataModeToAscii", "SetDataModeToBinary", "SetDataModeToAppended")
 WRITERS = {
     "trimesh.stl": by_trimesh("stl"),
     "trimesh ascii.stl": by_trimesh("stl_ascii"),
@@ -86,10 +91,8 @@ WRITERS = {
         for kind in ("PolyData", "UnstructuredGrid")
     },
     **{
-        f"vtk {coding}.{extension}": by_vtk(
-            "vtkIOXML", f"vtkXML{kind}Writer", f"SetDataModeTo{coding}"
-        )
-        for coding in ("Ascii", "Binary", "Appended")
+        f"vtk {coding}.{extension}": by_vtk("vtkIOXML", f"vtkXML{kind}Writer", coding)
+        for coding in (*DATA_MODES, "EncodeAppendedDataOff")
         for extension, kind in (("vtp", "PolyData"), ("vtu", "UnstructuredGrid"))
     },
 }
@@ -103,6 +106,19 @@ def test_what_libraries_write_is_read_back(tmp_path, name, mesh):
     faces = np.array([polygon[:3] for polygon in polygons])
     WRITERS[name](tmp_path / name, points, faces)
     assert triangles(tmp_path / name) == as_set(points[faces])
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in WRITERS if name.endswith((".vtp", ".vtu")))
+)
+def test_cut_files_of_vtk_are_refused(tmp_path, name):
+    points, faces = file_variants.POINTS, file_variants.FACES
+    WRITERS[name](tmp_path / name, points, faces)
+    content = (tmp_path / name).read_bytes()
+    for size in np.linspace(1, len(content) - 2, 25).astype(int):
+        (tmp_path / name).write_bytes(content[:size])
+        with pytest.raises(MeshError, match="truncated"):
+            triangles(tmp_path / name)
 
 
 @given(mesh=meshes())

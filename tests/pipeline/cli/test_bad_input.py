@@ -123,7 +123,11 @@ def first_vertex_nan(content: bytes) -> bytes:
     [
         ("femur.stl", lambda content: b"", ["femur.stl: the file is empty"]),
         ("femur.stl", lambda content: content[: len(content) // 2], ["truncated", "expected "]),
-        ("femur.stl", lambda content: b"no mesh at all\n" * 20, ["damaged or not a STL file"]),
+        (
+            "femur.stl",
+            lambda content: b"no mesh at all\n" * 20,
+            ["damaged or not a valid STL file"],
+        ),
         *(
             ("femur.ply", lambda content, k=k: content[: int(k * len(content))], ["truncated"])
             for k in (0.02, 0.5, 0.99)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from container_variants import threemf
 from some_slow import first_of
 from studies import export
 
@@ -16,12 +17,15 @@ from foundation.surfaces.mesh import load_mesh, load_raw_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
+from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
     lateral_is_longer,
     side_in_name,
 )
+from pipeline.preparation.mesh_interview import ask_meshes
+from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
@@ -73,6 +77,36 @@ def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
 def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
     path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
     assert not guess_unit(load_raw_mesh(path).mesh).certain
+
+
+def test_centimetres_and_inches_are_told_apart_in_words(tmp_path, shapes):
+    path = export(shapes["femur"], tmp_path / "femur.stl", scale=1.0 / 0.0254)
+    assert re.search(
+        r"diagonal \d+ mm; in cm, .* \d+ mm", guess_unit(load_raw_mesh(path).mesh).reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "options", "told", "unit"),
+    [
+        ("inch", {"unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
+        ("inch", {"tibia_unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
+        ("millimeter", {}, "unit inch: bounding box .* mm, which is not the size", "inch"),
+        ("centimeter", {"femur_unit": "inch"}, "unit inch, although the file states cm", "inch"),
+    ],
+)
+def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, told, unit):
+    femur = shapes["femur"]
+    content = threemf(
+        unit=f' unit="{stated}"', points=femur.vertices / 0.0254, faces=femur.faces.tolist()
+    )
+    (folder / "femur.3mf").write_bytes(content)
+    given = InitOptions(
+        *(Path("femur.3mf"), Path("tibia.stl"), "polyethylene"), frames="file", **options
+    )
+    answers = ask_meshes(folder, given, Interview(False))
+    assert any(re.match(rf"femur\.3mf: {told}", guess) for guess in answers.guesses)
+    assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
 
 
 @pytest.mark.data
