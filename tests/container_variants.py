@@ -154,6 +154,7 @@ XML_FILES = {"surface.vtp": xml_vtk(), "surface.vtu": xml_vtk("UnstructuredGrid"
 BAD_XML = {
     "cut.vtp": (xml_vtk()[:-30], "truncated"),
     "more.vtp": (xml_vtk(counts='NumberOfPolys="1"'), "more polygons than the 1 that"),
+    "surface as grid.vtu": (xml_vtk(), r"file .Cannot find UnstructuredGrid element"),
     "cut.vtu": (xml_vtk("UnstructuredGrid")[:400], "truncated"),
 }
 

@@ -97,7 +97,8 @@ def _run(reader: Any, content: bytes) -> str:
     messages: list[str] = []
 
     def listen(_source: object, _event: str, message: str) -> None:
-        messages.append(" ".join(message.split()))
+        # Without the place in the source of VTK, and the address of the reader.
+        messages.append(re.sub(r"^ERROR: In .*?\(0x\w+\): ", "", " ".join(message.split())))
 
     # This attribute makes VTK pass the message.
     listen.CallDataType = "string0"  # type: ignore[attr-defined]
