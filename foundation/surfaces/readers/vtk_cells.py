@@ -60,28 +60,76 @@ def surface_of_cells(
     """
     check_corners(corners, len(points))
     begins = np.cumsum(sizes) - sizes
-    parts: list[tuple[IntArray, IntArray]] = []  # numbers of cells, and their triangles
-    others: Counter[str] = Counter()
+    kinds = [kind for kind in np.unique(types).tolist() if kind not in _NO_POLYGONS]
     volumes: list[IntArray] = []
-    for kind in np.unique(types).tolist():
+    for kind in kinds:
         cells = np.flatnonzero(types == kind)
-        if kind in _NO_POLYGONS:
-            is_points = _NO_POLYGONS[kind] == "vertex"
-            others[_NO_POLYGONS[kind]] += int(sizes[cells].sum()) if is_points else len(cells)
-            continue
         _check_sizes(kind, sizes[cells])
         if kind in _VOLUMES:
-            own = corners[begins[cells][:, None] + np.arange(_POINTS[kind])]
-            volumes += _faces(points, kind, own)
-        else:
-            parts.append(_polygons(points, kind, cells, begins, sizes, corners))
-    remarks = left_out(others)
-    faces = [_in_order(parts)]
+            volumes += _faces(points, kind, _rows(kind, cells, begins, corners))
+    parts: list[tuple[IntArray, IntArray]] = []  # numbers of cells, and their triangles
+    doubled = 0
+    for kind in (kind for kind in kinds if kind not in _VOLUMES):
+        cells = np.flatnonzero(types == kind)
+        if volumes and kind in _POINTS:  # meshers also write the boundary
+            is_face = _are_faces(_rows(kind, cells, begins, corners), volumes)
+            doubled += int(is_face.sum())
+            cells = cells[~is_face]
+        parts.append(_polygons(points, kind, cells, begins, sizes, corners))
+    faces, remarks = _in_order(parts), _others(types, sizes)
+    if doubled:
+        remarks = (f"{counted(doubled, 'polygon')} on faces of volume cells left out", *remarks)
     if volumes:
-        count = sum(int((types == kind).sum()) for kind in _VOLUMES)
-        faces.append(_boundary(points, volumes))
-        remarks = (f"the boundary of {counted(count, 'volume cell')} is read", *remarks)
-    return SurfaceFile(points, np.concatenate(faces), remarks=remarks)
+        solid = counted(int(np.isin(types, list(_VOLUMES)).sum()), "volume cell")
+        faces = np.concatenate([faces, _boundary(points, volumes)])
+        remarks = (f"the boundary of {solid} is read", *remarks)
+    return SurfaceFile(*_without_others(points, faces, corners), remarks=remarks)
+
+
+def _others(types: NDArray[np.integer], sizes: IntArray) -> tuple[str, ...]:
+    """Return the remark on cells that are no polygons; of vertices, the points are counted."""
+    counts: Counter[str] = Counter()
+    for kind, name in _NO_POLYGONS.items():
+        own = sizes[types == kind]
+        counts[name] += int(own.sum()) if name == "vertex" else len(own)
+    return left_out(counts)
+
+
+def _rows(kind: int, cells: IntArray, begins: IntArray, corners: IntArray) -> IntArray:
+    """Return the points of cells of a kind with a fixed number of points, a row for each cell."""
+    return corners[begins[cells][:, None] + np.arange(_POINTS[kind])]
+
+
+def _are_faces(polygons: IntArray, volumes: list[IntArray]) -> NDArray[np.bool_]:
+    """Return which polygons (C, size) have the corners of a face of a volume cell."""
+    alike = [faces for faces in volumes if faces.shape[1] == polygons.shape[1]]
+    numbers = _numbered(np.concatenate([polygons, *alike]))
+    return np.isin(numbers[: len(polygons)], numbers[len(polygons) :])
+
+
+def _numbered(faces: IntArray) -> IntArray:
+    """Return a number for each face (F, corners), equal for the same corners in any order."""
+    corners = np.sort(faces, axis=1)
+    order = np.lexsort(corners.T)  # several times faster than `np.unique` of rows
+    ordered = corners[order]
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(
+        np.concatenate([[False], (ordered[1:] != ordered[:-1]).any(axis=1)])[: len(order)]
+    )
+    return numbers
+
+
+def _without_others(
+    points: FloatArray, faces: IntArray, corners: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Return points and triangles without the points that only other cells have.
+
+    Points that no cell has stay: triangles may be missing.
+    """
+    kept = np.ones(len(points), dtype=np.bool_)
+    kept[corners] = False
+    kept[faces] = True
+    return points[kept], (np.cumsum(kept) - 1)[faces]
 
 
 def _check_sizes(kind: int, sizes: IntArray) -> None:
@@ -110,10 +158,9 @@ def _polygons(
     """Return the numbers of the surface cells of one kind (F,) and their triangles (F, 3)."""
     if kind in _SURFACES:
         tables = np.array(_SURFACES[kind])
-        own = corners[begins[cells][:, None] + np.arange(_POINTS[kind])]
-        faces = own[:, tables].reshape(-1, tables.shape[1])
+        faces = _rows(kind, cells, begins, corners)[:, tables].reshape(-1, tables.shape[1])
         found = triangulated(points, np.full(len(faces), tables.shape[1]), faces.reshape(-1))
-        return np.repeat(cells, len(found) // len(cells)), found
+        return np.repeat(cells, len(found) // max(1, len(cells))), found
     own_sizes = sizes[cells]
     chosen = np.repeat(begins[cells] - (np.cumsum(own_sizes) - own_sizes), own_sizes)
     own = corners[chosen + np.arange(len(chosen))]
@@ -149,10 +196,8 @@ def _boundary(points: FloatArray, faces: list[IntArray]) -> IntArray:
     outer = []
     for size in sorted({own.shape[1] for own in faces}):
         alike = np.concatenate([own for own in faces if own.shape[1] == size])
-        _, inverse, count = np.unique(
-            np.sort(alike, axis=1), axis=0, return_inverse=True, return_counts=True
-        )
-        single = alike[count[inverse.reshape(-1)] == 1]
+        numbers = _numbered(alike)
+        single = alike[np.bincount(numbers)[numbers] == 1]
         if size == 6:
             outer.append(single[:, np.array(_QUADRATIC)].reshape(-1, 3))
         else:

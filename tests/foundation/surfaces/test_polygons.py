@@ -134,6 +134,23 @@ def test_faces_between_volume_cells_are_left_out():
     np.testing.assert_allclose(volume(points, found.faces), 2.0)
 
 
+def test_polygons_that_are_faces_of_volume_cells_are_not_read_twice():
+    """As in files of meshers, which write the boundary beside the volume."""
+    middle = np.concatenate([TET, [[0.1, 0.1, 0.1], [5.0, 5.0, 5.0]]])
+    tets = [[0, 1, 2, 4], [0, 1, 3, 4], [0, 2, 3, 4], [1, 2, 3, 4]]
+    triangles = [[1, 0, 3], [0, 1, 4], [0, 1, 5]]  # on the boundary, inside, and apart
+    corners = np.concatenate([np.ravel(tets), np.ravel(triangles)])
+    kinds, sizes = np.repeat([10, 5], [4, 3]), np.repeat([4, 3], [4, 3])
+    found = surface_of_cells(middle, kinds, sizes, corners)
+    assert len(found.faces) == 5
+    assert len(found.points) == 5  # without the middle
+    assert found.points[found.faces[0]].max() == 5.0
+    assert found.remarks == (
+        "the boundary of 4 volume cells is read",
+        "2 polygons on faces of volume cells left out",
+    )
+
+
 def test_quadratic_triangles_become_four():
     points = np.concatenate([TET[:3], 0.5 * (TET[:3] + np.roll(TET[:3], -1, axis=0))])
     np.testing.assert_allclose(vectors(points, surface(points, 22).faces)[:, 2], 0.125)
