@@ -15,7 +15,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 #: Metres per unit of a file.
-_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "inch": 0.0254}
 #: Extent of the markers of a person at an instant [m].
 _EXTENTS = 0.01, 20.0
 #: A marker that moves less does not move, while half of the others move more [m].

@@ -74,7 +74,7 @@ KNOWN_COLUMNS = (
 )
 ANGLE_UNITS = ("deg", "rad")
 #: Number of each unit of length in a metre.
-PER_METRE = {"m": 1.0, "mm": 1e3}
+PER_METRE = {"m": 1.0, "mm": 1e3, "inch": 1.0 / 0.0254}
 LENGTH_UNITS = tuple(PER_METRE)
 #: Names of the time column.
 TIME_COLUMNS = ("time", "time_s")

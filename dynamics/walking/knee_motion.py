@@ -41,7 +41,7 @@ class KneeColumns:
     names : mapping
         Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
         name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has.
-    angle_unit, length_unit : {"deg", "rad"}, {"m", "mm"}
+    angle_unit, length_unit : {"deg", "rad"}, {"m", "mm", "inch"}
         Units of columns without a unit in their name; of angles by default the unit in the header.
 
     Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,8 @@ from foundation.base.checks import FloatArray, IntArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
-from foundation.surfaces.mesh_io import read_triangles
+from foundation.surfaces.mesh_io import read_surface
+from foundation.surfaces.readers.surface_file import UNITS, SurfaceFile
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,
@@ -25,8 +27,6 @@ from foundation.surfaces.triangle_mesh import (
 
 __all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_mesh"]
 
-#: Metres per unit of a file.
-UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
 SIDES = ("right", "left")
 #: Largest deviation of a rotation matrix from orthogonality, for digits in a file.
 _ORTHOGONAL = 1e-3
@@ -35,7 +35,7 @@ _ORTHOGONAL = 1e-3
 def load_mesh(
     path: str | Path,
     *,
-    unit: str = "m",
+    unit: str | None = None,
     axes: Sequence[str] | ArrayLike = ("x", "y", "z"),
     rotation: ArrayLike = (0.0, 0.0, 0.0),
     origin: ArrayLike = (0.0, 0.0, 0.0),
@@ -44,18 +44,21 @@ def load_mesh(
 ) -> TriangleMesh:
     """Load a triangulated articular surface as a right knee in metres.
 
-    Triangles keep the order of the file; triangles without area, which have no normal and carry no
-    load, are dropped with a warning. Vertices at exactly the same position are merged and vertices
-    without a triangle are dropped with a warning, as they may have lost their triangles; no vertex
-    moves against the others. A point p of the file becomes ``R A (p - origin)`` with the rows A of
-    `axes` and the rotation R.
+    Triangles keep the order of the file; larger polygons are split into triangles, and volume cells
+    give their boundary. Triangles without area, which have no normal and carry no load, are dropped
+    with a warning, as are lines, points and bytes after the data. Vertices at exactly the same
+    position are merged and vertices without a triangle are dropped with a warning, as they may have
+    lost their triangles; no vertex moves against the others. A point p of the file becomes
+    ``R A (p - origin)`` with the rows A of `axes` and the rotation R.
 
     Parameters
     ----------
     path : str or Path
-        STL (text or binary), OBJ, PLY, OFF, or VTP (needs VTK).
-    unit : {"m", "cm", "mm", "um"}
-        Length unit of the file.
+        STL, OBJ, PLY, OFF, legacy VTK, 3MF, glTF (.glb, .gltf), VTP or VTU (need VTK), or STEP
+        (needs cascadio).
+    unit : {"m", "cm", "mm", "um", "inch"}, optional
+        Length unit of the file (default: the unit that the file states, as 3MF, glTF and STEP do,
+        otherwise m). The lengths of a STEP file always have the unit that the file states.
     axes : sequence of 3 str, or (3, 3) array
         Signed file axes that point anterior, superior, and to the right of the body, for example
         ("-x", "y", "-z") for a file with x posterior and z to the left; or these directions as rows
@@ -89,14 +92,16 @@ def load_mesh(
     MeshWarning
         If the mesh is doubtful.
     """
-    check_in("unit", unit, UNITS)
+    if unit is not None:
+        check_in("unit", unit, UNITS)
     check_in("side", side, SIDES)
     place = placement(axes, rotation, origin)
     file = Path(path)
-    points, faces = checked_triangles(str(file), *read_triangles(file))
-    stray = len(points) - len(np.unique(faces))
-    faces = _without_degenerate(file, points, faces)
-    mesh = TriangleMesh(place(UNITS[unit] * points), faces, str(file))
+    found = read_surface(file)
+    used = _unit_of(found, unit)
+    for remark in (*_unit_remarks(found, unit), *found.remarks):
+        warnings.warn(f"{file}: {remark}", MeshWarning, stacklevel=2)
+    mesh, stray = _whole(file, found, lambda points: place(UNITS[used] * points))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
@@ -104,6 +109,52 @@ def load_mesh(
     elif stray:
         warnings.warn(f"{file}: {unreferenced_text(stray)}", MeshWarning, stacklevel=2)
     return _without_unreferenced(mesh)
+
+
+class RawMesh(NamedTuple):
+    """A mesh as in its file.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface in the unit and along the axes of the file.
+    unit : str or None
+        Unit that the file states, None if none.
+    unit_is_sure : bool
+        Whether no other unit applies, as to a STEP file.
+    remarks : tuple of str
+        Clauses on what the file contains besides triangles.
+    """
+
+    mesh: TriangleMesh
+    unit: str | None
+    unit_is_sure: bool
+    remarks: tuple[str, ...]
+
+
+def load_raw_mesh(path: str | Path) -> RawMesh:
+    """Load a surface without conversions and checks, as `load_mesh` does apart from these.
+
+    Raises
+    ------
+    MeshError
+        If the file cannot be read.
+    """
+    file = Path(path)
+    found = read_surface(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        mesh, _ = _whole(file, found, lambda points: points)
+    return RawMesh(_without_unreferenced(mesh), found.unit, found.unit_is_sure, found.remarks)
+
+
+def _whole(
+    file: Path, found: SurfaceFile, place: Callable[[FloatArray], FloatArray]
+) -> tuple[TriangleMesh, int]:
+    """Return the mesh of a file without degenerate triangles, and the number of stray vertices."""
+    points, faces = checked_triangles(str(file), found.points, found.faces)
+    stray = len(points) - len(np.unique(faces))
+    return TriangleMesh(place(points), _without_degenerate(file, points, faces), str(file)), stray
 
 
 def placement(
@@ -172,6 +223,25 @@ def _checked_rotation(axes: ArrayLike) -> FloatArray:
     return Rotation.from_matrix(matrix).as_matrix()
 
 
+def _unit_of(file: SurfaceFile, unit: str | None) -> str:
+    """Return the unit of a file, if `unit` is the configured unit, or None."""
+    if file.unit is None:
+        return unit or "m"
+    return file.unit if unit is None or file.unit_is_sure else unit
+
+
+def _unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
+    """Return the remark on a configured unit that differs from the unit of the file; () if none."""
+    if unit is None or file.unit is None or unit == file.unit:
+        return ()
+    if file.unit_is_sure:
+        return (f"lengths are in {file.unit}, as the file states; unit={unit!r} has no effect",)
+    # The check of the size tells larger mistakes.
+    if 0.1 < UNITS[unit] / UNITS[file.unit] < 10.0:
+        return (f"read in {unit}, as configured, although the file states {file.unit}",)
+    return ()
+
+
 def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:
     flat = degenerate_triangles(points, faces)
     if flat.all():
@@ -186,7 +256,7 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
             f"{file}: {dropped} dropped, the first is number {np.flatnonzero(flat)[0]}; later "
             "triangle numbers have changed: clean the file if triangle numbers matter"
         )
-        warnings.warn(text, MeshWarning, stacklevel=3)
+        warnings.warn(text, MeshWarning, stacklevel=4)
     return faces[~flat]
 
 

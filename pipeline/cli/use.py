@@ -303,7 +303,7 @@ class ColumnOptions:
         Columns by coordinate, as "flexion=knee_angle,...".
     angle_unit : {"deg", "rad"}, optional
         Unit of the angles (default: the unit in the header of the file).
-    length_unit : {"m", "mm"}
+    length_unit : {"m", "mm", "inch"}
         Unit of the lengths.
     """
 
@@ -311,7 +311,7 @@ class ColumnOptions:
         str | None, Parameter(metavar="COORDINATE=COLUMN,...", help=_COLUMNS_HELP)
     ] = None
     angle_unit: Literal["deg", "rad"] | None = None
-    length_unit: Literal["m", "mm"] = "m"
+    length_unit: Literal["m", "mm", "inch"] = "m"
 
     def knee_columns(self) -> KneeColumns:
         """Return the columns as the readers and writers of motions expect them."""

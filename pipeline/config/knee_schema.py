@@ -19,7 +19,11 @@ class MeshConfig(Section):
     """One triangulated surface, open or closed."""
 
     file: File = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
-    unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
+    unit: Literal["m", "cm", "mm", "um", "inch"] | None = Field(
+        None,
+        description="unit of the file (m, cm, mm, um, inch); by default the unit that the file "
+        "states (3MF, glTF, STEP), otherwise m",
+    )
     axes: tuple[str, str, str] | tuple[Vector, Vector, Vector] = Field(
         ("x", "y", "z"),
         description="signed axes of the file that point anterior, superior and to the body's "

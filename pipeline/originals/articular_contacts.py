@@ -28,7 +28,7 @@ from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, Spring
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.line_hits import LineTracer
-from foundation.surfaces.mesh_io import read_triangles
+from foundation.surfaces.mesh_io import read_surface
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
@@ -170,15 +170,15 @@ def _mesh(mesh: ContactMesh, meshes: dict[str, Path]) -> TriangleMesh:
 
 
 def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> TriangleMesh:
-    vertices, faces = read_triangles(Path(meshes.get(file.name, file)))
-    scaled = vertices * np.array(mesh.scale)
+    found = read_surface(Path(meshes.get(file.name, file)))
+    scaled = found.points * np.array(mesh.scale)
     widest = float(np.ptp(scaled, axis=0).max())
     if not _WIDTHS[0] < widest < _WIDTHS[1]:
         raise MeshError(
             f"{mesh.name}: expected a mesh in metres, between 1 mm and 1 m wide, found "
             f"{widest:.3g} m; check {file.name} and scale_factors of the model"
         )
-    return TriangleMesh(scaled, faces, name=mesh.name)
+    return TriangleMesh(scaled, found.faces, name=mesh.name)
 
 
 def _turned(mesh: TriangleMesh, axes: FloatArray) -> TriangleMesh:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import numpy as np
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import UNITS, rotation_of
-from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from foundation.surfaces.mesh import load_mesh, rotation_of
+from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
@@ -28,7 +29,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import draw_alignment
-from pipeline.preparation.mesh_guess import read_raw, side_in_names
+from pipeline.preparation.mesh_guess import side_in_names
 from pipeline.preparation.starter import SLOPES_DEG
 
 BODIES = ("femur", "tibia")
@@ -137,8 +138,9 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
             f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
             "implant needs no alignment"
         )
-    raw = read_raw(data_file(mesh.file))
-    return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)  # told by `check`
+        return load_mesh(data_file(mesh.file), unit=mesh.unit, check=False)
 
 
 def _slope_deg(config: Config) -> float:

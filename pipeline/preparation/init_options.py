@@ -10,6 +10,8 @@ from cyclopts import Parameter
 
 #: As `foundation.elastic_foundation.laws.LAWS`, whose import takes long.
 Law = Literal["linear", "modified", "logarithmic", "coupled"]
+#: As `foundation.surfaces.mesh.UNITS`.
+Unit = Literal["m", "cm", "mm", "um", "inch"]
 FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
 Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
 
@@ -21,13 +23,17 @@ class InitOptions:
     Parameters
     ----------
     femur : Path, optional
-        Mesh of the femur (.stl, .ply, .obj, .off, .vtp, .step, .stp).
+        Femoral mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
     tibia : Path, optional
-        Mesh of the tibia (.stl, .ply, .obj, .off, .vtp, .step, .stp).
+        Tibial mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
     material : {"polyethylene", "cartilage"}, optional
         Material of the bearing surface.
-    unit : {"m", "cm", "mm", "um"}, optional
-        Unit of both files (default: guessed).
+    unit : {"m", "cm", "mm", "um", "inch"}, optional
+        Unit of the files that state no unit (default: guessed).
+    femur_unit : {"m", "cm", "mm", "um", "inch"}, optional
+        Unit of the femoral file (default: stated by the file, or as --unit).
+    tibia_unit : {"m", "cm", "mm", "um", "inch"}, optional
+        Unit of the tibial file (default: stated by the file, or as --unit).
     frames : {"anatomical", "file"}, optional
         Frames of the bodies: proposed from the shape (default), or as in the files.
     axes : str, optional
@@ -59,7 +65,9 @@ class InitOptions:
     femur: Mesh = None
     tibia: Mesh = None
     material: Literal["polyethylene", "cartilage"] | None = None
-    unit: Literal["m", "cm", "mm", "um"] | None = None
+    unit: Unit | None = None
+    femur_unit: Unit | None = None
+    tibia_unit: Unit | None = None
     frames: Literal["anatomical", "file"] | None = None
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
     femur_anterior: FileAxis = None

@@ -7,7 +7,6 @@ compares a configuration with them.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -16,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from foundation.surfaces.mesh import UNITS, load_mesh
+from foundation.surfaces.mesh import UNITS, RawMesh
 from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE
-from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Bounding box diagonal of a typical bearing surface [m]: 75 mm (cartilage) to 115 mm (implants).
 _TYPICAL = 90e-3
@@ -44,26 +43,32 @@ class Guess(NamedTuple, Generic[T]):
 Axes = tuple[str, str, str]
 
 
-def read_raw(path: Path) -> TriangleMesh:
-    """Return the unchecked mesh of a file, in the unit and axes of the file.
-
-    Raises
-    ------
-    MeshError
-        If the file is not a readable mesh.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MeshWarning)
-        return load_mesh(path, check=False)
-
-
 def guess_unit(mesh: TriangleMesh) -> Guess[str]:
-    """Return the unit in which a mesh, read as metres, has the size of a knee."""
+    """Return the unit in which a mesh, in the unit of its file, has the size of a knee."""
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / _TYPICAL)))
-    size = UNITS[best] * diagonal
-    certain = SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
-    return Guess(best, certain, f"bounding box diagonal {1e3 * size:.0f} mm")
+    reason, certain = _size(diagonal, best)
+    # The other units differ by more than the sizes of knees do.
+    other = {"cm": "inch", "inch": "cm"}.get(best)
+    if other is not None and _size(diagonal, other)[1]:
+        reason += f"; in {other}, {_size(diagonal, other)[0]}"
+    return Guess(best, certain, reason)
+
+
+def stated_unit(raw: RawMesh) -> Guess[str] | None:
+    """Return the unit that a file states, certain if the mesh then has the size of a knee."""
+    if raw.unit is None:
+        return None
+    diagonal = float(np.linalg.norm(np.ptp(raw.mesh.vertices, axis=0)))
+    reason, certain = _size(diagonal, raw.unit)
+    return Guess(raw.unit, certain, f"stated by the file: {reason}")
+
+
+def _size(diagonal: float, unit: str) -> tuple[str, bool]:
+    """Return the size of a mesh in a unit in words, and whether the size is that of a knee."""
+    size = UNITS[unit] * diagonal
+    text = f"{1e3 * size:.0f}" if size >= 1e-3 else f"{1e3 * size:.2g}"
+    return f"bounding box diagonal {text} mm", SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
 
 
 def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[Guess[Axes], Guess[Axes]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import SIDES, UNITS, rotation_of
+from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.preparation.alignment import (
@@ -24,7 +24,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_names
+from pipeline.preparation.mesh_guess import guess_axes, guess_unit, side_in_names, stated_unit
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 
@@ -84,8 +84,11 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
     files = {body: file for body, (file, _) in read.items()}
     meshes, keys = {}, {}
     for body, (file, raw) in read.items():
+        for remark in raw.remarks:
+            told.add(f"{file}: {remark}")
         unit = _unit(body, file, raw, options, interview, told)
-        meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
+        mesh = raw.mesh
+        meshes[body] = TriangleMesh(UNITS[unit] * mesh.vertices, mesh.faces, mesh.name)
         keys[body] = {"file": _beside(file, folder), "unit": unit}
     check_before_alignment(meshes)
     material = options.material or interview.choose(
@@ -127,15 +130,15 @@ def _beside(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _read_mesh(body: str, file: Path | None, interview: Interview) -> tuple[Path, TriangleMesh]:
+def _read_mesh(body: str, file: Path | None, interview: Interview) -> tuple[Path, RawMesh]:
     if file is not None:
-        return file, read_raw(file)
+        return file, load_raw_mesh(file)
     # Default: a file named after the body.
     names = [f"{body}{extension}" for extension in EXTENSIONS]
     default = next((name for name in names if Path(name).is_file()), None)
 
-    def reader(name: str) -> tuple[Path, TriangleMesh]:
-        return Path(name), read_raw(Path(name))
+    def reader(name: str) -> tuple[Path, RawMesh]:
+        return Path(name), load_raw_mesh(name)
 
     return interview.ask(f"Mesh file of the {body}", f"--{body}", default, reader)
 
@@ -143,17 +146,32 @@ def _read_mesh(body: str, file: Path | None, interview: Interview) -> tuple[Path
 def _unit(
     body: str,
     file: Path,
-    mesh: TriangleMesh,
+    raw: RawMesh,
     options: InitOptions,
     interview: Interview,
     told: _Told,
 ) -> str:
+    """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
+    own: str | None = getattr(options, f"{body}_unit")
+    stated, guess = stated_unit(raw), guess_unit(raw.mesh)
+    if stated is not None and raw.unit_is_sure:
+        option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
+        told.add(f"{file}: unit {stated.value}, {stated.reason}{option}")
+        return stated.value
+    if own is not None:
+        if stated is not None and own != stated.value:
+            told.add(f"{file}: unit {own}, although the file states {stated.value}")
+        return own
+    if stated is not None and (stated.certain or not guess.certain):
+        told.add(f"{file}: unit {stated.value}, {stated.reason}")
+        return stated.value
     if options.unit is not None:
         return options.unit
-    guess = guess_unit(mesh)
     doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
+    if stated is not None:
+        doubt = f"; the file states {stated.value}, which is not the size of a knee"
     told.add(f"{file}: unit {guess.value}: {guess.reason}{doubt}")
-    return interview.choose(f"Unit of the {body} file", "--unit", guess.value, UNITS)
+    return interview.choose(f"Unit of the {body} file", f"--{body}-unit", guess.value, UNITS)
 
 
 def _side(

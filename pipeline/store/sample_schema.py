@@ -17,7 +17,7 @@ from pipeline.store.quantities import OTHERS
 #: Units that a column may end with, by the SI unit that they measure: factor to the SI unit.
 UNITS: dict[str, dict[str, float]] = {
     "rad": {"rad": 1.0, "deg": float(np.pi / 180.0)},
-    "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
+    "m": {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254},
     "N": {"N": 1.0, "kN": 1e3},
     "Nm": {"Nm": 1.0, "Nmm": 1e-3},
     "m2": {"m2": 1.0, "cm2": 1e-4, "mm2": 1e-6},

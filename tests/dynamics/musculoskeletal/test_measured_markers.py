@@ -42,7 +42,9 @@ def write(path, positions, *, unit="mm", scale=1e3, names=NAMES, empty="nan"):
     return path
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("mm", 1e3), ("m", 1.0), ("cm", 100.0)])
+@pytest.mark.parametrize(
+    ("unit", "scale"), [("mm", 1e3), ("m", 1.0), ("cm", 100.0), ("inch", 1.0 / 0.0254)]
+)
 def test_markers_are_metres_whatever_the_unit(tmp_path, unit, scale):
     found = read_markers(write(tmp_path / "walk.trc", walking(), unit=unit, scale=scale))
     assert found.names == NAMES
@@ -121,7 +123,7 @@ def test_a_person_who_stands_has_no_note(tmp_path):
     ("old", "new", "told"),
     [
         ("PathFileType", "Path", "begins with PathFileType"),
-        ("\tmm\t", "\tinch\t", "Units: expected one of mm, cm, m, found 'inch'"),
+        ("\tmm\t", "\tfoot\t", "Units: expected one of mm, cm, m, inch, found 'foot'"),
         ("hip\t\t\tknee", "hip\t\t\thip", "each marker once, found hip twice"),
         ("2\t0.01", "2\t0.00", "expected rows at increasing instants"),
         ("\t900\t", "\t9x\t", "line 7: expected numbers, found .*'9x'"),

@@ -66,13 +66,13 @@ def test_signs_and_units_of_written_columns():
 
 
 def test_units_in_names_come_before_what_is_said(tmp_path):
-    names = dict(zip(COORDINATES, ("f_deg", "a_rad", "r", "x_mm", "y_m", "z"), strict=True))
+    names = dict(zip(COORDINATES, ("f_deg", "a_rad", "r", "x_mm", "y_inch", "z"), strict=True))
     path = write(
         tmp_path / "a.csv",
-        "time,other,f_deg,a_rad,r,x_mm,y_m,z\n0,text,90,0.1,-30,3,0.03,-1\n",
+        "time,other,f_deg,a_rad,r,x_mm,y_inch,z\n0,text,90,0.1,-30,3,2,-1\n",
     )
     _, poses = read_knee_poses(path, KneeColumns(names, "deg", "mm"))
-    expected = [np.pi / 2, 0.1, -np.pi / 6, 0.003, 0.03, -0.001]
+    expected = [np.pi / 2, 0.1, -np.pi / 6, 0.003, 0.0508, -0.001]
     assert_allclose(poses[0], expected, rtol=1e-14, atol=0)
 
 

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
-from foundation.surfaces.mesh_io import read_triangles
+from foundation.surfaces.mesh_io import read_surface
 from foundation.surfaces.surface_shape import is_closed
 
 FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
@@ -280,11 +280,11 @@ SEPARATORS = {"stl": "", "ply": ""}
 def test_cut_anywhere_a_file_is_refused_or_whole(tmp_path, extension):
     content, path = exported(extension), tmp_path / f"cut.{extension}"
     path.write_bytes(content)
-    vertices, faces = read_triangles(path)
+    vertices, faces = read_surface(path)[:2]
     for size in range(len(content) - 1, 0, -3):
         path.write_bytes(content[:size])
         with contextlib.suppress(MeshError):
-            found, corners = read_triangles(path)
+            found, corners = read_surface(path)[:2]
             np.testing.assert_array_equal(found[corners], vertices[faces])
 
 
@@ -311,9 +311,9 @@ TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported
             ("a.stl", exported("stl")[:80] + bytes([n, 0, 0, 0]) + exported("stl")[84:], "bytes")
             for n in (2, 4, 0)
         ),
-        ("a.stl", exported("stl") + b"end", "expected 234 for the 3 triangles"),
+        ("a.stl", exported("stl")[:-1], "233 bytes, expected 234 for the 3 triangles"),
         ("a.stl", TEXT_STL.replace(b"endfacet", b"", 1), "facet has too few or too many words"),
-        ("a.stl", TEXT_STL.replace(b"vertex", b"vertices", 1), "1 facets are not written"),
+        ("a.stl", TEXT_STL.replace(b"vertex", b"vertices", 1), "1 facet is not written"),
         ("a.stl", TEXT_STL + TEXT_STL[:200], "2 times 'solid' and 1 times"),
         ("a.ply", TEXT_PLY.replace(b"end_header", LONG + b"end_header")[:-8], "of element face"),
         (
@@ -322,9 +322,8 @@ TEXT_STL, TEXT_PLY, OBJ = exported("ascii.stl"), exported("ascii.ply"), exported
             "expected 7 as in the header",
         ),
         ("a.ply", QUADS, "1 of 2 lines of element face"),
-        ("a.ply", QUADS + b"4 0.5 1 2 3\n", "expected integers in a list, found 0.5"),
-        ("a.ply", BIG_PLY[:-1], "too few for the 2 of element face"),
-        ("a.ply", BIG_PLY + b"more", "expected"),
+        ("a.ply", QUADS + b"4 0.5 1 2 3\n", "expected integers, found '0.5'"),
+        ("a.ply", BIG_PLY[:-1], "too few for the 2 of element face: expected [0-9]+ if all"),
         ("a.ply", BIG_PLY.replace(b"face 2", b"face 1"), "for the counts in the header"),
         ("a.off", exported("off") + b"3 0 1 2\n", "lines, expected 5 vertices and 3 triangles"),
         ("a.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 0 1 2\n", "vertex numbers from 1"),
@@ -340,7 +339,7 @@ def test_files_whose_counts_are_wrong(tmp_path, name, content, message):
     with pytest.raises(
         MeshError, match=rf"{name}: truncated, damaged .*{message}.* copy the file again"
     ):
-        read_triangles(tmp_path / name)
+        read_surface(tmp_path / name)
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
@@ -361,14 +360,14 @@ def test_files_whose_counts_are_wrong(tmp_path, name, content, message):
 )
 def test_byte_order_marks_and_line_ends_change_nothing(tmp_path, name, content, mark, end):
     (tmp_path / name).write_bytes(mark + content.replace(b"\n", end))
-    vertices, faces = read_triangles(tmp_path / name)
+    vertices, faces = read_surface(tmp_path / name)[:2]
     assert faces.shape == SQUARE_FACES.shape
     np.testing.assert_allclose(vertices[faces], SQUARE[SQUARE_FACES], rtol=0.0, atol=1e-8)
 
 
 def test_a_big_endian_ply_is_read(tmp_path):
     (tmp_path / "a.ply").write_bytes(BIG_PLY)
-    vertices, faces = read_triangles(tmp_path / "a.ply")
+    vertices, faces = read_surface(tmp_path / "a.ply")[:2]
     found, expected = vertices[faces], SQUARE[SQUARE_FACES[:2]]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-8)
 
@@ -424,4 +423,4 @@ def test_counts_of_binary_stl_are_read_as_they_are(tmp_path):
     triangles["v"] = np.random.default_rng(0).uniform(size=(count, 3, 3))
     path = tmp_path / "a.stl"
     path.write_bytes(bytes(80) + count.to_bytes(4, "little") + triangles.tobytes())
-    assert len(read_triangles(path)[1]) == count
+    assert len(read_surface(path).faces) == count

@@ -98,7 +98,7 @@ def compartments(split_z=None, up=True):
         *(
             (partial(load_mesh, "any.stl", **options), message)
             for options, message in (
-                ({"unit": "inch"}, "unit: expected one of"),
+                ({"unit": "furlong"}, "unit: expected one of"),
                 ({"side": "both"}, "side: expected one of"),
                 ({"axes": "xyz"}, "axes: expected three"),
                 ({"axes": ("x", "y")}, "axes: expected three"),

@@ -96,7 +96,7 @@ def test_mesh_files_are_fit_for_these_tests(refused, tmp_path, meshes):
         ({"femur": {"file": "none.stl"}}, ["[knee.femur]", "none.stl: no such file"]),
         ({"tibia": {"file": "tibia.iges"}}, ["[knee.tibia]", "'.iges', expected one of .stl"]),
         ({"tibia": {"unit": "mm"}}, ["tibia.stl", "diagonal", "unit='m'"]),
-        ({"tibia": {"unit": "inch"}}, ["knee.tibia.unit", "'mm'", "found 'inch'"]),
+        ({"tibia": {"unit": "foot"}}, ["knee.tibia.unit", "'inch'", "found 'foot'"]),
         (
             {"femur": {"file": "tibia.stl"}, "tibia": {"file": "femur.stl"}},
             ["[knee]", "femur and tibia are exchanged", "tibia.stl is flat as a tibia"],
@@ -123,7 +123,11 @@ def first_vertex_nan(content: bytes) -> bytes:
     [
         ("femur.stl", lambda content: b"", ["femur.stl: the file is empty"]),
         ("femur.stl", lambda content: content[: len(content) // 2], ["truncated", "expected "]),
-        ("femur.stl", lambda content: b"no mesh at all\n" * 20, ["damaged or not a STL file"]),
+        (
+            "femur.stl",
+            lambda content: b"no mesh at all\n" * 20,
+            ["damaged or not a valid STL file"],
+        ),
         *(
             ("femur.ply", lambda content, k=k: content[: int(k * len(content))], ["truncated"])
             for k in (0.02, 0.5, 0.99)

@@ -115,7 +115,7 @@ def test_help_needs_no_large_package():
     ("command", "option", "choices"),
     [
         (("init",), "--side", SIDES),
-        (("init",), "--unit", UNITS),
+        *((("init",), option, UNITS) for option in ("--unit", "--femur-unit", "--tibia-unit")),
         (("init",), "--material", PRESETS),
         (("init",), "--law", get_args(ContactConfig.model_fields["law"].annotation)),
         (("export",), "--fmu", VERSIONS),

@@ -74,6 +74,7 @@ def test_units_for_people_are_told_by_the_names(tmp_path):
     assert {"flexion_deg", "anterior_mm", "moment_x_Nmm", "area_mm2", "cop_x_mm"} <= set(shown)
     assert_same(read_pose_loads(write(tmp_path, shown)), table())
     shown["force_x_kN"] = 1e-3 * shown.pop("force_x_N")
+    shown["anterior_inch"] = shown.pop("anterior_mm") / 25.4
     assert_same(read_pose_loads(write(tmp_path, shown)), table())
 
 

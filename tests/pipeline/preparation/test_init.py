@@ -9,20 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from container_variants import threemf
 from some_slow import first_of
 from studies import export
 
-from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.mesh import load_mesh, load_raw_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
+from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
     lateral_is_longer,
-    read_raw,
     side_in_name,
 )
+from pipeline.preparation.mesh_interview import ask_meshes
+from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
@@ -60,16 +63,50 @@ def answer(monkeypatch, *lines: str) -> None:
 # ---- guesses -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6)])
+@pytest.mark.parametrize(
+    ("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6), ("inch", 1.0 / 0.0254)]
+)
 def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
     for body in shapes:
-        guess = guess_unit(read_raw(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)))
+        guess = guess_unit(
+            load_raw_mesh(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)).mesh
+        )
         assert (guess.value, guess.certain) == (unit, True)
 
 
 def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
     path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
-    assert not guess_unit(read_raw(path)).certain
+    assert not guess_unit(load_raw_mesh(path).mesh).certain
+
+
+def test_centimetres_and_inches_are_told_apart_in_words(tmp_path, shapes):
+    path = export(shapes["femur"], tmp_path / "femur.stl", scale=1.0 / 0.0254)
+    assert re.search(
+        r"diagonal \d+ mm; in cm, .* \d+ mm", guess_unit(load_raw_mesh(path).mesh).reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "options", "told", "unit"),
+    [
+        ("inch", {"unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
+        ("inch", {"tibia_unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
+        ("millimeter", {}, "unit inch: bounding box .* mm, which is not the size", "inch"),
+        ("centimeter", {"femur_unit": "inch"}, "unit inch, although the file states cm", "inch"),
+    ],
+)
+def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, told, unit):
+    femur = shapes["femur"]
+    content = threemf(
+        unit=f' unit="{stated}"', points=femur.vertices / 0.0254, faces=femur.faces.tolist()
+    )
+    (folder / "femur.3mf").write_bytes(content)
+    given = InitOptions(
+        *(Path("femur.3mf"), Path("tibia.stl"), "polyethylene"), frames="file", **options
+    )
+    answers = ask_meshes(folder, given, Interview(False))
+    assert any(re.match(rf"femur\.3mf: {told}", guess) for guess in answers.guesses)
+    assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
 
 
 @pytest.mark.data
@@ -87,7 +124,7 @@ def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
 @pytest.mark.parametrize("turned", [(0, 1, 2), (2, 0, 1)])
 def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
     """Also where the file's axes are exchanged in turn: each axis has the other's name then."""
-    meshes = [read_raw(knee_data / folder / name) for name in files]
+    meshes = [load_raw_mesh(knee_data / folder / name).mesh for name in files]
     meshes = [type(m)(m.vertices[:, turned], m.faces, m.name) for m in meshes]
     names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
     wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
@@ -98,8 +135,8 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
 
 @pytest.mark.data
 def test_closed_bodies_leave_doubt(knee_data):
-    femur = read_raw(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl")
-    tibia = read_raw(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl")
+    femur = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl").mesh
+    tibia = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl").mesh
     for guess in guess_axes(femur, tibia):
         assert guess.value == ("-x", "y", "-z")
         assert not guess.certain

@@ -1,0 +1,1 @@
+"""Readers of surface files, one module for each format."""

@@ -1,0 +1,253 @@
+"""Legacy VTK files (.vtk), text and binary, versions 1 to 5.1.
+
+VTK itself accepts such a file where the file ends early, with corners that the file does not
+contain; meshio reads no polygonal data.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
+from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent
+from foundation.surfaces.readers.text import plain_text
+from foundation.surfaces.readers.vtk_cells import surface_of_cells
+
+#: NumPy types of the types of VTK; binary files are big-endian.
+_TYPES = {
+    **{"char": "i1", "signed_char": "i1", "unsigned_char": "u1", "short": "i2"},
+    **{"unsigned_short": "u2", "int": "i4", "unsigned_int": "u4", "float": "f4", "double": "f8"},
+    **{"long": "i8", "unsigned_long": "u8", "vtkidtype": "i4", "vtktypeint64": "i8"},
+    **{"vtktypeuint64": "u8", "vtktypeint32": "i4", "vtktypeuint32": "u4", "long_long": "i8"},
+}
+#: Types of cells, numbered as in VTK, by keyword of polygonal data; a vertex is a "poly vertex".
+_KEYWORDS = {"VERTICES": 2, "LINES": 4, "POLYGONS": 7, "TRIANGLE_STRIPS": 6}
+_DATASETS = ("POLYDATA", "UNSTRUCTURED_GRID")
+_NO_SURFACES = ("STRUCTURED_POINTS", "STRUCTURED_GRID", "RECTILINEAR_GRID", "FIELD")
+
+
+class _Cells(NamedTuple):
+    """Numbers of points of cells (C,), and points of the cells, one cell after the other."""
+
+    sizes: IntArray
+    corners: IntArray
+
+
+def read_legacy_vtk(path: Path) -> SurfaceFile:
+    """Read a legacy VTK file; an InputError says why a file cannot be read."""
+    content = path.read_bytes()
+    if not content.startswith(b"# vtk"):
+        content = plain_text(content)
+    return _Reader(content).surface()
+
+
+class _Reader:
+    """Position in the content of a file.
+
+    The geometry stands before the values of points and cells, which are not read.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        head = re.match(
+            rb"\s*# *vtk DataFile Version *(\d+\.?\d*)[^\n]*\n[^\n]*\n\s*", content, re.I
+        )
+        if head is None:
+            raise InputError("the file does not begin with '# vtk DataFile Version'")
+        self._content, self._at = content, head.end()
+        # Since version 5.0, offsets and corners stand in arrays of their own.
+        self._has_offsets = float(head[1]) >= 5.0
+        coding = self._line()
+        if coding[:1] not in (["ASCII"], ["BINARY"]):
+            raise InputError(f"expected ASCII or BINARY in line 3, found {' '.join(coding)[:40]!r}")
+        self._is_text = coding[0] == "ASCII"
+        if self._is_text:
+            self._content = plain_text(content[self._at :])
+            self._at = 0
+
+    def surface(self) -> SurfaceFile:
+        """Return the triangles of the file."""
+        line = self._line()
+        while line[:1] == ["FIELD"]:
+            self._skip_field(line)
+            line = self._line()
+        kind = line[1].upper() if line[:1] == ["DATASET"] and len(line) > 1 else ""
+        if kind in _NO_SURFACES:
+            raise UnsupportedContent(
+                f"expected the dataset {' or '.join(_DATASETS)}, found {kind}, which is no "
+                "surface; extract the surface, for example in ParaView"
+            )
+        if kind not in _DATASETS:
+            raise InputError(f"expected a line DATASET, found {' '.join(line)[:40]!r}")
+        points: FloatArray | None = None
+        cells: list[_Cells] = []
+        types: list[NDArray[np.integer]] = []
+        while (line := self._line()) and line[0] not in ("POINT_DATA", "CELL_DATA"):
+            key = line[0]
+            if key == "POINTS" and len(line) == 3:
+                count = self._count(line[1])
+                points = self._array(3 * count, line[2], "POINTS").astype(np.float64)
+                points = points.reshape(-1, 3)
+            elif key in _KEYWORDS and kind == "POLYDATA":
+                cells.append(self._cells(line))
+                types.append(np.full(len(cells[-1].sizes), _KEYWORDS[key]))
+            elif key == "CELLS" and kind == "UNSTRUCTURED_GRID":
+                cells.append(self._cells(line))
+            elif key == "CELL_TYPES" and kind == "UNSTRUCTURED_GRID" and len(line) > 1:
+                types.append(self._array(self._count(line[1]), "int", key).astype(np.int64))
+            elif key == "FIELD":
+                self._skip_field(line)
+            elif key == "METADATA":
+                self._skip_metadata()
+            else:
+                raise InputError(f"unknown line {' '.join(line)[:40]!r}")
+        if points is None:
+            raise InputError("the file ends before its POINTS")
+        return _surface(points, cells, types)
+
+    def _line(self) -> list[str]:
+        """Return the words of the next line that is not blank, [] at the end."""
+        found = re.compile(rb"\s*([^\n]*)(?:\n|\Z)").match(self._content, self._at)
+        assert found is not None  # the pattern matches anything
+        self._at = found.end()
+        words = found[1].decode("latin-1").split()
+        return [words[0].upper(), *words[1:]] if words else []
+
+    def _count(self, word: str) -> int:
+        if not (word.isascii() and word.isdecimal()):
+            raise InputError(f"expected a number of elements, found {word[:20]!r}")
+        return int(word)
+
+    def _cells(self, line: list[str]) -> _Cells:
+        """Return the cells below a line "KEYWORD count size"."""
+        if len(line) != 3:
+            raise InputError(f"expected '{line[0]} COUNT SIZE', found {' '.join(line)[:40]!r}")
+        count, size = map(self._count, line[1:])
+        if self._has_offsets:
+            if count == 0:
+                self._skip_offsets(size)
+                return _Cells(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            offsets = self._named_array("OFFSETS", count).astype(np.int64)
+            corners = self._named_array("CONNECTIVITY", size).astype(np.int64)
+            sizes = np.diff(offsets)
+            if offsets[0] != 0 or (sizes < 0).any() or offsets[-1] != len(corners):
+                raise InputError(
+                    f"the OFFSETS of {line[0]} do not fit the {len(corners)} corners of their "
+                    "CONNECTIVITY"
+                )
+            return _Cells(sizes, corners)
+        return _counted_cells(self._array(size, "int", line[0]).astype(np.int64), count, line[0])
+
+    def _named_array(self, name: str, size: int) -> NDArray[np.generic]:
+        line = self._line()
+        if line[:1] == ["METADATA"]:
+            self._skip_metadata()
+            line = self._line()
+        if line[:1] != [name] or len(line) != 2:
+            raise InputError(f"expected '{name} TYPE', found {' '.join(line)[:40]!r}")
+        return self._array(size, line[1], name)
+
+    def _skip_offsets(self, size: int) -> None:
+        """Skip the arrays of no cells, which some writers leave out."""
+        before = self._at
+        for name in ("OFFSETS", "CONNECTIVITY"):
+            line = self._line()
+            if line[:1] != [name]:
+                self._at = before
+                return
+            before = self._at
+
+    def _array(self, size: int, kind: str, name: str) -> NDArray[np.generic]:
+        """Return the next `size` numbers."""
+        if kind.lower() not in _TYPES:
+            raise InputError(f"unknown type {kind[:20]!r} of {name}")
+        dtype = np.dtype(_TYPES[kind.lower()])
+        return self._text(size, dtype, name) if self._is_text else self._binary(size, dtype, name)
+
+    def _binary(self, size: int, dtype: np.dtype[np.generic], name: str) -> NDArray[np.generic]:
+        end = self._at + size * dtype.itemsize
+        if end > len(self._content):
+            raise InputError(
+                f"{len(self._content)} bytes, expected at least {end} for the {size} values of "
+                f"{name}"
+            )
+        found = np.frombuffer(self._content, dtype.newbyteorder(">"), size, self._at)
+        self._at = end
+        return found
+
+    def _text(self, size: int, dtype: np.dtype[np.generic], name: str) -> NDArray[np.generic]:
+        # Numbers end where a line begins with a letter, the next keyword.
+        ends = re.compile(rb"^[ \t]*(?!nan\b|inf\b)[A-Za-z]", re.MULTILINE | re.IGNORECASE)
+        found = ends.search(self._content, self._at)
+        end = len(self._content) if found is None else found.start()
+        words = self._content[self._at : end].split()
+        if len(words) != size:
+            raise InputError(f"{len(words)} numbers, expected {size} for the values of {name}")
+        self._at = end
+        reads_as = float if dtype.kind == "f" else int
+        try:
+            return np.fromiter(map(reads_as, words), dtype="f8" if reads_as is float else "i8")
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{name}: {error}") from error
+
+    def _skip_field(self, line: list[str]) -> None:
+        """Skip a line "FIELD name count" and its arrays, which describe the dataset."""
+        for _ in range(self._count(line[-1])):
+            words = self._line()
+            if words[:1] == ["METADATA"]:
+                self._skip_metadata()
+                words = self._line()
+            if len(words) != 4:
+                raise InputError(f"expected an array of a FIELD, found {' '.join(words)[:40]!r}")
+            size = self._count(words[1]) * self._count(words[2])
+            if words[3].lower() in _TYPES:
+                self._array(size, words[3], words[0])
+            elif self._is_text:
+                for _ in range(self._count(words[2])):
+                    self._line()
+            else:
+                raise InputError(f"unknown type {words[3][:20]!r} of {words[0]}")
+
+    def _skip_metadata(self) -> None:
+        """Skip notes on the components of an array, which a blank line ends."""
+        end = self._content.find(b"\n\n", self._at)
+        self._at = len(self._content) if end < 0 else end
+
+
+def _counted_cells(numbers: IntArray, count: int, name: str) -> _Cells:
+    """Return cells from numbers in which the number of corners precedes the corners."""
+    if count and len(numbers) % count == 0:
+        # Mostly all cells have the same number of corners.
+        rows = numbers.reshape(count, -1)
+        size = rows.shape[1] - 1
+        if size >= 0 and (rows[:, 0] == size).all():
+            return _Cells(np.full(count, size, dtype=np.int64), rows[:, 1:].reshape(-1))
+    begins, at = [], 0
+    for _ in range(count):
+        if at >= len(numbers) or numbers[at] < 0:
+            break
+        begins.append(at)
+        at += 1 + int(numbers[at])
+    if len(begins) != count or at != len(numbers):
+        raise InputError(f"the {len(numbers)} numbers of {name} are not those of {count} cells")
+    first = np.array(begins, dtype=np.int64)
+    kept = np.ones(len(numbers), dtype=np.bool_)
+    kept[first] = False
+    return _Cells(numbers[first], numbers[kept])
+
+
+def _surface(
+    points: FloatArray, cells: list[_Cells], types: list[NDArray[np.integer]]
+) -> SurfaceFile:
+    empty = np.zeros(0, dtype=np.int64)
+    sizes = np.concatenate([empty, *(own.sizes for own in cells)])
+    corners = np.concatenate([empty, *(own.corners for own in cells)])
+    kinds = np.concatenate([empty, *types])
+    if len(kinds) != len(sizes):
+        raise InputError(f"{len(kinds)} CELL_TYPES, expected {len(sizes)}, one for each cell")
+    return surface_of_cells(points, kinds, sizes, corners)

@@ -1,0 +1,152 @@
+"""Triangles of polygons and of triangle strips.
+
+A polygon becomes a fan about its first corner, or, where that would turn a triangle over, the
+triangles of ear clipping (Meisters 1975, Am Math Mon 82(6):648-651).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
+
+#: A triangle of a fan is turned over, or flat, below this fraction of the area of its polygon.
+_FLAT = 1e-9
+
+
+def check_corners(corners: IntArray, points: int) -> None:
+    """Raise an InputError if a corner (N,) is not one of a number of points, counted from 0."""
+    if len(corners) and not 0 <= corners.min() <= corners.max() < points:
+        wrong = corners.min() if corners.min() < 0 else corners.max()
+        raise InputError(f"a triangle has vertex {wrong + 1} of {points}")
+
+
+def triangulated(points: FloatArray, sizes: IntArray, corners: IntArray) -> IntArray:
+    """Return the triangles (F, 3) of polygons, in the order and the winding of the polygons.
+
+    Parameters
+    ----------
+    points : (V, 3) float64
+        Positions [any unit].
+    sizes : (P,) int64
+        Number of corners of each polygon, at least 3.
+    corners : (sum of sizes,) int64
+        Corners of the polygons, one polygon after the other.
+
+    Raises
+    ------
+    InputError
+        If a corner is not a point, or a polygon has fewer than 3 corners.
+    """
+    corners = np.asarray(corners, dtype=np.int64)
+    check_corners(corners, len(points))
+    sizes = np.asarray(sizes, dtype=np.int64)
+    if len(sizes) and sizes.min() < 3:
+        raise InputError(f"expected polygons of 3 or more corners, found {sizes.min()}")
+    if len(corners) == 3 * len(sizes):
+        return corners.reshape(-1, 3)
+    begins = np.cumsum(sizes) - sizes
+    counts = sizes - 2
+    polygon = np.repeat(np.arange(len(sizes)), counts)
+    firsts = np.cumsum(counts) - counts
+    # Triangle k of a polygon has the corners 0, k + 1 and k + 2.
+    along = begins[polygon] + np.arange(len(polygon)) - firsts[polygon] + 1
+    faces = corners[np.stack([begins[polygon], along, along + 1], axis=1)]
+    folded = _folded(points, faces, polygon, sizes)
+    quads = firsts[folded[sizes[folded] == 4]]
+    faces[quads], faces[quads + 1] = _by_better_diagonal(points, faces[quads], faces[quads + 1])
+    for number in folded[sizes[folded] > 4]:
+        own = corners[begins[number] : begins[number] + sizes[number]]
+        ears = _clipped(points[own])
+        faces[firsts[number] : firsts[number] + counts[number]] = own[ears]
+    return faces
+
+
+def of_strips(sizes: IntArray, corners: IntArray) -> IntArray:
+    """Return the triangles (F, 3) of triangle strips: every second triangle is turned over."""
+    sizes = np.asarray(sizes, dtype=np.int64)
+    counts = np.maximum(sizes - 2, 0)
+    strip = np.repeat(np.arange(len(sizes)), counts)
+    number = np.arange(len(strip)) - (np.cumsum(counts) - counts)[strip]
+    at = (np.cumsum(sizes) - sizes)[strip] + number
+    odd = number % 2
+    order = np.stack([at, at + 1 + odd, at + 2 - odd], axis=1)
+    return np.asarray(corners, dtype=np.int64)[order].reshape(-1, 3)
+
+
+def _folded(
+    points: FloatArray, faces: IntArray, polygon: NDArray[np.int64], sizes: IntArray
+) -> NDArray[np.int64]:
+    """Return the polygons whose fan has a triangle that is turned over or flat."""
+    more = np.flatnonzero(sizes[polygon] > 3)
+    a, b, c = points[faces[more]].swapaxes(0, 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # checked by the reader of the mesh
+        areas = np.cross(b - a, c - a)
+        total = np.zeros((len(sizes), 3))
+        np.add.at(total, polygon[more], areas)
+        whole = total[polygon[more]]
+        share = np.einsum("ij,ij->i", areas, whole)
+        folded = share <= _FLAT * np.einsum("ij,ij->i", whole, whole)
+    return np.unique(polygon[more][folded])
+
+
+def _by_better_diagonal(
+    points: FloatArray, first: IntArray, second: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the triangles (Q, 3) of quads, split by the diagonal whose least triangle is larger.
+
+    The quads are given as the triangles (0, 1, 2) and (0, 2, 3) of their corners.
+    """
+    corners = np.column_stack([first, second[:, 2]])
+    splits = [corners[:, [[0, 1, 2], [0, 2, 3]]], corners[:, [[1, 2, 3], [1, 3, 0]]]]
+    least = []
+    for triangles in splits:
+        a, b, c = (points[triangles[:, :, k]] for k in range(3))
+        areas = np.cross(b - a, c - a)
+        least.append(np.einsum("qij,qj->qi", areas, areas.sum(axis=1)).min(axis=1))
+    better = np.where((least[1] > least[0])[:, None, None], splits[1], splits[0])
+    return better[:, 0], better[:, 1]
+
+
+def _clipped(places: FloatArray) -> list[list[int]]:
+    """Return triangles of a polygon (N, 3) by ear clipping, N - 2 of them."""
+    flat = _projected(places)
+    left = list(range(len(flat)))
+    triangles = []
+    while len(left) > 3:
+        # The best ear; of a polygon that crosses itself, any corner.
+        at = max(range(len(left)), key=lambda k: _ear(flat, left, k))
+        triangles.append([left[at - 1], left[at], left[(at + 1) % len(left)]])
+        del left[at]
+    return [*triangles, left]
+
+
+def _projected(places: FloatArray) -> FloatArray:
+    """Return a polygon (N, 3) in its mean plane, counter-clockwise, (N, 2)."""
+    spread = places - places.mean(axis=0)
+    normal = np.cross(spread, np.roll(spread, -1, axis=0)).sum(axis=0)
+    drop = int(np.argmax(np.abs(normal)))
+    first, second = (drop + 1) % 3, (drop + 2) % 3
+    return spread[:, [first, second] if normal[drop] >= 0.0 else [second, first]]
+
+
+def _ear(flat: FloatArray, left: list[int], at: int) -> float:
+    """Return the quality of an ear: area over edges squared; negative for a corner that is none."""
+    before, here, after = left[at - 1], left[at], left[(at + 1) % len(left)]
+    a, b, c = flat[before], flat[here], flat[after]
+    area = _cross(b - a, c - a)
+    edges = float(((b - a) ** 2).sum() + ((c - b) ** 2).sum() + ((a - c) ** 2).sum())
+    if area <= 0.0 or edges == 0.0:
+        return -1.0
+    others = flat[[k for k in left if k not in (before, here, after)]]
+    inside = np.ones(len(others), dtype=np.bool_)
+    for p, q in ((a, b), (b, c), (c, a)):
+        inside &= _cross(q - p, others - p) >= 0.0
+    return -0.5 if inside.any() else float(area) / edges
+
+
+def _cross(first: FloatArray, second: FloatArray) -> FloatArray:
+    cross: FloatArray = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
+    return cross
