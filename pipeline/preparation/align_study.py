@@ -13,6 +13,7 @@ from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, rotation_of
+from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
@@ -138,7 +139,8 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
             "implant needs no alignment"
         )
     raw = read_raw(data_file(mesh.file))
-    return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
+    in_metres = TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
+    return repaired(in_metres, 1e-3 * config.knee.repair_tolerance_mm, body).mesh
 
 
 def _slope_deg(config: Config) -> float:
@@ -158,7 +160,9 @@ def _placed(
     rows = {"as proposed": placed_meshes(meshes, alignment, side)}
     try:
         configured = {
-            body: load_surface(getattr(config.knee, body), config.knee.side, body).mesh
+            body: load_surface(
+                getattr(config.knee, body), config.knee.side, body, config.knee.repair_tolerance_mm
+            ).mesh
             for body in BODIES
         }
     except MeshError:  # reported by `check`

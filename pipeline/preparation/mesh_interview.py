@@ -12,7 +12,9 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.preparation.alignment import (
     Alignment,
     OpenQuestion,
@@ -85,7 +87,9 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
     meshes, keys = {}, {}
     for body, (file, raw) in read.items():
         unit = _unit(body, file, raw, options, interview, told)
-        meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
+        in_metres = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
+        # What is repaired is told once the frame of the body is known, where the mesh is loaded.
+        meshes[body] = repaired(in_metres, 1e-3 * REPAIR_TOLERANCE_MM, body).mesh
         keys[body] = {"file": _beside(file, folder), "unit": unit}
     check_before_alignment(meshes)
     material = options.material or interview.choose(
