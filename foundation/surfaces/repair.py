@@ -112,8 +112,8 @@ def _welded(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         return mesh, ""
     lost = degenerate_triangles(welded.vertices, welded.faces)
     text = (
-        f"{counted(welded.closed, 'open edge')} closed by welding corners up to "
-        f"{1e6 * welded.gap:.2g} um apart (tolerance {1e6 * welded.tolerance:.2g} um)"
+        f"{counted(welded.closed, 'open edge')} closed by welding: corners moved by at "
+        f"most {1e6 * welded.moved:.2g} um (tolerance {1e6 * welded.tolerance:.2g} um)"
     )
     if lost.any():
         text += f", which left {counted(int(lost.sum()), 'triangle')} without area: removed"

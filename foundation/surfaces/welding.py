@@ -35,8 +35,8 @@ class Welded(NamedTuple):
         Triangles in their order, with welded corners as one vertex.
     closed : int
         Number of open edges that were closed.
-    gap : float
-        Largest distance between a welded corner and the mean [m], doubled.
+    moved : float
+        Largest distance by which a corner moved [m].
     tolerance : float
         Tolerance that the mesh allows [m].
     """
@@ -44,7 +44,7 @@ class Welded(NamedTuple):
     vertices: FloatArray
     faces: IntArray
     closed: int
-    gap: float
+    moved: float
     tolerance: float
 
 
@@ -56,20 +56,18 @@ def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
     tolerance = tolerance_of(points, faces, largest)
     edges = find_edges(faces, len(points))
     ends = edges.ends[edges.count == 1]
-    place = _places(points, ends, tolerance)
+    place, target = _places(points, ends, tolerance), np.arange(len(points))
     closing = _uses(place[ends], len(points)) > 1
     if not closing.any():
         return Welded(points, faces, 0, 0.0, tolerance)
     welded = np.unique(ends[closing])
-    target = np.arange(len(points))
     target[welded] = place[welded]
     count = np.bincount(target, minlength=len(points))
-    means = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
-    moved = points.copy()
-    merged = np.flatnonzero(count > 1)
-    moved[merged] = means[merged] / count[merged, None]
-    gap = 2.0 * float(np.linalg.norm(moved[target[welded]] - points[welded], axis=1).max())
-    return Welded(moved, target[faces], int(closing.sum()), gap, tolerance)
+    sums = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
+    vertices, merged = points.copy(), np.flatnonzero(count > 1)
+    vertices[merged] = sums[merged] / count[merged, None]
+    moved = float(np.linalg.norm(vertices[target[welded]] - points[welded], axis=1).max())
+    return Welded(vertices, target[faces], int(closing.sum()), moved, tolerance)
 
 
 def tolerance_of(points: FloatArray, faces: IntArray, largest: float) -> float:

@@ -45,7 +45,13 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     material = meshes.material
     name, contact = _answers(config, material, options, interview)
     sections = starter_sections(
-        name, meshes.side, material, meshes.keys, contact, folder=config.parent
+        name,
+        meshes.side,
+        material,
+        meshes.keys,
+        contact,
+        folder=config.parent,
+        repair_tolerance_mm=options.repair_tolerance_mm,
     )
     notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.

@@ -85,11 +85,13 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
     read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
     files = {body: file for body, (file, _) in read.items()}
     meshes, keys = {}, {}
+    stated = options.repair_tolerance_mm
+    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
     for body, (file, raw) in read.items():
         unit = _unit(body, file, raw, options, interview, told)
         in_metres = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
         # What is repaired is told once the frame of the body is known, where the mesh is loaded.
-        meshes[body] = repaired(in_metres, 1e-3 * REPAIR_TOLERANCE_MM, body).mesh
+        meshes[body] = repaired(in_metres, 1e-3 * tolerance, body).mesh
         keys[body] = {"file": _beside(file, folder), "unit": unit}
     check_before_alignment(meshes)
     material = options.material or interview.choose(

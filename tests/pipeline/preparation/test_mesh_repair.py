@@ -6,7 +6,7 @@ import tomllib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from studies import export
+from studies import export, mesh_study
 
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from pipeline.cli.main import main
@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch, shapes):
 REPAIRS = tuple(
     f"tibia.stl: repaired: {words}"
     for words in (
-        r"\d+ open edges closed by welding corners up to [\d.]+ um apart \(tolerance 20 um\)",
+        r"\d+ open edges closed by welding: corners moved by at most [\d.]+ um \(tolerance 20 um\)",
         r"the lateral plateau was inside out: its \d+ triangles turned, those of the medial",
         r"1 hole filled with 1 triangle, the largest [34][\d.]* mm across, about \(",
     )
@@ -96,3 +96,25 @@ def test_the_proposed_edge_is_short_enough_and_below_the_present_one(shapes, acr
     assert scale < 1.0
     fine = TriangleMesh(scale * tibia.vertices, tibia.faces)
     assert check_triangles(fine, area, "curved").level == "note"
+
+
+def test_the_tolerance_proposed_for_loose_triangles_cures(folder, shapes, capsys):
+    """Corners up to 0.1 mm apart, beyond the default tolerance."""
+    tibia = shapes["tibia"]
+    corners = tibia.vertices[tibia.faces].reshape(-1, 3)
+    corners = corners + np.random.default_rng(0).uniform(-30e-6, 30e-6, corners.shape)
+    loose = TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3), "loose")
+    export(loose, folder / "tibia.stl", scale=1e3)
+    config = {"femur": {"file": "femur.stl", "unit": "mm"}}
+    config["tibia"] = {"file": "tibia.stl", "unit": "mm"}
+    study = mesh_study(folder, config["femur"], config["tibia"])
+    (error,) = [finding for finding in check_study(study)[0] if finding.is_error]
+    proposed = error.text.split("set knee.repair_tolerance_mm = ")[1].split()[0]
+    repaired = load_surfaces(load_config(study, (f"knee.repair_tolerance_mm={proposed}",)))
+    assert len(repaired.tibia.faces) == len(tibia.faces)
+    assert len(repaired.tibia.vertices) == len(tibia.vertices)
+    assert main(["init", "mine.toml", *INIT]) == 2
+    assert f"init --repair-tolerance-mm {proposed})" in capsys.readouterr().err
+    assert main(["init", "mine.toml", *INIT, "--repair-tolerance-mm", proposed]) == 0
+    again = load_surfaces(load_config(folder / "mine.toml"))
+    assert_array_equal(again.tibia.vertices, repaired.tibia.vertices)
