@@ -22,7 +22,7 @@ from foundation.surfaces.mesh_topology import (
     is_repeated,
     label_pieces,
 )
-from foundation.surfaces.surface_shape import is_closed, outwardness, ridge_rise
+from foundation.surfaces.surface_shape import is_closed, opposed_pieces, outwardness, ridge_rise
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 BODIES = ("femur", "tibia")
@@ -186,6 +186,17 @@ def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
     """Yield the error of `check_orientation`, if there is one, as a finding."""
     check_in("body", body, BODIES)
     wanted = -1.0 if body == "femur" else 1.0
+    if (pair := opposed_pieces(mesh)) is not None:
+        heights = [wanted * float(mesh.area_vectors[piece, 1].sum()) for piece in pair]
+        wrong = pair[int(np.argmin(heights))]
+        x, y, z = 1e3 * np.average(mesh.centroids[wrong], axis=0, weights=mesh.areas[wrong])
+        text = (
+            f"the normals of this {body} point inwards on the piece about ({x:.0f}, {y:.0f}, "
+            f"{z:.0f}) mm alone; there the winding is inverted: flip the normals of that piece, "
+            "not of the other, in a mesh editor"
+        )
+        yield _error(mesh, "inverted", text)
+        return
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     if np.linalg.norm(mean) < CLOSED:
         middle = _used(mesh).mean(axis=0)

@@ -25,7 +25,7 @@ from foundation.surfaces.mesh_topology import (
     label_pieces,
     neighbours,
 )
-from foundation.surfaces.surface_shape import is_closed, opposed_pieces
+from foundation.surfaces.surface_shape import inverted_shells, is_closed, opposed_pieces
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seams
 
@@ -60,9 +60,10 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
 
     In this order: repeated triangles and copies of the surface are removed, seams welded
     (`foundation.surfaces.welding`), triangles removed that lose their area or are repeated by this,
-    stray pieces dropped, the winding of neighbours made consistent, one of two condyles or plateaus
-    turned that is inside out, and small holes filled (`foundation.surfaces.hole_filling`). The
-    result is the same in every call; normals given with the mesh are dropped if a triangle changes.
+    stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
+    condyles or plateaus turned that are inside out, and small holes filled
+    (`foundation.surfaces.hole_filling`). The result is the same in every call; normals given with
+    the mesh are dropped if a triangle changes.
 
     Parameters
     ----------
@@ -201,19 +202,38 @@ def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
     return worse & (as_is != turned)
 
 
+def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance
+    inverted = inverted_shells(mesh)
+    if not inverted.any():
+        return mesh, ""
+    if inverted.all() or label_pieces(mesh)[1].size != 2:
+        pieces = "closed surface was" if inverted.all() else "closed pieces were"
+        told = counted(int(inverted.sum()), "triangle")
+        return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+
+
 def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     del tolerance
     pair = opposed_pieces(mesh)
     if pair is None:
         return mesh, ""
-    across = [float(np.average(mesh.centroids[p, 2], weights=mesh.areas[p])) for p in pair]
-    medial, lateral = pair if across[0] < across[1] else pair[::-1]
-    side = outer_side(_turned(mesh, medial), body)
+    side = outer_side(_turned(mesh, pair[0]), body)
     if side == 0:
         return mesh, ""
-    inverted = medial if side > 0 else lateral
-    wrong, right = _PIECES[body] if side > 0 else _PIECES[body][::-1]
-    return _turned(mesh, inverted), (
+    inverted = pair[0] if side > 0 else pair[1]
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+
+
+def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_], body: str) -> str:
+    """Return which of two pieces side by side was turned, (F,)."""
+    across = [
+        float(np.average(mesh.centroids[part, 2], weights=mesh.areas[part]))
+        for part in (inverted, ~inverted)
+    ]
+    wrong, right = _PIECES[body] if across[0] < across[1] else _PIECES[body][::-1]
+    return (
         f"the {wrong} was inside out: its {counted(int(inverted.sum()), 'triangle')} turned, those "
         f"of the {right} kept"
     )
@@ -241,6 +261,7 @@ _STEPS = (
     _without_repeated,
     _without_stray,
     _wound_alike,
+    _closed_outwards,
     _facing_alike,
     _filled,
 )

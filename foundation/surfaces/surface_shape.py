@@ -64,6 +64,31 @@ def ridge_rise(mesh: TriangleMesh) -> float:
     return float(rise / np.ptp(mesh.vertices @ width))
 
 
+def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
+    """Return the triangles (F,) of closed pieces whose normals point inwards.
+
+    The normals of a cavity point into the cavity; a piece within another one is left as that one.
+    """
+    labels, areas = label_pieces(mesh)
+    edges = find_edges(mesh.faces, len(mesh.vertices))
+    piece_of_vertex = np.zeros(len(mesh.vertices), dtype=np.int64)
+    piece_of_vertex[mesh.faces] = labels[:, None]
+    closed = areas >= _LARGE * areas[0]
+    closed[piece_of_vertex[edges.ends[edges.count == 1]]] = False
+    inverted = np.zeros(len(areas), dtype=np.bool_)
+    if not closed.any():
+        return inverted[labels]
+    arms = mesh.centroids - mesh.centroids.mean(axis=0)
+    volumes = np.bincount(labels, weights=(arms * mesh.area_vectors).sum(axis=1))
+    low, high = np.full((len(areas), 3), np.inf), np.full((len(areas), 3), -np.inf)
+    np.minimum.at(low, labels, mesh.vertices[mesh.faces].min(axis=1))
+    np.maximum.at(high, labels, mesh.vertices[mesh.faces].max(axis=1))
+    for piece in np.flatnonzero(closed & (volumes < 0.0)):
+        around = (low < low[piece]).all(axis=1) & (high > high[piece]).all(axis=1)
+        inverted[piece] = not around.any()
+    return inverted[labels]
+
+
 def opposed_pieces(mesh: TriangleMesh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return the triangles (F,) of two pieces side by side that face opposite ways, else None.
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import shapes
+import trimesh
 from numpy.testing import assert_array_equal
 
 from foundation.base.errors import InputError
@@ -222,6 +223,40 @@ def test_one_plateau_inside_out_is_turned_alone(sound, name):
         f"the {name} plateau was inside out: its {which.sum()} triangles turned, those of the "
         f"{other} plateau kept",
     )
+
+
+@pytest.mark.parametrize("wrong", [(True, False), (False, True), (True, True)])
+def test_closed_pieces_face_outwards(wrong):
+    """Two blocks side by side, as closed plateaus, either or both inside out."""
+    block = trimesh.creation.box((0.04, 0.005, 0.03)).subdivide().subdivide()
+    points, faces = np.asarray(block.vertices), np.asarray(block.faces)
+    count, shift = len(points), np.array([0.0, 0.0, 0.02])
+    vertices = np.concatenate([points - shift, points + shift])
+    sound = TriangleMesh(vertices, np.concatenate([faces, faces + count]), "blocks")
+    fixed, told = repaired(turned(sound, np.repeat(wrong, len(faces))), TOLERANCE, "tibia")
+    assert_array_equal(fixed.normals, sound.normals)
+    name = "closed surface" if all(wrong) else f"{'medial' if wrong[0] else 'lateral'} plateau"
+    assert told[0].startswith(f"the {name} was inside out: ")
+
+
+def test_cavities_keep_their_sides():
+    outer, inner = (trimesh.creation.icosphere(subdivisions=3, radius=r) for r in (0.03, 0.02))
+    count = len(outer.vertices)
+    mesh = TriangleMesh(
+        np.concatenate([outer.vertices, inner.vertices]),
+        np.concatenate([outer.faces, count + inner.faces[:, ::-1]]),
+    )
+    assert repaired(mesh, TOLERANCE, "femur").mesh is mesh
+
+
+@pytest.mark.parametrize("name", ["medial", "lateral"])
+def test_without_repair_the_piece_to_flip_is_named(sound, name):
+    mesh = sound["tibia"]
+    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
+    (finding,) = check_mesh(turned(mesh, which), "tibia")
+    assert (finding.code, finding.is_error) == ("inverted", True)
+    place = finding.text.split("on the piece about (")[1].split(")")[0]
+    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
 
 
 def test_both_plateaus_inside_out_are_no_repair(sound):
