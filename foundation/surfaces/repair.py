@@ -33,6 +33,8 @@ from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seam
 #: most the second and the two largest pieces at least the third part of the area; otherwise the
 #: mesh is itself crumbled.
 _STRAY, _OF_ALL, _WHOLE = 0.02, 0.05, 0.6
+#: Pieces of a soup over its triangles.
+_SOUP = 0.5
 #: Names of the two large pieces of a body, from medial to lateral.
 _PIECES = {
     "femur": ("medial condyle", "lateral condyle"),
@@ -124,7 +126,8 @@ def _welded(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
 
 def _without_copies(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     del body
-    if len(label_pieces(mesh)[1]) == 1:
+    # In a soup of triangles, welding makes copies equal.
+    if not 1 < len(label_pieces(mesh)[1]) < _SOUP * len(mesh.faces):
         return mesh, ""
     repeated = repeated_nearly(mesh.vertices, mesh.faces, tolerance)
     if not repeated.any():

@@ -60,7 +60,7 @@ def weld_seams(points: FloatArray, faces: IntArray, largest: float) -> Welded:
     closing = _uses(place[ends], len(points)) > 1
     if not closing.any():
         return Welded(points, faces, 0, 0.0, tolerance)
-    welded = np.unique(ends[closing])
+    welded = _members(ends[closing], len(points))
     target[welded] = place[welded]
     count = np.bincount(target, minlength=len(points))
     sums = np.stack([np.bincount(target, weights=p, minlength=len(points)) for p in points.T], 1)
@@ -93,9 +93,16 @@ def repeated_nearly(points: FloatArray, faces: IntArray, largest: float) -> NDAr
 
 def _uses(ends: IntArray, size: int) -> IntArray:
     """Return how many edges (E, 2) have the same ends, (E,); 0 for an edge that is a point."""
-    key = ends.min(axis=1) * size + ends.max(axis=1)
+    key = np.minimum(*ends.T) * size + np.maximum(*ends.T)
     _, at, uses = np.unique(key, return_inverse=True, return_counts=True)
     return np.where(ends[:, 0] == ends[:, 1], 0, uses[at])
+
+
+def _members(ends: IntArray, size: int) -> IntArray:
+    """Return the vertices of edges (E, 2), sorted; several times faster than `np.unique`."""
+    member = np.zeros(size, dtype=np.bool_)
+    member[ends] = True
+    return np.flatnonzero(member)
 
 
 def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
@@ -104,14 +111,14 @@ def _places(points: FloatArray, ends: IntArray, tolerance: float) -> IntArray:
     Ends of one edge are two places, however short the edge is.
     """
     place = np.arange(len(points))
-    rim = np.unique(ends)
+    rim = _members(ends, len(points))
     if len(rim) == 0:
         return place
     pairs = rim[KDTree(points[rim]).query_pairs(tolerance, output_type="ndarray")]
-    size = len(points)
-    apart = ~np.isin(
-        pairs.min(axis=1) * size + pairs.max(axis=1), ends.min(axis=1) * size + ends.max(axis=1)
-    )
+    size, lengths = len(points), np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    short = ends[lengths <= tolerance]
+    # Both have the smaller vertex first.
+    apart = ~np.isin(pairs @ [size, 1], short @ [size, 1])
     group = connected_groups(pairs[apart], size)
     first = np.full(group.max() + 1, size)
     np.minimum.at(first, group[rim], rim)
