@@ -3,9 +3,9 @@
 Edges collapse in the order of the quadric error of Garland & Heckbert (1997, SIGGRAPH 97:209-216;
 library fast-simplification). That error places vertices beside a curved surface, so that plane
 facets balance on both sides; the patches of the contact model go through the vertices, which are
-therefore moved onto the smooth patches of the full surface. The library bounds no distance: the
-deviation of both surfaces is measured, and a mesh that deviates too far is decimated again to twice
-as many triangles.
+therefore moved onto the smooth patches of the full surface. Two vertices may come to the same place
+there: flat triangles are removed. The library bounds no distance: the deviation of both
+surfaces is measured, and a mesh that deviates too far is decimated again to more triangles.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray, check_number
+from foundation.base.wording import counted
+from foundation.surfaces.flat_triangles import without_flat
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
-from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
+from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 from foundation.surfaces.vertex_normals import angle_weighted_normals
 
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
@@ -30,8 +32,6 @@ FEWEST = 100_000
 _AGGRESSIVENESS = 3.0
 #: Lengths are in mm for the libraries, which compare squared lengths with fixed thresholds.
 _MM = 1e3
-#: Area over longest edge squared below which a triangle counts as flat.
-_FLAT = 1e-6
 #: Radius of curvature that the collapses see in planes [mm].
 _BEND = 100.0
 #: Longest edge of a piece of a triangle, in median edge lengths of the surface.
@@ -45,15 +45,24 @@ _BLOCK = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Decimation:
-    """A decimated mesh, and the largest distance between both surfaces [m]."""
+    """A decimated mesh.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Decimated surface [m], or the full one.
+    deviation : float
+        Largest distance between both surfaces [m].
+    failure : str
+        Why the mesh is the full one; "" for a decimated mesh.
+    """
 
     mesh: TriangleMesh
-    deviation: float
+    deviation: float = 0.0
+    failure: str = ""
 
 
-def decimate(
-    mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWEST
-) -> Decimation | None:
+def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWEST) -> Decimation:
     """Decimate a mesh to few triangles that deviate little from its surface.
 
     The boundary keeps its vertices and edges. The result is the same in every call; normals given
@@ -66,14 +75,14 @@ def decimate(
     largest_deviation : float
         Largest distance between the surfaces [m], in both directions.
     fewest : int
-        Number of triangles of the first attempt; each further attempt has twice as many.
+        Number of triangles of the first attempt; each further attempt has at least twice as many.
 
     Returns
     -------
-    Decimation or None
-        None if more than half of the triangles are needed for the deviation, or for a surface
-        without new faults: edges of more than two triangles, inconsistent winding, and flat
-        triangles.
+    Decimation
+        With the mesh itself if more than half of the triangles are needed for the deviation, or for
+        a surface without new faults: edges of more than two triangles, inconsistent winding, and
+        triangles without area.
 
     Raises
     ------
@@ -81,21 +90,34 @@ def decimate(
         If the deviation is not positive.
     """
     check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
+    half, target = len(mesh.faces) // 2, fewest
+    failure = f"fewer than {2 * fewest:,} triangles"
+    if target > half:
+        return Decimation(mesh, failure=failure)
     faults = _faults(mesh.vertices, mesh.faces)
-    points, target = _MM * mesh.vertices, fewest
-    bent = _bent(points)
-    normals = angle_weighted_normals(points, mesh.faces)
-    while target <= len(mesh.faces) // 2:
+    points = _MM * mesh.vertices
+    bent, full = _bent(points), _Surface(points[mesh.faces])
+    normals, bent_full = angle_weighted_normals(points, mesh.faces), _Surface(bent[mesh.faces])
+    while target <= half:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
-        vertices = _on_smooth_surface(
-            _Surface(bent[mesh.faces]), collapsed, points, mesh.faces, normals
-        )
-        if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
-            deviation = _deviation(_Surface(points[mesh.faces]), points, vertices, faces) / _MM
+        vertices = _on_smooth_surface(bent_full, collapsed, points, mesh.faces, normals)
+        vertices, faces = without_flat(vertices, faces)
+        reached, new_faults = f"{len(faces):,} triangles", _faults(vertices, faces) - faults
+        more = 2
+        if len(faces) > half:
+            failure = f"edges collapse to {reached} only"
+        elif new_faults > 0:
+            faulty = counted(new_faults, "edge or triangle", "edges or triangles")
+            failure = f"with {reached}, {faulty} would be faulty"
+        else:
+            deviation = _deviation(full, points, vertices, faces) / _MM
             if deviation <= largest_deviation:
                 return Decimation(TriangleMesh(vertices / _MM, faces, mesh.name), deviation)
-        target *= 2
-    return None
+            failure = f"{reached} deviate by {1e6 * deviation:.2g} um"
+            # Of a smooth surface, the deviation falls with the number of triangles.
+            more = 2 ** max(1, int(np.log2(deviation / largest_deviation)))
+        target *= more
+    return Decimation(mesh, failure=failure)
 
 
 def _collapsed(points: FloatArray, faces: IntArray, target: int) -> tuple[FloatArray, IntArray]:
@@ -117,15 +139,7 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
     """Return the number of faulty edges and triangles, which a decimation must not add to."""
     edges = find_edges(faces, len(vertices))
     wrong = (edges.count > 2) | ((edges.count == 2) & (edges.balance != 0))
-    return int(wrong.sum() + (_shape(vertices, faces) < _FLAT).sum())
-
-
-def _shape(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
-    corners = vertices[faces]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
-    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
-    return areas / np.maximum(longest, np.finfo(float).tiny) ** 2
+    return int(wrong.sum() + degenerate_triangles(vertices, faces).sum())
 
 
 def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray) -> float:

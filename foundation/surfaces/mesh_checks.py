@@ -14,8 +14,15 @@ import numpy as np
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
-from foundation.surfaces.mesh_topology import Edges, boundary_loops, find_edges, label_pieces
-from foundation.surfaces.surface_shape import outwardness, ridge_rise
+from foundation.surfaces.mesh_topology import (
+    Edges,
+    boundary_loops,
+    find_edges,
+    find_holes,
+    is_repeated,
+    label_pieces,
+)
+from foundation.surfaces.surface_shape import is_closed, opposed_pieces, outwardness, ridge_rise
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 BODIES = ("femur", "tibia")
@@ -31,9 +38,13 @@ CLOSED, FACING = 0.02, 0.1
 #: Least magnitudes of `outwardness` of a femur and of `ridge_rise` of a tibia that tell the outer
 #: side. Measured: 0.20 to 0.23, and 0.03 to 0.05.
 _OUTWARD, _RIDGE = 0.05, 0.015
-#: A boundary loop is a hole below these fractions of the longest loop, and of the rim of a disc of
-#: the same area.
-HOLE_OF_RIM, HOLE_OF_DISC = 0.5, 0.25
+#: What the shape of an open surface shows if its normals are inverted.
+_HOLLOW = {
+    "femur": "the condyles are hollow towards the tibia, expected convex",
+    "tibia": "the middle between the plateaus points into the tibia, expected towards the femur",
+}
+#: Number of holes whose places are told.
+_TOLD = 3
 
 #: Factors that correct a wrong unit: (factor, unit of the file, unit used for reading).
 _UNIT_MISTAKES = (
@@ -131,9 +142,7 @@ def _scale(mesh: TriangleMesh) -> _Findings:
 def _connectivity(mesh: TriangleMesh) -> _Findings:
     """Yield findings about triangles, edges, vertices and pieces."""
     edges = find_edges(mesh.faces, len(mesh.vertices))
-    sorted_faces = np.sort(mesh.faces, axis=1)
-    _, first, inverse = np.unique(sorted_faces, axis=0, return_index=True, return_inverse=True)
-    repeated = np.flatnonzero(first[inverse.reshape(-1)] != np.arange(len(mesh.faces)))
+    repeated = np.flatnonzero(is_repeated(mesh.faces))
     if len(repeated):
         text = f"{counted(len(repeated), 'duplicate triangle')}, the first is number {repeated[0]}"
         text += "; a duplicate carries load twice: remove the duplicates"
@@ -162,23 +171,35 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
         text += "; check that the file contains one articular surface"
         yield _warning(mesh, "pieces", text)
     loops = boundary_loops(mesh, edges, labels)
-    rim = np.zeros(len(areas))
-    np.maximum.at(rim, loops.piece, loops.length)
-    disc_rim = np.sqrt(4.0 * np.pi * areas)
-    holes = loops.length < np.maximum(
-        HOLE_OF_RIM * rim[loops.piece], HOLE_OF_DISC * disc_rim[loops.piece]
-    )
-    if holes.any():
-        x, y, z = 1e3 * loops.centre[np.flatnonzero(holes)[0]]
-        text = f"{counted(int(holes.sum()), 'hole')} in the surface, the first at about"
-        text += f" ({x:.1f}, {y:.1f}, {z:.1f}) mm; contact there is missed: fill the holes in a"
-        yield _warning(mesh, "hole", f"{text} mesh editor")
+    holes = np.flatnonzero(find_holes(loops, areas))
+    if len(holes):
+        largest = holes[np.argsort(-loops.across[holes], kind="stable")]
+        places = [
+            f"{1e3 * loops.across[hole]:.2g} mm across at about "
+            f"({', '.join(f'{1e3 * x:.1f}' for x in loops.centre[hole])}) mm"
+            for hole in largest[:_TOLD]
+        ]
+        text = f"{counted(len(holes), 'hole')} in the surface, {', '.join(places)}"
+        text += " and others" if len(holes) > _TOLD else ""
+        text += "; contact there is missed: fill the holes in a mesh editor, unless they are meant"
+        yield _warning(mesh, "hole", text)
 
 
 def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
     """Yield the error of `check_orientation`, if there is one, as a finding."""
     check_in("body", body, BODIES)
     wanted = -1.0 if body == "femur" else 1.0
+    if (pair := opposed_pieces(mesh)) is not None:
+        heights = [wanted * float(mesh.area_vectors[piece, 1].sum()) for piece in pair]
+        wrong = pair[int(np.argmin(heights))]
+        x, y, z = 1e3 * np.average(mesh.centroids[wrong], axis=0, weights=mesh.areas[wrong])
+        text = (
+            f"the normals of this {body} point inwards on the piece about ({x:.0f}, {y:.0f}, "
+            f"{z:.0f}) mm alone; there the winding is inverted: flip the normals of that piece, "
+            "not of the other, in a mesh editor"
+        )
+        yield _error(mesh, "inverted", text)
+        return
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     if np.linalg.norm(mean) < CLOSED:
         middle = _used(mesh).mean(axis=0)
@@ -186,8 +207,8 @@ def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
             text = "the normals of this closed body point inwards, expected outwards"
             yield _error(mesh, "inverted", f"{text}; the winding is inverted: flip the normals")
         return
-    if hollow := _hollow(mesh, body):
-        text = f"the normals of this {body} point inwards: {hollow}"
+    if outer_side(mesh, body) < 0:
+        text = f"the normals of this {body} point inwards: {_HOLLOW[body]}"
         remedy = "the winding is inverted: flip the normals in a mesh editor, and leave the axes"
         yield _error(mesh, "inverted", f"{text}; {remedy}")
         return
@@ -203,10 +224,14 @@ def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
     yield _error(mesh, "orientation", f"this {body} faces {faces}, expected {expected}; {remedy}")
 
 
-def _hollow(mesh: TriangleMesh, body: str) -> str:
-    """Return by which shape the normals of an open surface are inverted; "" if they are not."""
-    if body == "femur" and outwardness(mesh) < -_OUTWARD:
-        return "the condyles are hollow towards the tibia, expected convex"
-    if body == "tibia" and ridge_rise(mesh) < -_RIDGE:
-        return "the middle between the plateaus points into the tibia, expected towards the femur"
-    return ""
+def outer_side(mesh: TriangleMesh, body: str) -> int:
+    """Return 1 if the shape of a body tells that normals point outwards, -1 inwards, else 0.
+
+    A closed surface has a volume; condyles are convex, and the middle of a tibia rises.
+    """
+    if is_closed(mesh):
+        middle = _used(mesh).mean(axis=0)
+        return 1 if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) > 0.0 else -1
+    femur = body == "femur"
+    told, least = (outwardness(mesh), _OUTWARD) if femur else (ridge_rise(mesh), _RIDGE)
+    return 0 if abs(told) < least else 1 if told > 0.0 else -1

@@ -12,6 +12,10 @@ from scipy.sparse.csgraph import connected_components
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
+#: A boundary loop is a hole below these fractions of the longest loop, and of the rim of a disc of
+#: the same area.
+HOLE_OF_RIM, HOLE_OF_DISC = 0.5, 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Edges:
@@ -53,6 +57,30 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
     return Edges(ends, count, balance.astype(np.int64))
 
 
+def neighbours(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Return the two triangles (E,) at each edge of exactly two, and whether both agree, (E,).
+
+    Two triangles (F, 3) agree on the outer side if they traverse the edge in opposite directions.
+    """
+    start, _, key = half_edges(faces, vertex_count)
+    order = np.argsort(key, kind="stable")
+    begins = np.flatnonzero(np.diff(key[order], prepend=-1))
+    pairs = begins[np.diff(begins, append=len(order)) == 2]
+    first, second = order[pairs], order[pairs + 1]
+    return first // 3, second // 3, start[first] != start[second]
+
+
+def is_repeated(faces: IntArray) -> NDArray[np.bool_]:
+    """Return which triangles (F, 3) have the corners of an earlier triangle, (F,)."""
+    corners = np.sort(faces, axis=1)
+    # Several times faster than `np.unique` of rows; stable, so that the first triangle comes first.
+    order = np.lexsort(corners.T[::-1])
+    ordered = corners[order]
+    repeated = np.zeros(len(faces), dtype=np.bool_)
+    repeated[order[1:]] = (ordered[1:] == ordered[:-1]).all(axis=1)
+    return repeated
+
+
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
     """Return the connected piece (F,) of each triangle, and the area (P,) [m²] of each piece.
 
@@ -70,21 +98,33 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryLoops:
-    """Lengths (L,) and centres (L, 3) [m] of the loops of boundary edges, and their pieces (L,).
+    """Loops of boundary edges; two loops that share a vertex count as one.
 
-    Two loops that share a vertex count as one; the pieces are those of `label_pieces`.
+    Parameters
+    ----------
+    length, across : (L,) float64
+        Length, and twice the largest distance of a vertex from the centre [m].
+    piece : (L,) int64
+        Piece of each loop, as of `label_pieces`.
+    centre : (L, 3) float64
+        Mean of the middles of the edges [m].
+    label : (B,) int64
+        Loop of each boundary edge, in the order of `Edges`.
     """
 
     length: FloatArray
+    across: FloatArray
     piece: IntArray
     centre: FloatArray
+    label: IntArray
 
 
 def boundary_loops(mesh: TriangleMesh, edges: Edges, pieces: IntArray) -> BoundaryLoops:
     """Return the boundary loops of a mesh from its edges and the piece (F,) of each triangle."""
     ends = edges.ends[edges.count == 1]
     if len(ends) == 0:
-        return BoundaryLoops(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros((0, 3)))
+        none = np.zeros(0, dtype=np.int64)
+        return BoundaryLoops(np.zeros(0), np.zeros(0), none, np.zeros((0, 3)), none)
     _, loop = np.unique(connected_groups(ends, len(mesh.vertices))[ends[:, 0]], return_inverse=True)
     count = int(loop.max()) + 1
     lengths = np.linalg.norm(mesh.vertices[ends[:, 0]] - mesh.vertices[ends[:, 1]], axis=1)
@@ -96,7 +136,20 @@ def boundary_loops(mesh: TriangleMesh, edges: Edges, pieces: IntArray) -> Bounda
     piece = np.zeros(count, dtype=np.int64)
     piece[loop] = piece_of_vertex[ends[:, 0]]
     length: FloatArray = np.bincount(loop, weights=lengths).astype(np.float64)
-    return BoundaryLoops(length, piece, centre)
+    across = np.zeros(count)
+    away = np.linalg.norm(mesh.vertices[ends] - centre[loop][:, None], axis=2).max(axis=1)
+    np.maximum.at(across, loop, 2.0 * away)
+    return BoundaryLoops(length, across, piece, centre, loop)
+
+
+def find_holes(loops: BoundaryLoops, areas: FloatArray) -> NDArray[np.bool_]:
+    """Return which loops are holes, (L,); the others are rims of pieces of areas (P,) [m²]."""
+    rim = np.zeros(len(areas))
+    np.maximum.at(rim, loops.piece, loops.length)
+    disc_rim = np.sqrt(4.0 * np.pi * areas)
+    shortest = np.maximum(HOLE_OF_RIM * rim, HOLE_OF_DISC * disc_rim)
+    is_hole: NDArray[np.bool_] = loops.length < shortest[loops.piece]
+    return is_hole
 
 
 def connected_groups(links: IntArray, size: int) -> NDArray[np.int32]:

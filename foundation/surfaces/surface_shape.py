@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: A surface is a sphere if its vertices are this close to one, over the radius, and cover at least
@@ -23,6 +23,9 @@ _UPPER = 0.3
 #: Bounds of the strips of eminence and plateaus, from mid-width over the width, and of their length
 #: from mid-length over the length.
 _EMINENCE, _PLATEAU, _LENGTH = 0.2, 0.4, 0.3
+#: Least area of a large piece over the largest, least norm of the mean normal of an open piece,
+#: largest cosine between opposite means, and largest overlap of pieces side by side over the width.
+_LARGE, _OPEN, _OPPOSED, _BESIDE = 0.2, 0.3, -0.5, 0.2
 
 
 def is_closed(mesh: TriangleMesh) -> bool:
@@ -59,6 +62,54 @@ def ridge_rise(mesh: TriangleMesh) -> float:
     height = mesh.centroids @ normal
     rise = np.median(height[middle]) - np.median(height[plateaus])
     return float(rise / np.ptp(mesh.vertices @ width))
+
+
+def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
+    """Return the triangles (F,) of closed pieces whose normals point inwards.
+
+    The normals of a cavity point into the cavity; a piece within another one is left as that one.
+    """
+    labels, areas = label_pieces(mesh)
+    edges = find_edges(mesh.faces, len(mesh.vertices))
+    piece_of_vertex = np.zeros(len(mesh.vertices), dtype=np.int64)
+    piece_of_vertex[mesh.faces] = labels[:, None]
+    closed = areas >= _LARGE * areas[0]
+    closed[piece_of_vertex[edges.ends[edges.count == 1]]] = False
+    inverted = np.zeros(len(areas), dtype=np.bool_)
+    if not closed.any():
+        return inverted[labels]
+    arms = mesh.centroids - mesh.centroids.mean(axis=0)
+    volumes = np.bincount(labels, weights=(arms * mesh.area_vectors).sum(axis=1))
+    low, high = np.full((len(areas), 3), np.inf), np.full((len(areas), 3), -np.inf)
+    np.minimum.at(low, labels, mesh.vertices[mesh.faces].min(axis=1))
+    np.maximum.at(high, labels, mesh.vertices[mesh.faces].max(axis=1))
+    for piece in np.flatnonzero(closed & (volumes < 0.0)):
+        around = (low < low[piece]).all(axis=1) & (high > high[piece]).all(axis=1)
+        inverted[piece] = not around.any()
+    return inverted[labels]
+
+
+def opposed_pieces(mesh: TriangleMesh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Return the triangles (F,) of two pieces side by side that face opposite ways, else None.
+
+    The two walls of a shell face opposite ways as well, but lie above each other.
+    """
+    labels, areas = label_pieces(mesh)
+    if (areas >= _LARGE * areas[0]).sum() != 2:
+        return None
+    pair = labels == 0, labels == 1
+    facing = [mesh.area_vectors[piece].sum(axis=0) / mesh.areas[piece].sum() for piece in pair]
+    sizes = [float(np.linalg.norm(mean)) for mean in facing]
+    if min(sizes) < _OPEN or facing[0] @ facing[1] > _OPPOSED * sizes[0] * sizes[1]:
+        return None
+    normal = facing[0] / sizes[0] - facing[1] / sizes[1]
+    normal /= np.linalg.norm(normal)
+    middles = [np.average(mesh.centroids[p], axis=0, weights=mesh.areas[p]) for p in pair]
+    apart = middles[1] - middles[0]
+    apart -= (apart @ normal) * normal
+    places = [mesh.centroids[piece] @ apart for piece in pair]
+    overlap = places[0].max() - places[1].min()
+    return pair if overlap < _BESIDE * min(np.ptp(place) for place in places) else None
 
 
 def principal_axes(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,8 @@ from foundation.base.loads import COMPARTMENTS, check_names
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
 
+#: Largest distance between corners that the repair of a mesh welds, by default.
+REPAIR_TOLERANCE_MM = 0.02
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
 
@@ -127,10 +129,17 @@ class KneeConfig(Section):
     tibia_solid: MeshConfig | None = Field(
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
+    repair_tolerance_mm: NonNegative = Field(
+        REPAIR_TOLERANCE_MM,
+        le=1.0,
+        description="largest distance between corners that the repair of a mesh welds, at most a "
+        "fifth of short edges; the repair also removes duplicate and stray triangles, turns "
+        "inverted ones and fills small holes, see docs/mesh_problems.md; 0 keeps the mesh as in "
+        "the file",
+    )
     split_lateral_mm: Finite | None = Field(
         None, description="lateral coordinate that separates the compartments; detected by default"
     )
-
     compartments: tuple[str, ...] = Field(
         COMPARTMENTS,
         description="names of the compartments: two, from medial to lateral, or one that is the "

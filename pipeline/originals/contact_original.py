@@ -10,7 +10,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.finite_elements import FINITE_ELEMENTS
 from pipeline.originals.knee import ContactKind, Knee, KneeInputs, Preparation
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.layer_checks import check_layers
+from pipeline.originals.layer_checks import check_layers, check_strength
 from pipeline.originals.springs import SPRINGS
 
 #: Kinds of contact models, by the value of `contact.model`.
@@ -61,6 +61,7 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
     for finding in kind.check(config.contact):
         warnings.warn(finding.text, stacklevel=2)
     knee = kind.build(inputs)
+    check_strength(config, knee.quick, knee.start)
     for finding in check_layers(config.contact, inputs.surfaces.tibia, knee.quick):
         warnings.warn(f"{finding.about}: {finding.text}", stacklevel=2)
     return knee

@@ -18,14 +18,17 @@ from foundation.base.findings import Finding, Level
 from foundation.base.wording import counted
 from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
-from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from foundation.surfaces.welding import weld_seams
 from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
 _FEWEST = 200
 #: The two largest pieces of a surface have at least this part of its area, unless there are few.
 _WHOLE, _FEW_PIECES = 0.6, 4
+#: Largest tolerance of a repair [m], and least part of the open edges that joins a surface.
+_LARGEST_TOLERANCE, _JOINED = 1e-3, 0.8
 #: Relative difference of area and spreads below which two surfaces are the same.
 _SAME = 1e-3
 #: Flatness above which a surface is not a tibia, and between femur and tibia of an exchanged pair.
@@ -133,7 +136,7 @@ def _pieces(meshes: Meshes) -> _Findings:
             text = (
                 f"the surface falls into {len(areas)} loose pieces, the largest with "
                 f"{100.0 * areas[0]:.2g} % of the area (expected one piece, or one for each "
-                f"{part}); merge close vertices in a mesh editor, or export the surface again"
+                f"{part}); {_joining(mesh)}"
             )
             yield _of_body("crumbs", body, mesh, text)
         elif len(mesh.faces) < _FEWEST:
@@ -142,6 +145,19 @@ def _pieces(meshes: Meshes) -> _Findings:
                 f"least {_FEWEST}); export a finer mesh, with edges of about 1 mm"
             )
             yield _of_body("few", body, mesh, text)
+
+
+def _joining(mesh: TriangleMesh) -> str:
+    """Return what joins a surface of loose pieces: the repair, if a larger tolerance suffices."""
+    welded = weld_seams(mesh.vertices, mesh.faces, _LARGEST_TOLERANCE)
+    rest = find_edges(welded.faces, len(welded.vertices))
+    if welded.closed > _JOINED * (welded.closed + (rest.count == 1).sum()):
+        tolerance = np.ceil(1e5 * welded.tolerance) / 100.0
+        return (
+            f"the corners of neighbours are up to {2e3 * welded.moved:.2g} mm apart: set "
+            f"knee.repair_tolerance_mm = {tolerance:g} (init --repair-tolerance-mm {tolerance:g})"
+        )
+    return "merge close vertices in a mesh editor, or export the surface again"
 
 
 def _bodies(meshes: Meshes) -> _Findings:

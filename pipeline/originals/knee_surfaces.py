@@ -86,8 +86,7 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     knee, measured = config.knee, config.contact.measured
     if knee.source == "builtin":
         return _of_implant(knee.implant, measured=measured)
-    femur = _load(knee.femur, knee.side, "femur")
-    tibia = _load(knee.tibia, knee.side, "tibia")
+    femur, tibia = (_load(knee, body) for body in ("femur", "tibia"))
     check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
     meshes = {"femur": femur, "tibia": tibia}
     report_findings(check(meshes))
@@ -138,11 +137,13 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
         return find_compartments(tibia, split)
 
 
-def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
+def _load(knee: KneeConfig, section: str) -> TriangleMesh:
+    mesh: MeshConfig | None = getattr(knee, section)
     if mesh is None:
         raise InputError(f"[knee.{section}] is missing; add the section with the file of the mesh")
     try:
-        loaded = load_surface(mesh, side, section.removesuffix("_solid"))
+        body = section.removesuffix("_solid")
+        loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
         report_findings(loaded.findings)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
@@ -151,7 +152,7 @@ def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
 
 def _solid(knee: KneeConfig) -> TriangleMesh:
     """Return the closed solid below the tibial surface."""
-    solid = _load(knee.tibia_solid, knee.side, "tibia_solid")
+    solid = _load(knee, "tibia_solid")
     try:
         check_orientation(solid, "tibia")
     except InputError as error:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from foundation.base.errors import InputError, PoseError
 from foundation.base.findings import Finding
 from foundation.base.flags import SOFTER_MODELS
+from foundation.base.loads import AXIAL_FORCE
+from foundation.base.pose import Pose
 from foundation.elastic_foundation.confinement import (
     NEARLY_INCOMPRESSIBLE,
     confined_excess,
     times,
 )
+from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.config.schema import Config, ContactConfig, LayerConfig
 
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
 #: which no layer of a knee is as fast as a step: cartilage keeps its water.
@@ -29,6 +34,9 @@ _SOFT = 100.0
 #: to 7 mm thick, inserts are up to 25 mm; and least thickness of either.
 _THICKEST = {"cartilage": 10e-3, "polyethylene": 30e-3}
 _THINNEST = 0.2e-3
+#: Strain far beyond those of a knee at rest; axial force at first contact [N], first depth below
+#: first contact [m], and factor of the next depth.
+_COMPRESSED, _TOUCH, _FIRST_DEPTH, _DEEPER = 0.3, 0.1, 0.1e-3, 1.2
 #: Largest thickness over the shorter side of the bearing surface: a thicker layer is no layer.
 _OF_SIDE = 0.5
 
@@ -95,6 +103,58 @@ def check_layers(
         named = (*_of_material(layer, springs=springs), *_of_thickness(layer, thickness, sides))
         findings += [Finding("warning", f"{section}.{key}", text) for key, text in named]
     return findings
+
+
+def check_strength(config: Config, model: SurfaceContact, start: Pose) -> None:
+    """Refuse a modulus below those of cartilage that does not carry the load of the path.
+
+    A knee on such a layer sinks in, and settling searches for minutes before the search fails.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    model : SurfaceContact
+        Springs over the surfaces.
+    start : Pose
+        An unrotated pose near contact.
+
+    Raises
+    ------
+    InputError
+        If both compartments, compressed by `_COMPRESSED`, carry less than the axial force.
+    """
+    layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
+    soft = [
+        f"{section}.youngs_modulus_MPa: {layer.youngs_modulus_MPa:g} MPa"
+        for section, layer in layers.items()
+        if layer is not None and layer.youngs_modulus_MPa < _MODULI[0]
+    ]
+    path = config.space.path
+    if not soft or path.kind == "table":
+        return
+    try:
+        carried = sum(_force_of_compressed(model, start, name) for name in model.compartment_names)
+    except PoseError:  # no contact near the start, which has another cause
+        return
+    if carried < path.axial_force_N:
+        raise InputError(
+            f"{soft[0]} is too soft: compressed by {100.0 * _COMPRESSED:.0f} %, the layers carry "
+            f"{carried:.0f} N (expected at least space.path.axial_force_N = "
+            f"{path.axial_force_N:g} N); check the unit: cartilage has about 10 MPa, polyethylene "
+            "about 500 to 1000 MPa"
+        )
+
+
+def _force_of_compressed(model: SurfaceContact, start: Pose, compartment: str) -> float:
+    """Return the axial force of a compartment at the strain `_COMPRESSED` [N]."""
+    touch, depth = pose_at_load(model, start, compartment, _TOUCH).pose, _FIRST_DEPTH
+    while True:
+        pose = replace(touch, superior=touch.superior - depth)
+        loads, _, (_, strain) = model.compartment_loads(pose, compartment)
+        if strain >= _COMPRESSED:
+            return float(loads[AXIAL_FORCE])
+        depth *= _DEEPER
 
 
 def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, str]]:

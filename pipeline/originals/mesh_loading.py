@@ -1,4 +1,4 @@
-"""Loading of the meshes of a study; huge meshes are decimated."""
+"""Loading of the meshes of a study: faulty meshes are repaired, huge ones decimated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.config.data_folder import data_file
-from pipeline.config.knee_schema import MeshConfig
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
 from pipeline.progress import peak_memory, say
 
 #: Size of a file beyond which reading takes seconds [bytes].
@@ -34,7 +35,9 @@ class LoadedMesh:
     triangles : int
         Number of triangles of the file.
     findings : tuple of Finding
-        Errors and warnings about the mesh of the file, without the check of the orientation.
+        Errors and warnings about the repaired mesh, without the check of the orientation.
+    repairs : tuple of str
+        What was repaired, one clause each.
     deviation : float or None
         Largest distance between the decimated surface and that of the file [m]; None if the mesh
         is not decimated.
@@ -45,6 +48,7 @@ class LoadedMesh:
     mesh: TriangleMesh
     triangles: int
     findings: tuple[Finding, ...]
+    repairs: tuple[str, ...] = ()
     deviation: float | None = None
     smoothed: Smoothed | None = None
 
@@ -69,10 +73,13 @@ class LoadedMesh:
         )
 
 
-def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
+def load_surface(
+    config: MeshConfig, side: str, body: str, repair_tolerance_mm: float = REPAIR_TOLERANCE_MM
+) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    A left knee is mirrored to a right one. Of a closed solid, the bearing surface is taken if
+    A left knee is mirrored to a right one, and faults are repaired within the tolerance
+    (`foundation.surfaces.repair`). Of a closed solid, the bearing surface is taken if
     `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
     `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
     `smooth_um`. The same file gives the same surface in every call.
@@ -84,15 +91,20 @@ def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
     """
     path = data_file(config.file)
     version = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return _loaded(path, version, config, side, body)
+    return _loaded(path, version, config, side, body, repair_tolerance_mm)
 
 
 # `check` tests the meshes of the files, and then the contact model over the same meshes.
 @lru_cache(maxsize=3)
 def _loaded(
-    path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
+    path: Path,
+    version: tuple[int, int] | None,
+    config: MeshConfig,
+    side: str,
+    body: str,
+    repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    loaded = _unsmoothed(path, version, config, side, body)
+    loaded = _unsmoothed(path, version, config, side, body, repair_tolerance_mm)
     if config.smooth_um == 0.0 or any(found.is_error for found in loaded.findings):
         return loaded
     found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
@@ -100,7 +112,12 @@ def _loaded(
 
 
 def _unsmoothed(
-    path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
+    path: Path,
+    version: tuple[int, int] | None,
+    config: MeshConfig,
+    side: str,
+    body: str,
+    repair_tolerance_mm: float,
 ) -> LoadedMesh:
     if version is not None and version[1] > LARGE_FILE:
         say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
@@ -117,21 +134,24 @@ def _unsmoothed(
             check=False,
         )
     dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
+    count = len(mesh.faces)
+    mesh, repairs = repaired(mesh, 1e-3 * repair_tolerance_mm, body)
+    for repair in repairs:
+        say(f"{path.name}: repaired: {repair}")
     # The rim of a bearing surface that is cut out has small holes: the solid is checked.
-    count, findings = len(mesh.faces), (*dropped, *check_mesh(mesh))
+    findings = (*dropped, *check_mesh(mesh))
+    if any(found.is_error for found in findings):
+        return LoadedMesh(mesh, count, findings, repairs)
     if config.surface == "bearing":
         mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
-    # Wrong meshes are not decimated: the message is about the mesh of the file.
-    if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
-        return LoadedMesh(mesh, count, findings)
+    loaded = LoadedMesh(mesh, count, findings, repairs)
+    if count <= HUGE or config.decimate_um == 0.0:
+        return loaded
     say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
-    if decimated is None:
-        say(
-            f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs "
-            "more than half of the triangles"
-        )
-        return LoadedMesh(mesh, count, findings)
-    loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
+    if decimated.failure:
+        say(f"{path.name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
+        return loaded
+    loaded = replace(loaded, mesh=decimated.mesh, deviation=decimated.deviation)
     say(f"{path.name}: {loaded.decimation}{peak_memory()}")
     return loaded

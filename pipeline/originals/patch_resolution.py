@@ -58,5 +58,11 @@ def check_triangles(tibia: TriangleMesh, area: float, surface: str) -> Finding:
         width / edge_length(tibia),
         "triangles of the tibia",
         least,
-        f"use a mesh with edges of {1e3 * width / least:.1g} mm",
+        f"use a mesh with edges of at most {_rounded_down(1e3 * width / least):g} mm",
     )
+
+
+def _rounded_down(value: float) -> float:
+    """Return a value with two significant digits, not above the value."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+    return float(f"{np.floor(value / unit) * unit:.2g}")

@@ -14,6 +14,7 @@ from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import load_mesh, rotation_of
+from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
@@ -140,7 +141,8 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)  # told by `check`
-        return load_mesh(data_file(mesh.file), unit=mesh.unit, check=False)
+        in_metres = load_mesh(data_file(mesh.file), unit=mesh.unit, check=False)
+    return repaired(in_metres, 1e-3 * config.knee.repair_tolerance_mm, body).mesh
 
 
 def _slope_deg(config: Config) -> float:
@@ -160,7 +162,9 @@ def _placed(
     rows = {"as proposed": placed_meshes(meshes, alignment, side)}
     try:
         configured = {
-            body: load_surface(getattr(config.knee, body), config.knee.side, body).mesh
+            body: load_surface(
+                getattr(config.knee, body), config.knee.side, body, config.knee.repair_tolerance_mm
+            ).mesh
             for body in BODIES
         }
     except MeshError:  # reported by `check`

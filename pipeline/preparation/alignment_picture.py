@@ -85,8 +85,8 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
             meshes = {
-                "femur": load_surface(knee.femur, knee.side, "femur").mesh,
-                "tibia": load_surface(knee.tibia, knee.side, "tibia").mesh,
+                body: load_surface(mesh, knee.side, body, knee.repair_tolerance_mm).mesh
+                for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia))
             }
     except MeshError:  # reported by `check`
         return None

@@ -46,6 +46,8 @@ class InitOptions:
         Fall of the tibial plateau towards posterior (default: from the material).
     side : {"right", "left"}, optional
         Side of the knee (default: from shape and file names).
+    repair_tolerance_mm : float, optional
+        Largest distance between corners that the repair welds, 0 for no repair (default: 0.02).
     name : str, optional
         Name of the run (default: name of the configuration file).
     law : {"linear", "modified", "logarithmic", "coupled"}, optional
@@ -74,6 +76,7 @@ class InitOptions:
     tibia_anterior: FileAxis = None
     slope_deg: Annotated[float | None, Parameter(metavar="DEG", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
+    repair_tolerance_mm: Annotated[float | None, Parameter(metavar="MM")] = None
     name: str | None = None
     law: Law | None = None
     youngs_modulus_MPa: Annotated[

@@ -10,10 +10,12 @@ from typing import Any
 
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
+from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.advice import command_line
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
@@ -43,11 +45,18 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     material = meshes.material
     name, contact = _answers(config, material, options, interview)
     sections = starter_sections(
-        name, meshes.side, material, meshes.keys, contact, folder=config.parent
+        name,
+        meshes.side,
+        material,
+        meshes.keys,
+        contact,
+        folder=config.parent,
+        repair_tolerance_mm=options.repair_tolerance_mm,
     )
     notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
+    repairs = _repairs(checked, sections, notes)
     reasons: tuple[str, ...] = ()
     if options.law is None:
         choice = choose_law(checked)
@@ -58,6 +67,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     picture = draw_placed(config, checked.knee)
     lines = [
         *meshes.guesses,
+        *repairs,
         *reasons,
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
@@ -71,7 +81,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact | {"law": sections["contact"]["law"]},
-        "remarks": [*meshes.guesses, *reasons],
+        "remarks": [*meshes.guesses, *repairs, *reasons],
     }
 
 
@@ -93,6 +103,22 @@ def _answers(
 def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
     tree = tomllib.loads(starter_text(sections, notes))
     return checked_section(tree, Config, str(config), config.parent)
+
+
+def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[str]:
+    """Return what is repaired in the meshes; add the tolerance and the repairs, if any."""
+    knee, found = config.knee, []
+    for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia)):
+        assert mesh is not None
+        try:
+            loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
+        except MeshError:  # reported by `check`
+            continue
+        found += [f"{loaded.mesh.name}: repaired: {text}" for text in loaded.repairs]
+    if found:
+        sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
+        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)
+    return found
 
 
 def _write_choice(sections: Sections, notes: dict[str, str], choice: LawChoice) -> None:

@@ -12,6 +12,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.originals.layer_checks import check_strength
 from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.progress import say
 from surrogates.sampling.space import SampleSpace
@@ -53,7 +54,9 @@ def choose_law(config: Config) -> LawChoice:
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
             surfaces = load_surfaces(config)
-            space = sample_space(config, KneeInputs(config, surfaces).path)
+            inputs = KneeInputs(config, surfaces)
+            check_strength(config, inputs.springs, inputs.start)
+            space = sample_space(config, inputs.path)
             found = roughness(config, surfaces, space)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")

@@ -19,8 +19,8 @@ from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.mesh_checks import BODIES, orientation_findings
 from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
 from pipeline.config.data_folder import data_path
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
 from pipeline.config.reading import tuples_of
-from pipeline.config.schema import MeshConfig
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
@@ -40,7 +40,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
 
     `knee` is the section of the file, possibly with errors, `base` the folder of the file.
     """
-    side = knee.get("side", "right")
+    side, tolerance = knee.get("side", "right"), _tolerance(knee)
     meshes: dict[str, TriangleMesh] = {}
     for section, body in MESHES.items():
         try:
@@ -58,7 +58,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
             )
         if file.is_file() and file.stat().st_size <= LARGE_FILE:
             say(f"reading {file}")
-        loaded = _read(mesh, _known(side), body, section, findings)
+        loaded = _read(mesh, _known(side), body, section, tolerance, findings)
         if loaded is not None:
             meshes[section] = loaded
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
@@ -77,11 +77,11 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
 
 
 def _read(
-    config: MeshConfig, side: str, body: str, section: str, findings: Findings
+    config: MeshConfig, side: str, body: str, section: str, tolerance: float, findings: Findings
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    loaded = findings.attempt(about, load_surface, config, side, body)
+    loaded = findings.attempt(about, load_surface, config, side, body, tolerance)
     if loaded is None:
         return None
     mesh, file = loaded.mesh, loaded.mesh.name
@@ -98,6 +98,8 @@ def _read(
         f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
         f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
+    for repair in loaded.repairs:
+        findings.note(about, f"{file}: repaired: {repair}")
     if loaded.decimation:
         findings.note(about, f"{file}: {loaded.decimation}")
     if loaded.smoothing:
@@ -109,6 +111,13 @@ def _read(
             "decimate_um to a deviation of some micrometres, or decimate the mesh in a mesh editor",
         )
     return mesh
+
+
+def _tolerance(knee: Mapping[str, Any]) -> float:
+    """Return the stated tolerance of the repair [mm]; the default for an error of the file."""
+    stated = knee.get("repair_tolerance_mm", REPAIR_TOLERANCE_MM)
+    usable = isinstance(stated, int | float) and 0.0 <= stated <= 1.0
+    return float(stated) if usable else REPAIR_TOLERANCE_MM
 
 
 def _known(side: Any) -> str:

@@ -12,7 +12,9 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.preparation.alignment import (
     Alignment,
     OpenQuestion,
@@ -83,12 +85,15 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
     read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
     files = {body: file for body, (file, _) in read.items()}
     meshes, keys = {}, {}
+    stated = options.repair_tolerance_mm
+    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
     for body, (file, raw) in read.items():
         for remark in raw.remarks:
             told.add(f"{file}: {remark}")
         unit = _unit(body, file, raw, options, interview, told)
-        mesh = raw.mesh
-        meshes[body] = TriangleMesh(UNITS[unit] * mesh.vertices, mesh.faces, mesh.name)
+        in_metres = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
+        # What is repaired is told once the frame of the body is known, where the mesh is loaded.
+        meshes[body] = repaired(in_metres, 1e-3 * tolerance, body).mesh
         keys[body] = {"file": _beside(file, folder), "unit": unit}
     check_before_alignment(meshes)
     material = options.material or interview.choose(

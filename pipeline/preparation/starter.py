@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.triangle_mesh import MeshError
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import Config, MeshConfig, section_of
 from pipeline.originals.mesh_loading import load_surface
@@ -26,17 +27,26 @@ Sections = dict[str, dict[str, Any]]
 
 
 def starter_sections(
-    name: str, side: str, material: str, meshes: Sections, contact: Mapping[str, Any], folder: Path
+    name: str,
+    side: str,
+    material: str,
+    meshes: Sections,
+    contact: Mapping[str, Any],
+    folder: Path,
+    repair_tolerance_mm: float | None = None,
 ) -> Sections:
     """Return the keys of a first configuration by section, in the order of the file.
 
     `meshes` has file, unit and axes of "femur" and "tibia", as in [knee.femur]; `contact` the keys
     that differ from the material, one of `PRESETS`; without a law, springs are linear. `folder` is
-    the folder of the configuration.
+    the folder of the configuration; `repair_tolerance_mm` is None for the default.
     """
     preset = PRESETS[material]
     knee: dict[str, Any] = {"source": "meshes", "side": side}
-    split = _missing_split(meshes["tibia"], folder, side)
+    if repair_tolerance_mm is not None:
+        knee["repair_tolerance_mm"] = repair_tolerance_mm
+    tolerance = knee.get("repair_tolerance_mm", REPAIR_TOLERANCE_MM)
+    split = _missing_split(meshes["tibia"], folder, side, tolerance)
     if split is not None:
         knee["split_lateral_mm"] = split
     return {
@@ -75,11 +85,13 @@ def _comment(text: str) -> list[str]:
     return textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# ")
 
 
-def _missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float | None:
+def _missing_split(
+    tibia: Mapping[str, Any], folder: Path, side: str, tolerance: float
+) -> float | None:
     """Return mid-width [mm] if the mesh has no ridge, None if it has, or cannot be used."""
     keys = MeshConfig.model_validate(tuples_of(dict(tibia)), context={"folder": folder})
     try:
-        mesh = load_surface(keys, side, "tibia").mesh
+        mesh = load_surface(keys, side, "tibia", tolerance).mesh
     except MeshError:  # reported by `check`
         return None
     try:

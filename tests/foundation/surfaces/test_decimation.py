@@ -82,8 +82,13 @@ def test_smaller_deviations_need_more_triangles(fine, coarse):
 
 @pytest.mark.slow
 def test_impossible_deviations_leave_the_mesh(fine):
-    assert decimate(fine, 1e-12, fewest=4_000) is None
-    assert decimate(fine, 20e-6, fewest=len(fine.faces)) is None
+    for deviation, fewest, failure in (
+        (1e-12, 4_000, "triangles deviate by "),
+        (20e-6, len(fine.faces), "fewer than"),
+    ):
+        kept = decimate(fine, deviation, fewest=fewest)
+        assert kept.mesh is fine
+        assert failure in kept.failure
     with pytest.raises(InputError, match="largest_deviation"):
         decimate(fine, 0.0)
 
@@ -104,6 +109,39 @@ def test_subdivided_facets_lose_only_their_subdivision():
     decimated = decimate(TriangleMesh(vertices, faces), 20e-6, fewest=3 * len(plain.faces))
     sagitta = (1.5 * 2e-3) ** 2 / (8.0 * RADIUS)
     assert decimated.deviation < 0.2 * sagitta
+
+
+def test_slivers_of_a_file_do_not_keep_a_mesh_from_decimation():
+    """Vertices 10 nm apart come to one place on the smooth surface; they become one vertex."""
+    mesh, rng = cap(0.4e-3), np.random.default_rng(3)
+    chosen = rng.choice(len(mesh.faces), 600, replace=False)
+    corners = mesh.vertices[mesh.faces[chosen]]
+    new = corners[:, 0] + 1e-8 * (corners[:, 1] + corners[:, 2] - 2 * corners[:, 0]) / 0.4e-3
+    number = len(mesh.vertices) + np.arange(len(chosen))
+    a, b, c = mesh.faces[chosen].T
+    split = np.concatenate(
+        [np.stack(t, 1) for t in ((a, b, number), (b, c, number), (c, a, number))]
+    )
+    faces = np.concatenate([np.delete(mesh.faces, chosen, axis=0), split])
+    slivers = TriangleMesh(np.concatenate([mesh.vertices, new]), faces, "slivers")
+    decimated = decimate(slivers, 20e-6, fewest=4_000)
+    assert decimated.failure == ""
+    assert len(decimated.mesh.faces) < 0.6 * len(faces)
+    assert boundary(decimated.mesh) == boundary(mesh)
+
+
+def test_a_plane_of_many_triangles_needs_few():
+    line = np.linspace(-20e-3, 20e-3, 101)
+    x, z = np.meshgrid(line, line, indexing="ij")
+    index = np.arange(x.size).reshape(x.shape)
+    a, b, c, d = (
+        p.ravel() for p in (index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:])
+    )
+    faces = np.concatenate([np.stack([a, c, b], 1), np.stack([a, d, c], 1)])
+    vertices = np.stack([x.ravel(), np.zeros(x.size), z.ravel()], axis=1)
+    decimated = decimate(TriangleMesh(vertices, faces), 1e-6, fewest=2_000)
+    assert len(decimated.mesh.faces) == 2_000
+    assert decimated.deviation < 1e-12
 
 
 @pytest.mark.parametrize("edge", [1e-3, 4e-3])

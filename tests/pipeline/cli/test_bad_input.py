@@ -158,7 +158,7 @@ def test_holes_and_non_manifold_edges_are_warned_of(refused, tmp_path, meshes, s
     tibia = shapes["tibia"]
     lateral = tibia.centroids[tibia.centroids[:, 2] > 0.0].mean(axis=0)
     nearest = np.argsort(np.linalg.norm(tibia.centroids - lateral, axis=1))
-    holed = type(tibia)(tibia.vertices, tibia.faces[nearest[6:]], "holed")
+    holed = type(tibia)(tibia.vertices, tibia.faces[nearest[24:]], "holed")
     path = export(holed, tmp_path / "holed.ply")
     fin = shapes["femur"].faces[0, :2].tolist()
     femur = type(tibia)(

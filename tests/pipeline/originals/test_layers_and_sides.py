@@ -49,12 +49,25 @@ def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
         ("contact.thickness_mm=0.1", "contact.thickness_mm: a layer 0.1 mm thick is unusual"),
         ("contact.poissons_ratio=0.1", "contact.poissons_ratio: 0.1 is unusual"),
         ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
-        ("contact.youngs_modulus_MPa=0.4", "contact.youngs_modulus_MPa: 0.4 MPa is unusual"),
+        ("contact.youngs_modulus_MPa=3e3", "contact.youngs_modulus_MPa: 3000 MPa is unusual"),
     ],
 )
 def test_implausible_layers_are_told(change, words):
     with pytest.warns(UserWarning, match=words):
         build_knee(load_config(SMOKE, (*COARSE, change)))
+
+
+def test_a_modulus_that_carries_nothing_is_refused_before_settling(capsys):
+    change = "contact.youngs_modulus_MPa=0.463"
+    findings, _ = check_study(SMOKE, (*COARSE, change))
+    (error,) = [finding for finding in findings if finding.is_error]
+    assert "contact.youngs_modulus_MPa: 0.463 MPa is too soft" in error.text
+    assert "check the unit" in error.text
+    assert "settling" not in capsys.readouterr().err
+    # A soft layer under a load that it carries is only unusual.
+    light = ("space.path.axial_force_N=20.0", "space.load_N=[1.0, 50.0]")
+    with pytest.warns(UserWarning, match="0.463 MPa is unusual"):
+        build_knee(load_config(SMOKE, (*COARSE, change, *light)))
 
 
 def test_check_tells_an_implausible_thickness_and_the_usual_one_is_silent():

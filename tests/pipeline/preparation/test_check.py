@@ -121,15 +121,19 @@ def test_everything_is_said_at_once(study, tmp_path, capsys):
 
 
 def test_faults_of_a_mesh(study, tmp_path, shapes):
-    """A hole is doubtful; a duplicate triangle is an error; a degenerate one is dropped."""
+    """Repaired and told; without repair a hole is doubtful and a duplicate triangle an error."""
     path, tibia = study(), shapes["tibia"]
     lateral = tibia.centroids[tibia.centroids[:, 2] > 0.0].mean(axis=0)
     nearest = np.argsort(np.linalg.norm(tibia.centroids - lateral, axis=1))
     kept = tibia.faces[nearest[6:]]
     holed = type(tibia)(tibia.vertices, np.concatenate([kept, kept[:2]]), "holed")
     export(holed, tmp_path / "tibia.ply")
-    assert any("2 duplicate triangles" in text for text in texts_of(path, "error"))
-    assert any("1 hole in the surface" in text for text in texts_of(path, "warning"))
+    notes = texts_of(path, "note")
+    for words in ("repaired: 2 duplicate triangles removed", "repaired: 1 hole filled with"):
+        assert any(words in text for text in notes)
+    unrepaired = {"overrides": ("knee.repair_tolerance_mm=0.0",)}
+    assert any("2 duplicate triangles" in text for text in texts_of(path, "error", **unrepaired))
+    assert any("1 hole in the surface" in t for t in texts_of(path, "warning", **unrepaired))
 
 
 @pytest.mark.parametrize("other", ["femur.ply", "./femur.ply", "copy.ply", "linked.ply"])
@@ -160,7 +164,7 @@ def test_each_warning_of_a_mesh_is_said_once(study, tmp_path, shapes):
     count = len(tibia.vertices)
     vertices = np.concatenate([tibia.vertices, speck])
     faces = np.concatenate([tibia.faces, [[count, count + 1, count + 2]]])
-    path = study()
+    path = study(knee={"repair_tolerance_mm": 0.0})
     export(type(tibia)(vertices, faces, "specked"), tmp_path / "tibia.ply")
     texts = [text for text in texts_of(path, "warning") if "loose fragment" in text]
     assert len(texts) == 1

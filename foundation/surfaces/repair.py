@@ -1,0 +1,270 @@
+"""Repair of the triangles of an articular surface, within a stated tolerance.
+
+Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
+loose crumbs, triangles that face the wrong way, and small holes. `repaired` mends these faults and
+tells what changed; a mesh without faults stays as it is. trimesh and VTK offer similar repairs, but
+merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
+hole; the steps here use the search trees and graphs of SciPy instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from foundation.base.checks import check_in, check_number
+from foundation.base.wording import counted
+from foundation.surfaces.hole_filling import fill_small_holes
+from foundation.surfaces.mesh_checks import BODIES, outer_side
+from foundation.surfaces.mesh_topology import (
+    connected_groups,
+    is_repeated,
+    label_pieces,
+    neighbours,
+)
+from foundation.surfaces.surface_shape import inverted_shells, is_closed, opposed_pieces
+from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
+from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seams
+
+#: A piece below this part of the area of the largest piece is stray, if all stray pieces are at
+#: most the second and the two largest pieces at least the third part of the area; otherwise the
+#: mesh is itself crumbled.
+_STRAY, _OF_ALL, _WHOLE = 0.02, 0.05, 0.6
+#: Pieces of a soup over its triangles.
+_SOUP = 0.5
+#: Names of the two large pieces of a body, from medial to lateral.
+_PIECES = {
+    "femur": ("medial condyle", "lateral condyle"),
+    "tibia": ("medial plateau", "lateral plateau"),
+}
+
+
+class Repaired(NamedTuple):
+    """A repaired mesh, and what was repaired.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Repaired surface [m]; the same object if nothing was repaired.
+    repairs : tuple of str
+        One clause for each repair, with lengths and numbers of triangles.
+    """
+
+    mesh: TriangleMesh
+    repairs: tuple[str, ...] = ()
+
+
+def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
+    """Return a mesh with consistent, connected triangles, and what was repaired.
+
+    In this order: repeated triangles and copies of the surface are removed, seams welded
+    (`foundation.surfaces.welding`), triangles removed that lose their area or are repeated by this,
+    stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
+    condyles or plateaus turned that are inside out, and small holes filled
+    (`foundation.surfaces.hole_filling`). The result is the same in every call; normals given with
+    the mesh are dropped if a triangle changes.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m], in the frame of its body, from which the names of condyles and plateaus follow.
+    tolerance : float
+        Largest distance between two corners that are welded [m]; 0 for no repair at all.
+    body : {"femur", "tibia"}
+        Body of the surface.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is negative or the body is unknown.
+    """
+    check_number("tolerance", tolerance, at_least=0.0, unit="m")
+    check_in("body", body, BODIES)
+    if tolerance == 0.0:
+        return Repaired(mesh)
+    told: list[str] = []
+    for step in _STEPS:
+        changed, text = step(mesh, tolerance, body)
+        if text:
+            mesh, told = changed, [*told, text]
+    return Repaired(mesh, tuple(told))
+
+
+_Step = tuple[TriangleMesh, str]
+
+
+def _selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
+    """Return some triangles (F,) of a mesh, in their order, without unreferenced vertices."""
+    used, renumbered = np.unique(mesh.faces[kept], return_inverse=True)
+    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name)
+
+
+def _turned(mesh: TriangleMesh, inverted: NDArray[np.bool_]) -> TriangleMesh:
+    """Return a mesh with the winding of some triangles (F,) reversed."""
+    faces = np.where(inverted[:, None], mesh.faces[:, ::-1], mesh.faces)
+    return TriangleMesh(mesh.vertices, faces, mesh.name)
+
+
+def _welded(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del body
+    welded = weld_seams(mesh.vertices, mesh.faces, tolerance)
+    if welded.closed == 0:
+        return mesh, ""
+    lost = degenerate_triangles(welded.vertices, welded.faces)
+    text = (
+        f"{counted(welded.closed, 'open edge')} closed by welding: corners moved by at "
+        f"most {1e6 * welded.moved:.2g} um (tolerance {1e6 * welded.tolerance:.2g} um)"
+    )
+    if lost.any():
+        text += f", which left {counted(int(lost.sum()), 'triangle')} without area: removed"
+    used, renumbered = np.unique(welded.faces[~lost], return_inverse=True)
+    return TriangleMesh(welded.vertices[used], renumbered.reshape(-1, 3), mesh.name), text
+
+
+def _without_copies(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del body
+    # In a soup of triangles, welding makes copies equal.
+    if not 1 < len(label_pieces(mesh)[1]) < _SOUP * len(mesh.faces):
+        return mesh, ""
+    repeated = repeated_nearly(mesh.vertices, mesh.faces, tolerance)
+    if not repeated.any():
+        return mesh, ""
+    used = tolerance_of(mesh.vertices, mesh.faces, tolerance)
+    return _selected(mesh, ~repeated), (
+        f"{counted(int(repeated.sum()), 'triangle')} removed that repeat others within "
+        f"{1e6 * used:.2g} um"
+    )
+
+
+def _without_repeated(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance, body
+    repeated = is_repeated(mesh.faces)
+    if not repeated.any():
+        return mesh, ""
+    return _selected(mesh, ~repeated), (
+        f"{counted(int(repeated.sum()), 'duplicate triangle')} removed"
+    )
+
+
+def _without_stray(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance, body
+    labels, areas = label_pieces(mesh)
+    stray, total = areas < _STRAY * areas[0], areas.sum()
+    crumbled = areas[stray].sum() > _OF_ALL * total or areas[:2].sum() < _WHOLE * total
+    if not stray.any() or crumbled:
+        return mesh, ""
+    dropped = stray[labels]
+    kept = _selected(mesh, ~dropped)
+    lost = mesh.vertices[np.unique(mesh.faces[dropped])]
+    away = np.asarray(KDTree(kept.vertices).query(lost)[0])
+    distances = dict.fromkeys(f"{1e3 * distance:.2g}" for distance in (away.min(), away.max()))
+    x, y, z = 1e3 * np.average(mesh.centroids[dropped], axis=0, weights=mesh.areas[dropped])
+    text = (
+        f"{counted(int(dropped.sum()), 'stray triangle')} in "
+        f"{counted(int(stray.sum()), 'loose piece')} dropped, {' to '.join(distances)} mm off the "
+        f"surface, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"
+    )
+    return kept, text
+
+
+def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance
+    inverted = _against_majority(mesh)
+    if not inverted.any():
+        return mesh, ""
+    changed = _turned(mesh, inverted)
+    # The majority of a piece may be wrong: its shape decides.
+    if outer_side(changed, body) < 0:
+        changed, inverted = _turned(mesh, ~inverted), ~inverted
+    turned = counted(int(inverted.sum()), "triangle")
+    return changed, f"{turned} turned, whose winding disagreed with that of the neighbours"
+
+
+def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
+    """Return which triangles (F,) are wound against most of their piece by area.
+
+    Each triangle is two nodes of a graph, as it is and turned. Links join the nodes of neighbours
+    that agree, so that a piece with two sides falls into two parts, one of which is chosen.
+    """
+    count = len(mesh.faces)
+    first, second, agree = neighbours(mesh.faces, len(mesh.vertices))
+    if agree.all():
+        return np.zeros(count, dtype=np.bool_)
+    other = np.where(agree, second, second + count)
+    links = np.concatenate(
+        [np.stack([first, other], 1), np.stack([first + count, (other + count) % (2 * count)], 1)]
+    )
+    part = connected_groups(links, 2 * count)
+    as_is, turned = part[:count], part[count:]
+    area = np.bincount(as_is, weights=mesh.areas, minlength=part.max() + 1)
+    # Equal parts have one side only, such as a Moebius strip. A tie keeps the lower number.
+    worse = (area[as_is] < area[turned]) | ((area[as_is] == area[turned]) & (as_is > turned))
+    return worse & (as_is != turned)
+
+
+def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance
+    inverted = inverted_shells(mesh)
+    if not inverted.any():
+        return mesh, ""
+    if inverted.all() or label_pieces(mesh)[1].size != 2:
+        pieces = "closed surface was" if inverted.all() else "closed pieces were"
+        told = counted(int(inverted.sum()), "triangle")
+        return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+
+
+def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance
+    pair = opposed_pieces(mesh)
+    if pair is None:
+        return mesh, ""
+    side = outer_side(_turned(mesh, pair[0]), body)
+    if side == 0:
+        return mesh, ""
+    inverted = pair[0] if side > 0 else pair[1]
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+
+
+def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_], body: str) -> str:
+    """Return which of two pieces side by side was turned, (F,)."""
+    across = [
+        float(np.average(mesh.centroids[part, 2], weights=mesh.areas[part]))
+        for part in (inverted, ~inverted)
+    ]
+    wrong, right = _PIECES[body] if across[0] < across[1] else _PIECES[body][::-1]
+    return (
+        f"the {wrong} was inside out: its {counted(int(inverted.sum()), 'triangle')} turned, those "
+        f"of the {right} kept"
+    )
+
+
+def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance, body
+    if is_closed(mesh):
+        return mesh, ""
+    filled = fill_small_holes(_selected(mesh, np.ones(len(mesh.faces), dtype=np.bool_)))
+    if filled.holes == 0:
+        return mesh, ""
+    added = counted(len(filled.mesh.faces) - len(mesh.faces), "triangle")
+    x, y, z = 1e3 * filled.centre
+    return filled.mesh, (
+        f"{counted(filled.holes, 'hole')} filled with {added}, the largest "
+        f"{1e3 * filled.across:.2g} mm across, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"
+    )
+
+
+_STEPS = (
+    _without_repeated,
+    _without_copies,
+    _welded,
+    _without_repeated,
+    _without_stray,
+    _wound_alike,
+    _closed_outwards,
+    _facing_alike,
+    _filled,
+)

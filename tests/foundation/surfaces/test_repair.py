@@ -1,0 +1,323 @@
+"""Repair of damaged surfaces: what is told, and that loads are those of the sound surface."""
+
+import numpy as np
+import pytest
+import shapes
+import trimesh
+from numpy.testing import assert_array_equal
+
+from foundation.base.errors import InputError
+from foundation.base.pose import Pose
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.implant import CondylarImplant
+from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.repair import repaired
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+TOLERANCE = 20e-6
+IMPLANT = CondylarImplant()
+LAW = LinearLaw(463e6, 0.46, 8e-3)
+
+
+@pytest.fixture(scope="module")
+def sound():
+    """Surfaces without normals, as files have them: femur of one piece, tibia of two plateaus."""
+    femur, tibia, _ = IMPLANT.tessellate(2e-3)
+    return {
+        "femur": TriangleMesh(femur.vertices, femur.faces, "femur"),
+        "tibia": TriangleMesh(tibia.vertices, tibia.faces, "tibia"),
+    }
+
+
+def changed(mesh, faces, vertices=None):
+    return TriangleMesh(mesh.vertices if vertices is None else vertices, faces, mesh.name)
+
+
+def soup(mesh, noise, seed=0):
+    """Return all triangles without common vertices, each corner rounded on its own [m]."""
+    corners = mesh.vertices[mesh.faces].reshape(-1, 3)
+    corners = corners + np.random.default_rng(seed).uniform(-noise, noise, corners.shape)
+    return TriangleMesh(corners, np.arange(len(corners)).reshape(-1, 3), mesh.name)
+
+
+def turned(mesh, which):
+    return changed(mesh, np.where(which[:, None], mesh.faces[:, ::-1], mesh.faces))
+
+
+def open_edges(mesh):
+    return int((find_edges(mesh.faces, len(mesh.vertices)).count == 1).sum())
+
+
+def model_of(femur, tibia):
+    labels = (tibia.centroids[:, 2] > 0).astype(np.int8)
+    return ElasticFoundation(femur, tibia, LAW, compartments=labels)
+
+
+@pytest.fixture(scope="module")
+def sound_model(sound):
+    return model_of(**sound)
+
+
+def forces(model, raised=0.0):
+    """Return the axial forces of both compartments, pressed by 0.15 mm less what is raised [m]."""
+    home = IMPLANT.home_pose(flexion=0.3).array
+    pose = Pose.from_array(home - [0, 0, 0, 0, 0.15e-3 - raised, 0])
+    return [float(model.compartment_loads(pose, name)[0][1]) for name in ("medial", "lateral")]
+
+
+def assert_loads_between(sound, found, off):
+    """Check that forces are those of the sound surfaces raised or lowered by at most `off` [m]."""
+    least, most = (forces(sound, raised=sign * off) for sign in (1.0, -1.0))
+    for low, value, high in zip(least, forces(found), most, strict=True):
+        assert 100.0 < low < value < high
+
+
+@pytest.mark.parametrize("body", ["femur", "tibia"])
+def test_sound_surfaces_stay_and_zero_repairs_nothing(sound, body):
+    mesh = sound[body]
+    assert repaired(mesh, TOLERANCE, body) == (mesh, ())
+    damaged = soup(mesh, 1e-6)
+    assert repaired(damaged, 0.0, body) == (damaged, ())
+    with pytest.raises(InputError, match="tolerance"):
+        repaired(mesh, -1e-6, body)
+
+
+@pytest.mark.parametrize("noise", [1e-9, 4e-6])
+def test_corners_apart_by_rounding_are_welded(sound, sound_model, noise):
+    found = {}
+    for body, mesh in sound.items():
+        fixed, told = repaired(soup(mesh, noise), TOLERANCE, body)
+        assert (len(fixed.faces), len(fixed.vertices)) == (len(mesh.faces), len(mesh.vertices))
+        assert open_edges(fixed) == open_edges(mesh)
+        closed = 3 * len(mesh.faces) - open_edges(mesh)
+        assert len(told) == 1
+        assert told[0].startswith(f"{closed} open edges closed by welding: corners moved by at m")
+        assert told[0].endswith(" um (tolerance 20 um)")
+        # The corner of a vertex moves by at most the noise in each direction.
+        near = np.abs(fixed.vertices[fixed.faces] - mesh.vertices[mesh.faces])
+        assert near.max() <= noise
+        found[body] = fixed
+    assert_loads_between(sound_model, model_of(**found), 2.0 * noise + 1e-9)
+
+
+def slit(mesh, width):
+    """Return a plate cut open along x = 0, the sides of the cut `width` apart [m]."""
+    line = np.flatnonzero(np.abs(mesh.vertices[:, 0]) < 1e-9)
+    inner = line[np.abs(mesh.vertices[line, 2]) < 0.8 * np.abs(mesh.vertices[line, 2]).max()]
+    copies = np.arange(len(mesh.vertices))
+    copies[inner] = len(mesh.vertices) + np.arange(len(inner))
+    ahead = mesh.centroids[:, 0] > mesh.vertices[inner, 0].max()
+    faces = np.where(ahead[:, None], copies[mesh.faces], mesh.faces)
+    moved = mesh.vertices[inner] + np.array([width, 0.0, 0.0])
+    return TriangleMesh(np.concatenate([mesh.vertices, moved]), faces, "slit")
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_a_slit_stays_open(rounded):
+    plate = shapes.plate(40e-3, 20)
+    cut = slit(plate, 60e-6)
+    assert open_edges(cut) > open_edges(plate) + 20
+    fixed, told = repaired(soup(cut, 3e-6) if rounded else cut, TOLERANCE, "tibia")
+    assert open_edges(fixed) == open_edges(cut)
+    assert len(told) == rounded
+    # The same cut without a width is a seam of rounding.
+    closed, told = repaired(slit(plate, 2e-6), TOLERANCE, "tibia")
+    assert open_edges(closed) == open_edges(plate)
+    assert "moved by at most 1 um" in told[0]
+
+
+def test_the_tolerance_is_a_part_of_short_edges():
+    """On edges of 20 um, corners 6 um apart are corners, not rounding."""
+    plate = shapes.plate(0.4e-3, 20)
+    cut = slit(plate, 6e-6)
+    assert repaired(cut, TOLERANCE, "tibia").mesh is cut
+    assert open_edges(repaired(slit(plate, 2e-6), TOLERANCE, "tibia").mesh) == open_edges(plate)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("noise", [0.0, 2e-6])
+def test_surfaces_that_occur_twice_occur_once(sound, noise, reverse):
+    mesh = sound["tibia"]
+    rng = np.random.default_rng(1)
+    again = mesh.vertices + rng.uniform(-noise, noise, mesh.vertices.shape)
+    faces = mesh.faces[: len(mesh.faces) // 3]
+    faces = faces[:, ::-1] if reverse else faces
+    if noise:
+        faces = faces + len(mesh.vertices)
+    vertices = np.concatenate([mesh.vertices, again])
+    twice = changed(mesh, np.concatenate([mesh.faces, faces]), vertices)
+    fixed, told = repaired(twice, TOLERANCE, "tibia")
+    assert_array_equal(fixed.vertices[fixed.faces], mesh.vertices[mesh.faces])
+    words = "triangles removed that repeat others within 20 um" if noise else "duplicate triangles"
+    assert len(told) == 1
+    assert told[0].startswith(f"{len(faces)} ")
+    assert words in told[0]
+
+
+def test_stray_pieces_are_dropped_and_named(sound):
+    mesh = sound["femur"]
+    speck = 1e-3 * np.array([[0, 0, 0], [2, -1, 0], [0, 0, 2], [2, -1, 2]])
+    lowest = mesh.vertices[np.argmin(mesh.vertices[:, 1])]
+    count, place = len(mesh.vertices), lowest.round(3) - np.array([0.0, 3.2e-3, 0.0])
+    strewn = changed(
+        mesh,
+        np.concatenate([mesh.faces, count + np.array([[0, 2, 1], [1, 2, 3]])]),
+        np.concatenate([mesh.vertices, place + speck]),
+    )
+    fixed, told = repaired(strewn, TOLERANCE, "femur")
+    assert_array_equal(fixed.vertices[fixed.faces], mesh.vertices[mesh.faces])
+    away = np.linalg.norm(mesh.vertices[:, None] - (place + speck), axis=2).min(axis=0)
+    x, y, z = 1e3 * place + np.array([1.0, -0.5, 1.0])
+    assert told == (
+        f"2 stray triangles in 1 loose piece dropped, {1e3 * away.min():.2g} to "
+        f"{1e3 * away.max():.2g} mm off the surface, about ({x:.0f}, {y:.0f}, {z:.0f}) mm",
+    )
+
+
+def test_a_surface_of_crumbs_is_left_to_the_checks(sound):
+    mesh = sound["tibia"]
+    kept = mesh.faces[np.random.default_rng(0).random(len(mesh.faces)) < 0.3]
+    assert len(repaired(changed(mesh, kept), TOLERANCE, "tibia").mesh.faces) == len(kept)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.7])
+@pytest.mark.parametrize("body", ["femur", "tibia"])
+def test_mixed_winding_is_made_consistent(sound, body, part):
+    """Also where most triangles are wrong: the shape tells the outer side."""
+    mesh = sound[body]
+    wrong = np.random.default_rng(2).random(len(mesh.faces)) < part
+    fixed, told = repaired(turned(mesh, wrong), TOLERANCE, body)
+    assert ((fixed.normals * mesh.normals).sum(axis=1) > 0.999).all()
+    assert told == (
+        f"{wrong.sum()} triangles turned, whose winding disagreed with that of the neighbours",
+    )
+
+
+def test_a_strip_with_one_side_is_left_to_the_checks():
+    angle = np.linspace(0.0, 2.0 * np.pi, 41)[:-1]
+    ring = np.stack([np.cos(angle), 0.0 * angle, np.sin(angle)], axis=1)
+    across = 0.2 * (np.cos(angle / 2)[:, None] * ring + np.sin(angle / 2)[:, None] * [0, 1, 0])
+    points = 0.03 * np.concatenate([ring + across, ring - across])
+    index = np.arange(40)
+    after = (index + 1) % 40
+    other = np.where(after == 0, 0, after + 40)
+    # The last quadrangle joins the sides the other way round.
+    ahead = np.where(after == 0, 40, after)
+    faces = np.concatenate(
+        [np.stack([index, ahead, index + 40], 1), np.stack([ahead, other, index + 40], 1)]
+    )
+    strip = TriangleMesh(points, faces, "strip")
+    assert repaired(strip, TOLERANCE, "tibia").mesh is strip
+    assert "winding" in [finding.code for finding in check_mesh(strip)]
+
+
+@pytest.mark.parametrize("name", ["medial", "lateral"])
+def test_one_plateau_inside_out_is_turned_alone(sound, name):
+    mesh = sound["tibia"]
+    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
+    other = "lateral" if name == "medial" else "medial"
+    fixed, told = repaired(turned(mesh, which), TOLERANCE, "tibia")
+    assert_array_equal(fixed.faces, mesh.faces)
+    assert told == (
+        f"the {name} plateau was inside out: its {which.sum()} triangles turned, those of the "
+        f"{other} plateau kept",
+    )
+
+
+@pytest.mark.parametrize("wrong", [(True, False), (False, True), (True, True)])
+def test_closed_pieces_face_outwards(wrong):
+    """Two blocks side by side, as closed plateaus, either or both inside out."""
+    block = trimesh.creation.box((0.04, 0.005, 0.03)).subdivide().subdivide()
+    points, faces = np.asarray(block.vertices), np.asarray(block.faces)
+    count, shift = len(points), np.array([0.0, 0.0, 0.02])
+    vertices = np.concatenate([points - shift, points + shift])
+    sound = TriangleMesh(vertices, np.concatenate([faces, faces + count]), "blocks")
+    fixed, told = repaired(turned(sound, np.repeat(wrong, len(faces))), TOLERANCE, "tibia")
+    assert_array_equal(fixed.normals, sound.normals)
+    name = "closed surface" if all(wrong) else f"{'medial' if wrong[0] else 'lateral'} plateau"
+    assert told[0].startswith(f"the {name} was inside out: ")
+
+
+def test_cavities_keep_their_sides():
+    outer, inner = (trimesh.creation.icosphere(subdivisions=3, radius=r) for r in (0.03, 0.02))
+    count = len(outer.vertices)
+    mesh = TriangleMesh(
+        np.concatenate([outer.vertices, inner.vertices]),
+        np.concatenate([outer.faces, count + inner.faces[:, ::-1]]),
+    )
+    assert repaired(mesh, TOLERANCE, "femur").mesh is mesh
+
+
+@pytest.mark.parametrize("name", ["medial", "lateral"])
+def test_without_repair_the_piece_to_flip_is_named(sound, name):
+    mesh = sound["tibia"]
+    which = mesh.centroids[:, 2] < 0.0 if name == "medial" else mesh.centroids[:, 2] > 0.0
+    (finding,) = check_mesh(turned(mesh, which), "tibia")
+    assert (finding.code, finding.is_error) == ("inverted", True)
+    place = finding.text.split("on the piece about (")[1].split(")")[0]
+    assert float(place.split(", ")[2]) * (-1.0 if name == "medial" else 1.0) > 5.0
+
+
+def test_both_plateaus_inside_out_are_no_repair(sound):
+    mesh = turned(sound["tibia"], np.ones(len(sound["tibia"].faces), dtype=bool))
+    assert repaired(mesh, TOLERANCE, "tibia").mesh is mesh
+    assert [finding.code for finding in check_mesh(mesh, "tibia")] == ["inverted"]
+
+
+def test_the_two_walls_of_a_shell_keep_their_sides():
+    upper = shapes.plate(40e-3, 12)
+    faces = np.concatenate([upper.faces, len(upper.vertices) + upper.faces[:, ::-1]])
+    walls = np.concatenate([upper.vertices, upper.vertices - [0.0, 3e-3, 0.0]])
+    mesh = TriangleMesh(walls, faces, "walls")
+    assert repaired(mesh, TOLERANCE, "tibia").mesh is mesh
+
+
+@pytest.mark.parametrize(("radius", "off"), [(0.1e-3, 0.01), (1.2e-3, 0.02)])
+def test_small_holes_are_filled_and_carry_load(sound, sound_model, radius, off):
+    """Holes where the condyles touch; without repair the force is another one."""
+    femur, tibia = sound.values()
+    right = tibia.centroids[:, 2] > 0.0
+    lowest = [np.flatnonzero(p)[tibia.centroids[p, 1].argmin()] for p in (right, ~right)]
+    away = np.linalg.norm(tibia.centroids[:, None] - tibia.centroids[lowest], axis=2).min(axis=1)
+    holed = changed(tibia, tibia.faces[away > radius])
+    fixed, told = repaired(holed, TOLERANCE, "tibia")
+    assert open_edges(fixed) == open_edges(tibia)
+    assert len(told) == 1
+    assert told[0].startswith(f"2 holes filled with {len(fixed.faces) - len(holed.faces)} triang")
+    errors = [
+        np.abs(np.divide(forces(model_of(femur, mesh)), forces(sound_model)) - 1.0)
+        for mesh in (fixed, holed)
+    ]
+    assert errors[0].max() < off < errors[1].min()
+
+
+def test_large_holes_stay_and_are_named_with_size_and_place(sound):
+    mesh = sound["femur"]
+    place = mesh.centroids[np.argmin(np.abs(mesh.centroids - [0.0, -0.02, 0.02]).sum(axis=1))]
+    holed = changed(mesh, mesh.faces[np.linalg.norm(mesh.centroids - place, axis=1) > 4e-3])
+    used, renumbered = np.unique(holed.faces, return_inverse=True)
+    holed = changed(mesh, renumbered.reshape(-1, 3), mesh.vertices[used])
+    assert repaired(holed, TOLERANCE, "femur").mesh is holed
+    (finding,) = check_mesh(holed, "femur")
+    found = finding.text.split("1 hole in the surface, ")[1]
+    across, rest = found.split(" mm across at about (")
+    assert 8.0 < float(across) < 12.0
+    centre = np.array([float(x) for x in rest.split(")")[0].split(", ")])
+    assert np.linalg.norm(centre - 1e3 * place) < 1.5
+
+
+def test_everything_at_once_is_repaired_the_same_way_every_time(sound, sound_model):
+    mesh = sound["tibia"]
+    wrong = np.random.default_rng(3).random(len(mesh.faces)) < 0.1
+    damaged = soup(turned(mesh, wrong), 2e-6)
+    kept = np.ones(len(mesh.faces), dtype=bool)
+    kept[[200, 700]] = False
+    faces = np.concatenate([damaged.faces[kept], damaged.faces[:40]])
+    first, second = (repaired(changed(damaged, faces), TOLERANCE, "tibia") for _ in range(2))
+    assert len(first.repairs) == 4
+    assert first.repairs == second.repairs
+    assert_array_equal(first.mesh.vertices, second.mesh.vertices)
+    assert_array_equal(first.mesh.faces, second.mesh.faces)
+    assert check_mesh(first.mesh, "tibia") == []
+    assert_loads_between(sound_model, model_of(sound["femur"], first.mesh), 4e-6)
