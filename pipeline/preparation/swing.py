@@ -12,7 +12,7 @@ from pipeline.progress import bar
 from pipeline.simulation import GaitSimulation
 from surrogates.sampling.space import ReferencePath
 
-#: Longest trial [s].
+#: Longest trial, of processor time [s].
 LONGEST = 60.0
 
 
@@ -28,7 +28,7 @@ def swing(
     config: SimulationConfig,
     path: ReferencePath,
     model: SurfaceContact,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = time.process_time,
 ) -> SimulationResult:
     """Return one gait cycle of a study, simulated with a contact model.
 
@@ -41,7 +41,7 @@ def swing(
     model : SurfaceContact
         Contact model, quick to evaluate.
     clock : callable, optional
-        Time [s].
+        Processor time [s].
 
     Raises
     ------
