@@ -150,12 +150,12 @@ def propose_alignment(
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
             raise _question(femur_mesh, "femur", femur.evidence["anterior"], femur)
-        found = Evidence("likely", "parallel to the tibia")
-        femur = _stated(femoral_frame(femur_mesh, tibia.rotation[0]), *found)
+        ahead = femoral_frame(femur_mesh, tibia.rotation[0])
+        femur = _stated(ahead, "likely", "parallel to the tibia")
     if tibia.evidence["anterior"].certainty == "unknown":
-        forward, reason = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
+        forward, known = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
         anterior = tibia.rotation[0] if forward else -tibia.rotation[0]
-        tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *reason)
+        tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *known)
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:

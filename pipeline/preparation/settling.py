@@ -94,6 +94,7 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
                 "over the range of flexion and the gait cycle"
             )
             settled.set("simulation", "ap_stiffness_N_per_mm", factor * stiffness, reason)
+        assert settled.path is not None
         _widen(settled, config, offsets_of(cycle, settled.path))
         break
     return settled
