@@ -12,6 +12,7 @@ from some_slow import first_of
 from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import EquilibriumError, settle
+from foundation.base.errors import PoseError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -183,6 +184,19 @@ def test_given_neutral_needs_no_rest_without_spring(knee_data):
     given = config.model_copy(update={"simulation": simulation})
     found = coordinates(build_knee(given), given)
     assert np.abs(found[:, 2] + 6.0).max() < 3.0
+
+
+def test_evaluation_bears_surfaces_that_overlap_at_the_zero_pose(knee):
+    """Coupled springs have no answer where the origin of the femur lies deep in the tibia."""
+
+    class Overlapping:
+        compartment_names = knee.model.compartment_names
+
+        def compartment_loads(self, *_):
+            raise PoseError("overlap")
+
+    model = Overlapping()
+    assert replace(knee, model=model).evaluation().shared == (model,)
 
 
 @pytest.mark.data
