@@ -18,8 +18,6 @@ from foundation.anatomy.condyle_outlines import (
     Circles,
     Condyles,
     axis_through,
-    directions,
-    extents,
     find_condyles,
     fit_circles,
     outer_triangles,
@@ -53,6 +51,9 @@ _CYLINDER = 0.8
 _TROCHLEA, _STRIP = 0.1, 0.1
 #: Least area of a trochlea within the strip, over the whole area (measured: 0.11 to 0.12).
 _STRIP_AREA = 0.02
+#: The trochlea lies further anterior than this part of the posterior radius, and not further below
+#: the flexion axis.
+_ANTERIOR = 0.7
 _ROUNDS, _SETTLED = 100, 1e-10
 _HALF_TURN = np.diag([-1.0, 1.0, -1.0])
 
@@ -128,19 +129,24 @@ def strip_offset(mesh: TriangleMesh, rotation: FloatArray) -> float:
     return float((centre - 0.5 * (along.min() + along.max())) / np.ptp(along))
 
 
-def lateral_ridge(mesh: TriangleMesh, frame: AnatomicalFrame) -> float:
-    """Return how much further the right ridge of the trochlea stands out than the left one [1].
+def trochlear_lead(mesh: TriangleMesh, frame: AnatomicalFrame) -> float:
+    """Return how much larger the right part of the trochlea is than the left part [1].
 
-    The logarithm of the ratio of both outlines about the flexion axis, 50 deg anterior of inferior.
-    The lateral ridge is the higher one in natural femurs.
+    The logarithm of the ratio of the areas beside mid-width, anterior of the flexion axis. The
+    lateral part is the larger one (measured: 0.30 on cartilage, 0.43 on a component, and 0.28 to
+    0.8 on a hundred knees of a shape model, whose lateral ridge is not always the higher one).
     """
-    angle = np.radians([-50.0])
-    centre = directions(angle)[0] @ (frame.rotation[:2] @ frame.origin)
-    left, right = (
-        float(extents(half, frame.rotation, angle)[0] - centre)
-        for half in find_condyles(mesh, frame.rotation[2])
-    )
-    return float(np.log(right / left))
+    circles = fit_circles(find_condyles(mesh, frame.rotation[2]), frame.rotation)
+    reach = _ANTERIOR * float(circles.radii.mean())
+    own = frame.of(mesh.centroids)
+    across = frame.of(mesh.vertices)[:, 2]
+    right = own[:, 2] > 0.5 * (across.min() + across.max())
+    counted = outer_triangles(mesh, frame.rotation[2], frame.origin, _OUTER)
+    counted &= (own[:, 0] > reach) & (own[:, 1] > -reach)
+    areas = [float(mesh.areas[counted & half].sum()) for half in (right, ~right)]
+    if min(areas) <= 0.0:
+        return 0.0
+    return float(np.log(areas[0] / areas[1]))
 
 
 def _start(mesh: TriangleMesh) -> FloatArray:
@@ -285,13 +291,18 @@ def _check_circles(mesh: TriangleMesh, circles: Circles) -> None:
 
 
 def _mid_width(mesh: TriangleMesh, fit: _Fit) -> float:
-    """Return the position of mid-width of both condyles on the flexion axis [m]."""
+    """Return the position of mid-width of both condyles on the flexion axis [m].
+
+    The middle of a condyle is that of its triangles on its own posterior circle.
+    """
     centroids = mesh.centroids @ fit.rotation.T
-    away = centroids[:, :2] - fit.circles.centres.mean(axis=0)
-    distance, angle = np.linalg.norm(away, axis=1), np.arctan2(-away[:, 0], -away[:, 1])
-    on = np.abs(distance / fit.circles.radii.mean() - 1.0) < _MISFIT
-    on &= (POSTERIOR[0] < angle) & (angle < POSTERIOR[-1])
-    across, areas = centroids[on, 2], mesh.areas[on]
-    right = across > np.average(across, weights=areas)
-    sides = [np.average(across[own], weights=areas[own]) for own in (~right, right)]
+    across = mesh.vertices @ fit.rotation[2]
+    right = centroids[:, 2] > 0.5 * (across.min() + across.max())
+    sides = []
+    for own, centre, radius in zip((~right, right), *fit.circles[:2], strict=True):
+        away = centroids[:, :2] - centre
+        distance, angle = np.linalg.norm(away, axis=1), np.arctan2(-away[:, 0], -away[:, 1])
+        on = own & (np.abs(distance / radius - 1.0) < _MISFIT)
+        on &= (POSTERIOR[0] < angle) & (angle < POSTERIOR[-1])
+        sides.append(np.average(centroids[on, 2], weights=mesh.areas[on]))
     return float(np.mean(sides))

@@ -49,6 +49,7 @@ def align(
     tibia_anterior: FileAxis = None,
     side: Literal["right", "left"] | None = None,
     slope_deg: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
+    write: bool = False,
 ) -> Answer:
     """Propose frames for the meshes of a configuration, with a picture.
 
@@ -64,10 +65,13 @@ def align(
         Side of the knee (default: from shape and file names).
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the modulus of the layer).
+    write : bool
+        Replace side and frames in the configuration by the proposed ones.
 
     Examples
     --------
     $ knee-contact align mine.toml
+    $ knee-contact align mine.toml --write
     $ knee-contact align mine.toml --slope-deg 5 --tibia-anterior=-x
     """
     from pipeline.config.reading import find_config
@@ -76,7 +80,8 @@ def align(
 
     stated = {"femur": femur_anterior, "tibia": tibia_anterior}
     anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}
-    return Answer(*align_study(find_config(config), overrides, anterior, side, slope_deg))
+    file = find_config(config)
+    return Answer(*align_study(file, overrides, anterior, side, slope_deg, write=write))
 
 
 @command(PREPARE)
@@ -88,7 +93,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     config, overrides
         Configuration and replaced values.
     deep : bool
-        Draw more samples, and simulate a gait cycle with the original model.
+        Draw more samples, and evaluate contact on meshes of very many triangles.
 
     Examples
     --------

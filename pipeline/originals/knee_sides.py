@@ -6,22 +6,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from foundation.anatomy.femoral_frame import lateral_ridge
+from foundation.anatomy.femoral_frame import trochlear_lead
 from foundation.anatomy.tibial_frame import shape_of
 from foundation.base.findings import Finding
 from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.forward_frame import forward_frame
 
-#: Least logarithm of a ratio of medial and lateral sizes that tells the side (measured: plateaus
-#: 0.19 on cartilage and 0.04 on an insert, ridges 0.09 and 0).
-TELLING = 0.02
-#: The same where one body alone tells the side.
-_ALONE = 0.03
+#: Least difference of medial and lateral parts that tells the side (measured: plateaus 0.7 on
+#: cartilage and 0.04 on an insert, trochleas 0.5), and that of each of two bodies that contradict
+#: each other.
+TELLING, _CONTRARY = 0.03, 0.1
 
 
 def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
-    """Return how clearly each body is of a right knee: logarithms of ratios of sizes [1].
+    """Return how clearly each body is of a right knee [1].
 
     Parameters
     ----------
@@ -38,9 +37,9 @@ def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     for body, mesh in meshes.items():
         try:
             if body == "femur":
-                score = lateral_ridge(mesh, forward_frame(mesh))
+                score = trochlear_lead(mesh, forward_frame(mesh))
             else:
-                score = shape_of(mesh, np.eye(3)).longer
+                score = shape_of(mesh, np.eye(3)).medial_left
         except MeshError:  # the shape has no such part, which does not make the mesh wrong
             continue
         if abs(score) > TELLING:
@@ -61,28 +60,28 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
     scores = side_scores(meshes)
     other = SIDES[1 - SIDES.index(side)]
     values = list(scores.values())
-    if len(values) == 2 and min(values) < 0.0 < max(values):
-        found = {body: side if score > 0.0 else other for body, score in scores.items()}
+    if len(values) == 2 and min(values) < -_CONTRARY and max(values) > _CONTRARY:
+        of = {body: side if score > 0.0 else other for body, score in scores.items()}
         text = (
             f"the shapes of femur and tibia are of different sides: {meshes['femur'].name} is of a "
-            f"{found['femur']} knee ({_RIDGE}), {meshes['tibia'].name} is of a {found['tibia']} "
+            f"{of['femur']} knee ({_TROCHLEA}), {meshes['tibia'].name} is of a {of['tibia']} "
             f"knee ({_PLATEAU}); expected both bodies of one knee: one of the files may be "
             "mirrored; name a file that is not mirrored"
         )
         return [Finding("warning", "[knee]", text, "different-sides")]
-    if sum(values) < (-TELLING if len(values) == 2 else -_ALONE):
+    if sum(values) < -TELLING:
         signs = {
-            "femur": "the medial ridge of the trochlea is higher than the lateral ridge",
-            "tibia": "the lateral plateau is longer than the medial plateau",
+            "femur": "the medial part of the trochlea is larger than the lateral part",
+            "tibia": "the lateral plateau is longer, or less convex, than the medial plateau",
         }
+        found = " and ".join(signs[body] for body, score in scores.items() if score < 0.0)
         text = (
-            f'side = "{side}", but the shape is of a {other} knee: '
-            f"{' and '.join(signs[body] for body in scores)}, unlike in natural knees; set side = "
-            f'"{other}" for a {other} knee, or check the axes'
+            f'side = "{side}", but the shape is of a {other} knee: {found}, unlike in natural '
+            f'knees; set side = "{other}" for a {other} knee, or check the axes'
         )
         return [Finding("warning", "knee.side", text, "side")]
     return []
 
 
-_RIDGE = "the higher ridge of the trochlea is lateral"
-_PLATEAU = "the longer plateau is medial"
+_TROCHLEA = "the larger part of the trochlea is lateral"
+_PLATEAU = "the longer, less convex plateau is medial"

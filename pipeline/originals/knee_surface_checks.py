@@ -21,6 +21,7 @@ from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from foundation.surfaces.welding import weld_seams
+from pipeline.advice import PROGRAM
 from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
@@ -51,7 +52,7 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_ALIGN = "`knee-contact align CONFIG` proposes origin_mm and axes"
+_ALIGN = f"`{PROGRAM} align CONFIG --write` sets both from the shape"
 
 
 Meshes = Mapping[str, TriangleMesh]
@@ -341,7 +342,8 @@ def _far(
     x, y, z = 1e3 * centre
     text = (
         f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
-        f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm in [knee.{body}]: {_ALIGN}"
+        f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm and axes in [knee.{body}]: "
+        f"{_ALIGN}"
     )
     level: Level = "error" if wrong else "warning"
     yield Finding(level, f"[knee.{body}]", text, f"{body}-origin")
@@ -360,7 +362,7 @@ def _axes(meshes: Meshes) -> _Findings:
         if angle > _TURNED:
             text = (
                 f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
-                f"(expected nearly along this axis); set axes or rotation_deg in [knee.{body}]: "
+                f"(expected nearly along this axis); set origin_mm and axes in [knee.{body}]: "
                 f"{_ALIGN}"
             )
             yield Finding("warning", f"[knee.{body}]", text, f"{body}-turned")

@@ -19,9 +19,9 @@ from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plat
 from pipeline.simulation import build_simulator, fixed_neutral
 from surrogates.sampling.space import ReferencePath
 
-#: Flexion between two searches for a rest without AP spring beyond the low end of the range, and
-#: the lowest flexion of these searches [deg]: full extension and slight hyperextension.
-_DWELL_STEP, _DWELL_LOWEST = 5.0, -10.0
+#: Largest distance of a rest without AP spring from the middle of the plateaus, over their length
+#: without rims.
+_FROM_MIDDLE = 0.35
 #: A step of flexion that fails is halved at most this number of times.
 _HALVINGS = 4
 #: What holds each coordinate.
@@ -34,6 +34,7 @@ _REMEDIES = {
     "lateral": "increase simulation.lateral_stiffness_N_per_mm, and check "
     "simulation.neutral_lateral_mm",
 }
+_NEUTRAL = "simulation.neutral_anterior_mm"
 _OTHERWISE = "check the axes and origins of both meshes"
 
 
@@ -41,10 +42,9 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
     Settling begins at `start`, a pose near contact, at the lowest flexion; if this fails, a search
-    over AP positions and flexions begins anew. The AP spring of a settled path is
-    slack where the femur rests at the first knot without that spring. If the femur rests nowhere
-    at that flexion, the next lower flexion at which the femur rests takes its place (with a
-    warning), then the next knot.
+    over AP positions and flexions begins anew. The AP spring of a settled path is slack in the
+    neutral position, that of `neutral_position` unless the study gives one; a position that is not
+    a rest at the first knot is told by a warning.
 
     Raises
     ------
@@ -56,13 +56,12 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
         return tabulated_path(path)
     low, high = config.space.flexion_deg
     knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
-    without_spring = simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})
-    # The other springs of the dwell are slack in the middle, wherever the search begins.
-    middle = middle_pose(model.femur, model.tibia)
-    free = _Settling(model, build_simulator(without_spring, middle), path.axial_force_N)
-    given = simulation.neutral_anterior_mm is not None
-    dwell = start if given else _dwell(free, knots, start)
-    simulator = build_simulator(simulation, fixed_neutral(simulation, dwell))
+    slack = start
+    if simulation.neutral_anterior_mm is None:
+        slack, reason = neutral_position(config, model, start)
+        if reason:
+            warnings.warn(f"{reason}: to choose another position, set {_NEUTRAL}", stacklevel=2)
+    simulator = build_simulator(simulation, fixed_neutral(simulation, slack))
     poses = _Settling(model, simulator, path.axial_force_N).along(knots, start)
     return ReferencePath.through(knots, np.array([pose.array[1:] for pose in poses]))
 
@@ -140,25 +139,60 @@ class _Settling:
         return [poses[flexion] for flexion in flexions]
 
 
-def _dwell(free: _Settling, knots: FloatArray, start: Pose) -> Pose:
-    """Return the rest without AP spring at the first knot [rad], else at another flexion."""
-    flexions: list[float] = knots.tolist()
+def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tuple[Pose, str]:
+    """Return a pose in which the AP spring of a study is slack, and why there.
+
+    The pose is that in which the femur rests under the axial force of the path without AP spring,
+    at the lowest flexion, and not far from the middle of the plateaus. Natural plateaus slope, so
+    that most femurs do not rest; soft tissue, which the spring stands for, holds them. Then the
+    lowest part of the condyles is over the middle of the plateaus.
+
+    Parameters
+    ----------
+    config : Config
+        The study; its AP spring does not matter.
+    model : SurfaceContact
+        The contact model.
+    start : Pose
+        Pose near contact.
+
+    Returns
+    -------
+    pose : Pose
+        Its `anterior` [m] is the neutral position.
+    reason : str
+        Words for people; empty for a rest at the lowest flexion.
+
+    Raises
+    ------
+    EquilibriumError
+        If another coordinate than the anterior one is loose.
+    """
+    low = float(np.radians(config.space.flexion_deg[0]))
+    without_spring = config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})
+    # The other springs are slack in the middle, wherever the search begins.
+    slack = middle_pose(model.femur, model.tibia)
+    free = _Settling(model, build_simulator(without_spring, slack), config.space.path.axial_force_N)
+    starts = plateau_starts(model.femur, model.tibia, low)
+    middle = starts[len(starts) // 2]
+    furthest = _FROM_MIDDLE * (starts[-1].anterior - starts[0].anterior)
     try:
-        return free.from_pose(flexions[0], start)
-    except EquilibriumError:
-        below = np.arange(np.degrees(flexions[0]) - _DWELL_STEP, _DWELL_LOWEST - 1e-9, -_DWELL_STEP)
-        order = [flexions[0], *np.radians(below).tolist(), *flexions[1:]]
-    pose, found = _first_rest(free, order)
-    if found != flexions[0]:
-        first, at = np.degrees([flexions[0], found])
-        warnings.warn(
-            f"without the AP spring, the femur does not rest at {first:.4g} deg of flexion; the "
-            f"spring is slack where the femur rests at {at:.4g} deg, at an anterior coordinate of "
-            f"{1e3 * pose.anterior:.2f} mm: to choose another position, set "
-            "simulation.neutral_anterior_mm",
-            stacklevel=3,
-        )
-    return pose
+        try:
+            rest = free.from_pose(low, start)
+        except EquilibriumError:
+            rest, _ = _first_rest(free, [low])
+        found = "so far from the middle of the plateaus that the femur slides off in gait"
+        if abs(rest.anterior - middle.anterior) <= furthest:
+            return rest, ""
+    except EquilibriumError as error:
+        if error.loose != "anterior":
+            raise
+        found = "nowhere"
+    return middle, (
+        f"without AP spring, the femur rests {found} at {np.degrees(low):.4g} deg of flexion; the "
+        "spring is slack with the condyles over the middle of the plateaus, at an anterior "
+        f"coordinate of {1e3 * middle.anterior:.2f} mm"
+    )
 
 
 def _first_rest(knee: _Settling, flexions: list[float]) -> tuple[Pose, float]:
@@ -182,9 +216,7 @@ def _unsettled(
     `error` is that of the first flexion, `rest` an equilibrium at a neighbouring flexion.
     """
     degrees = [f"{angle:.4g}" for angle in np.degrees(flexions)]
-    sprung = knee.simulator.anterior_stiffness > 0.0
-    text = f"at {degrees[0]} deg of flexion{'' if sprung else ' without AP spring'}, the knee does "
-    text += "not settle under "
+    text = f"at {degrees[0]} deg of flexion, the knee does not settle under "
     text += f"{knee.axial_force:g} N: {error}"
     if len(degrees) > 1:
         text += f"; nor does the knee settle at {', '.join(degrees[1:])} deg"
@@ -194,14 +226,6 @@ def _unsettled(
         remedy = (
             "the lowest point of the femur lies on the rim of the mesh there: narrow "
             "space.flexion_deg, or use a mesh that continues"
-        )
-    elif error.loose == "anterior" and not sprung:
-        starts = plateau_starts(knee.model.femur, knee.model.tibia, flexions[0])
-        middle = 1e3 * starts[len(starts) // 2].anterior
-        remedy = (
-            "set simulation.neutral_anterior_mm, where the AP spring is slack (with the condyles "
-            f"over the middle of the plateaus: {middle:.1f}), and an AP spring that holds the "
-            "femur (simulation.ap_stiffness_N_per_mm)"
         )
     else:
         remedy = _REMEDIES.get(error.loose or "", _OTHERWISE)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import lru_cache
 
 import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
+from foundation.elastic_foundation.laws import LAWS, LinearLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
@@ -39,14 +41,32 @@ def law_over(contact: ContactConfig, surfaces: KneeSurfaces) -> SpringLaw:
 
 def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return the bed of springs of a law over the surfaces of a knee; errors as `build_bed`."""
+    labels = surfaces.compartments.astype(np.int8).tobytes()
+    of_contact = contact.surface, contact.conservative
+    return _bed_over(surfaces.femur, surfaces.tibia, labels, surfaces.names, *of_contact).with_law(
+        law
+    )
+
+
+# Springs of several laws stand on the same surfaces, whose search structures take long.
+@lru_cache(maxsize=1)
+def _bed_over(
+    femur: TriangleMesh,
+    tibia: TriangleMesh,
+    labels: bytes,
+    names: tuple[str, ...],
+    surface: str,
+    conservative: bool,
+) -> ElasticFoundation:
+    """Return a bed of springs of any law over two surfaces, for others to replace the law."""
     return ElasticFoundation(
-        surfaces.femur,
-        surfaces.tibia,
-        law,
-        surface=contact.surface,
-        conservative=contact.conservative,
-        compartments=surfaces.compartments,
-        compartment_names=surfaces.names,
+        femur,
+        tibia,
+        LinearLaw(1e6, 0.4, 1e-3),
+        surface=surface,
+        conservative=conservative,
+        compartments=np.frombuffer(labels, dtype=np.int8),
+        compartment_names=names,
     )
 
 

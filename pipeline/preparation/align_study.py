@@ -16,12 +16,15 @@ from foundation.base.errors import InputError
 from foundation.surfaces.mesh import load_mesh, rotation_of
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from pipeline.advice import command_line
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
+from pipeline.files import write_text
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     Alignment,
+    OpenQuestion,
     check_before_alignment,
     distance_between,
     frame_keys,
@@ -29,9 +32,10 @@ from pipeline.preparation.alignment import (
     placed_meshes,
     propose_alignment,
 )
-from pipeline.preparation.alignment_picture import draw_alignment
+from pipeline.preparation.alignment_picture import draw_alignment, shown_question
 from pipeline.preparation.mesh_guess import side_in_names
 from pipeline.preparation.starter import SLOPES_DEG
+from pipeline.preparation.written_keys import with_values
 
 BODIES = ("femur", "tibia")
 #: Young's modulus below which the layer is cartilage [MPa].
@@ -44,10 +48,13 @@ def align_study(
     anterior: dict[str, FloatArray] | None = None,
     side: str | None = None,
     slope_deg: float | None = None,
+    *,
+    write: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
 
-    A picture in the folder of the configuration shows the meshes as configured and as proposed.
+    A picture in the folder of the configuration shows the meshes as configured and as proposed. If
+    `write` is set, the proposed frames replace those of the configuration.
 
     Parameters
     ----------
@@ -72,13 +79,17 @@ def align_study(
     meshes = {body: _in_metres(config, body) for body in BODIES}
     check_before_alignment(meshes)
     named_side = side_in_names(Path(mesh.name) for mesh in meshes.values())
-    alignment = propose_alignment(
-        meshes,
-        anterior,
-        side or named_side,
-        side_stated=side is not None,
-        slope=np.radians(_slope_deg(config) if slope_deg is None else slope_deg),
-    )
+    try:
+        alignment = propose_alignment(
+            meshes,
+            anterior,
+            side or named_side,
+            side_stated=side is not None,
+            slope=np.radians(_slope_deg(config) if slope_deg is None else slope_deg),
+        )
+    except OpenQuestion as error:
+        asked = file.with_name(f"{file.stem}_question.png")
+        raise shown_question(error, meshes, asked) from error
     found = alignment.side or config.knee.side
     picture = file.with_name(f"{file.stem}_frames.png")
     draw_alignment(picture, _placed(config, meshes, alignment, found))
@@ -94,8 +105,15 @@ def align_study(
         *_findings(alignment, away),
         f"side: {found}: {alignment.evidence.reason}",
         f"written: {picture}",
-        *_as_toml(found, keys),
     ]
+    if write:
+        _write(file, found, keys)
+        lines += [
+            f"written: {file} (side, and frames of femur and tibia)",
+            f"next: {command_line('check', file)}",
+        ]
+    else:
+        lines += _as_toml(found, keys)
     return "\n".join(lines), {
         "knee": {"side": found, **keys},
         "away": _distances(away),
@@ -121,6 +139,12 @@ def _findings(alignment: Alignment, away: dict[str, tuple[float, float]]) -> Ite
         metres, angle = away[body]
         distance = f"{1e3 * metres:.1f} mm and {np.degrees(angle):.1f} deg"
         yield f"{body}: the configured frame is {distance} away"
+
+
+def _write(file: Path, side: str, keys: dict[str, dict[str, Any]]) -> None:
+    """Replace side and frames in a configuration."""
+    sections = {"knee": {"side": side}, **{f"knee.{body}": own for body, own in keys.items()}}
+    write_text(file, with_values(file.read_text(encoding="utf-8"), sections))
 
 
 def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -1,14 +1,16 @@
 """Frames of femur and tibia and side of a knee, proposed from the shape of both meshes.
 
 The frame of each body comes from its own shape. What a shape does not tell, such as the anterior
-side of a symmetric plateau, comes from the other body if both files have parallel axes; otherwise
-the user is asked.
+side of a symmetric plateau, comes from the other body: from the position of both bodies in one
+scan, from medial and lateral sides that must match, or from parallel axes of the files. If these
+contradict each other, or tell nothing, the user is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
-from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
+from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
 from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -27,24 +29,65 @@ from pipeline.originals.knee_surface_checks import check_shapes, check_surfaces
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
-#: Least logarithm of a ratio of medial and lateral sizes that tells the side, and that is certain
-#: (measured: plateaus 0.16 on cartilage and 0.05 on an insert, ridges 0.09 and 0).
-_LIKELY, _CERTAIN = 0.02, 0.1
+#: The same for both bodies in one scan, in which the knee may be flexed.
+_IN_A_SCAN = np.radians([70.0, 35.0])
+#: Position of the flexion axis in the frame of the plateaus where both bodies lie as in a knee:
+#: largest anterior and lateral distance, least and largest height [m] (measured on a hundred knees
+#: of a shape model: 9, 6, 20 and 30 mm).
+_AHEAD, _BESIDE, _ABOVE = 20e-3, 15e-3, (10e-3, 45e-3)
+#: Least difference of medial and lateral parts that tells the side, and that is certain
+#: (`trochlear_lead` and `Shape.medial_left`).
+_LIKELY, _CERTAIN = 0.04, 0.2
 #: Falls of a plateau towards posterior [deg].
 _SLOPES = (-20.0, 30.0)
 #: Largest angle of a stated direction to the anterior axis [deg]: signed axes are at most 55 off.
 _STATED = 60.0
 #: Decimals of lengths [mm] and angles [deg] in a configuration.
 _DIGITS = 4
+_PLATEAU = "the longer, less convex plateau"
+_TROCHLEA = "the larger part of the trochlea"
 
 
 class OpenQuestion(InputError):
-    """The shape leaves a question; `option` is the option of the command line that answers it."""
+    """The shape leaves a question.
 
-    def __init__(self, option: str, question: str, remedy: str) -> None:
+    Parameters
+    ----------
+    option : str
+        Option of the command line that answers the question.
+    question, remedy : str
+        Words for people.
+    body : {"femur", "tibia"}, optional
+        Body whose anterior side is not known.
+    frame : AnatomicalFrame, optional
+        Frame of the body, which may face backward.
+    """
+
+    def __init__(
+        self,
+        option: str,
+        question: str,
+        remedy: str,
+        body: str | None = None,
+        frame: AnatomicalFrame | None = None,
+    ) -> None:
         super().__init__(f"{question}; {remedy}")
         self.option = option
         self.question = question
+        self.remedy = remedy
+        self.body = body
+        self.frame = frame
+
+    @property
+    def answers(self) -> tuple[str, str]:
+        """Signed axes of the file that point nearest to the front and to the back of the frame."""
+        assert self.frame is not None
+        return anterior_names(self.frame)
+
+    def seen_in(self, picture: Path) -> OpenQuestion:
+        """Return the question with the file of a picture in its words."""
+        question = f"{self.question}; see {picture}"
+        return OpenQuestion(self.option, question, self.remedy, self.body, self.frame)
 
 
 class Alignment(NamedTuple):
@@ -106,12 +149,13 @@ def propose_alignment(
     tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
-            raise _question(femur_mesh, "femur", femur.evidence["anterior"])
-        femur = _stated(femoral_frame(femur_mesh, tibia.rotation[0]), "parallel to the tibia")
+            raise _question(femur_mesh, "femur", femur.evidence["anterior"], femur)
+        ahead = femoral_frame(femur_mesh, tibia.rotation[0])
+        femur = _stated(ahead, "likely", "parallel to the tibia")
     if tibia.evidence["anterior"].certainty == "unknown":
-        forward, reason = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
+        forward, known = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
         anterior = tibia.rotation[0] if forward else -tibia.rotation[0]
-        tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), reason)
+        tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *known)
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
@@ -217,15 +261,27 @@ def _name(row: FloatArray) -> str:
     return ("-" if row.sum() < 0.0 else "") + "xyz"[int(np.argmax(np.abs(row)))]
 
 
-def _parallel(femur: AnatomicalFrame, tibia: AnatomicalFrame) -> bool:
-    """Return whether both files have nearly parallel axes, up to a half turn about superior."""
+def _parallel(
+    femur: AnatomicalFrame, tibia: AnatomicalFrame, largest: FloatArray = _PARALLEL
+) -> bool:
+    """Return whether both files have nearly parallel axes, up to a half turn about superior.
+
+    `largest` (2,) are the angles [rad] between the superior and between the mediolateral axes.
+    """
     cosines = (femur.rotation * tibia.rotation).sum(axis=1)
     angles = np.arccos(np.clip([cosines[1], abs(cosines[2])], -1.0, 1.0))
-    return bool((angles < _PARALLEL).all())
+    return bool((angles < largest).all())
 
 
-def _stated(frame: AnatomicalFrame, reason: str) -> AnatomicalFrame:
-    evidence = frame.evidence | {"anterior": Evidence("likely", reason)}
+def _in_a_scan(femur: AnatomicalFrame, tibia: AnatomicalFrame) -> bool:
+    """Return whether the bodies lie in their files as in a knee, up to a half turn of the tibia."""
+    x, y, z = tibia.of(femur.origin[None])[0]
+    near = abs(x) < _AHEAD and _ABOVE[0] < y < _ABOVE[1] and abs(z) < _BESIDE
+    return near and _parallel(femur, tibia, _IN_A_SCAN)
+
+
+def _stated(frame: AnatomicalFrame, certainty: str, reason: str) -> AnatomicalFrame:
+    evidence = frame.evidence | {"anterior": Evidence(certainty, reason)}
     return AnatomicalFrame(frame.origin, frame.rotation, evidence)
 
 
@@ -235,28 +291,39 @@ def _forward(
     tibia: AnatomicalFrame,
     tibia_mesh: TriangleMesh,
     named_side: str | None,
-) -> tuple[bool, str]:
-    """Return whether the frame of a tibia without notch faces forward, and the reason.
+) -> tuple[bool, Evidence]:
+    """Return whether the frame of a tibia without notch faces forward, and the evidence.
 
-    The longer plateau is medial, as the lower ridge of the trochlea or the named side tells; or
-    both files have parallel axes.
+    The medial plateau is medial of the femur, whose side the trochlea or a name tells; a shape that
+    is certain must not contradict the position of the bodies, or the axes of the files, which
+    otherwise decide.
     """
-    longer = shape_of(tibia_mesh, tibia.rotation).longer
-    ridge = lateral_ridge(femur_mesh, femur)
-    by_side = {"right": 1.0, "left": -1.0, None: 0.0}[named_side]
-    towards = ridge if abs(ridge) > _LIKELY else by_side
-    by_shape = None if min(abs(longer), abs(towards)) < _LIKELY else longer * towards > 0.0
-    by_axes = None
-    if _parallel(femur, tibia):
-        by_axes = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
-    answers = {answer for answer in (by_shape, by_axes) if answer is not None}
-    if len(answers) != 1:
-        raise _question(tibia_mesh, "tibia", tibia.evidence["anterior"])
-    reasons = [
-        *(["the longer plateau is medial"] if by_shape is not None else []),
-        *(["parallel to the femur"] if by_axes is not None else []),
-    ]
-    return answers.pop(), " and ".join(reasons)
+    plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
+    trochlea = trochlear_lead(femur_mesh, femur)
+    named = {"right": 1.0, "left": -1.0, None: 0.0}[named_side]
+    right = trochlea if named == 0.0 or abs(trochlea) < _LIKELY else trochlea + named
+    right = named if abs(trochlea) < _LIKELY else right
+    certain = min(abs(plateaus), abs(right)) > _CERTAIN and named * trochlea >= 0.0
+    by_shape = plateaus * right > 0.0
+    scanned = _in_a_scan(femur, tibia)
+    if scanned or _parallel(femur, tibia):
+        forward = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
+        if certain and by_shape != forward:
+            raise _question(tibia_mesh, "tibia", _contradiction(scanned), tibia)
+        reasons = ["both files are of one scan" if scanned else "parallel to the femur"]
+    elif min(abs(plateaus), abs(right)) > _LIKELY:
+        forward, reasons = by_shape, []
+    else:
+        raise _question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
+    if by_shape == forward and min(abs(plateaus), abs(right)) > _LIKELY:
+        reasons.append(f"{_PLATEAU} is medial")
+    certainty = "sure" if certain else "likely"
+    return forward, Evidence(certainty, " and ".join(reasons))
+
+
+def _contradiction(scanned: bool) -> Evidence:
+    place = "the position of the femur" if scanned else "the axes of the files"
+    return Evidence("unknown", f"{_PLATEAU} would be lateral by {place}")
 
 
 def _check_stated(
@@ -273,14 +340,27 @@ def _check_stated(
         )
 
 
-def _question(mesh: TriangleMesh, body: str, evidence: Evidence) -> OpenQuestion:
+def anterior_names(frame: AnatomicalFrame) -> tuple[str, str]:
+    """Return the signed axes of the file nearest to the front and to the back of a frame."""
+    ahead = frame.rotation[0]
+    name = "xyz"[int(np.argmax(np.abs(ahead)))]
+    signs = ("", "-") if ahead[np.argmax(np.abs(ahead))] > 0.0 else ("-", "")
+    return f"{signs[0]}{name}", f"{signs[1]}{name}"
+
+
+def _question(
+    mesh: TriangleMesh, body: str, evidence: Evidence, frame: AnatomicalFrame
+) -> OpenQuestion:
     option = f"--{body}-anterior"
+    first, second = anterior_names(frame)
     return OpenQuestion(
         option,
-        f"{mesh.name}: which axis of the file points nearest to anterior? The shape of the {body} "
-        f"does not tell ({evidence.reason})",
-        f"add {option} with the axis, such as x or -z, or keep the frames of the files (init "
+        f"{mesh.name}: does {first} or {second} of the file point anterior? The shape of the "
+        f"{body} does not tell ({evidence.reason})",
+        f"add {option}={first} or {option}={second}, or keep the frames of the files (init "
         "--frames file)",
+        body,
+        frame,
     )
 
 
@@ -292,20 +372,21 @@ def _side(
     named_side: str | None,
 ) -> tuple[str | None, Evidence]:
     """Return the side by shape and file names, and the evidence."""
-    longer = shape_of(tibia_mesh, tibia.rotation).longer
-    ridge = lateral_ridge(femur_mesh, femur)
-    scores = [score for score in (longer, ridge) if abs(score) > _LIKELY]
+    plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
+    trochlea = trochlear_lead(femur_mesh, femur)
+    scores = [score for score in (plateaus, trochlea) if abs(score) > _LIKELY]
     agreeing = len(scores) > 0 and min(scores) * max(scores) > 0.0
-    shape = None if not agreeing else "right" if scores[0] > 0.0 else "left"
+    clear = agreeing or abs(sum(scores)) > _CERTAIN
+    shape = None if not clear else "right" if sum(scores) > 0.0 else "left"
     if shape is None:
         if named_side is None:
             return None, Evidence("unknown", "neither shape nor file names tell")
         return named_side, Evidence("sure", "from the file names")
-    certainty = "sure" if abs(sum(scores)) > _CERTAIN else "likely"
-    medial = "left" if shape == "right" else "right"
+    certainty = "sure" if agreeing and abs(sum(scores)) > _CERTAIN else "likely"
+    sign, medial = (1.0, "left") if shape == "right" else (-1.0, "right")
     found = [
-        *([f"the longer plateau is {medial}"] if abs(longer) > _LIKELY else []),
-        *([f"the higher ridge of the trochlea is {shape}"] if abs(ridge) > _LIKELY else []),
+        *([f"{_PLATEAU} is {medial}"] if sign * plateaus > _LIKELY else []),
+        *([f"{_TROCHLEA} is {shape}"] if sign * trochlea > _LIKELY else []),
     ]
     reason = " and ".join(found)
     if named_side not in (None, shape):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from scipy.stats import binned_statistic_2d
 
+from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import (
     MeshError,
@@ -21,13 +23,14 @@ from foundation.surfaces.triangle_mesh import (
 )
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.originals.mesh_loading import load_surface
+from pipeline.preparation.alignment import OpenQuestion
 
 #: Vertices within a cell are drawn as one [m].
 _CELL = 1.2e-3
 #: Cells in which the height between femur and tibia is compared [m].
 _STEP = 2e-3
-#: Length of the drawn axes [m].
-_ARROW = 25e-3
+#: Length of the drawn axes, and of the scale [m].
+_ARROW, _SCALE = 25e-3, 20e-3
 _COLOURS = {"femur": (0.86, 0.71, 0.45), "tibia": (0.45, 0.65, 0.82)}
 _AXES = {"anterior": (1, 0, 0), "superior": (0, 1, 0), "lateral": (0, 0, 1)}
 _LIGHT = 0.35
@@ -72,6 +75,60 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> Non
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
     figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+
+
+def draw_question(
+    file: Path, body: str, mesh: TriangleMesh, frame: AnatomicalFrame, answers: tuple[str, str]
+) -> None:
+    """Write a PNG file with a body seen along its axis, and both answers where they point.
+
+    Parameters
+    ----------
+    file : Path
+        File to write.
+    body : {"femur", "tibia"}
+        The body: a tibia is seen from superior, a femur from inferior.
+    mesh : TriangleMesh
+        Mesh of the body [m], in the axes of its file.
+    frame : AnatomicalFrame
+        Frame of the body, which may face backward.
+    answers : tuple of str
+        Signed axes of the file nearest to the front and to the back of the frame.
+    """
+    below = body == "femur"
+    right = (0, 0, -1) if below else (0, 0, 1)
+    view = _View(
+        f"{mesh.name}: {body} from {'inferior' if below else 'superior'}", right, (1, 0, 0)
+    )
+    own = TriangleMesh(frame.of(mesh.vertices), mesh.faces, mesh.name)
+    figure = Figure(figsize=(6.0, 6.0), layout="constrained")
+    axes = figure.subplots()
+    _draw_bodies(axes, view, {body: _coarse(own, np.zeros(3))})
+    along = 1e3 * own.vertices[:, 0]
+    for answer, start, sign in zip(answers, (along.max(), along.min()), (1.0, -1.0), strict=True):
+        end = (0.0, float(start + sign * 0.6e3 * _ARROW))
+        arrow = {"arrowstyle": "->", "color": "tab:red", "lw": 2.0}
+        axes.annotate("", end, (0.0, float(start + sign * 2.0)), arrowprops=arrow)
+        text = f"--{body}-anterior={answer}"
+        axes.annotate(text, end, ha="center", va="bottom" if sign > 0.0 else "top")
+    axes.set_ylabel("Which end is anterior (towards the kneecap)?")
+    axes.margins(0.15)
+    figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+
+
+def shown_question(
+    question: OpenQuestion, meshes: Mapping[str, TriangleMesh], picture: Path
+) -> OpenQuestion:
+    """Return a question with the name of the picture, which is drawn, in its words.
+
+    A question that is not about the anterior side of a body has no picture.
+    """
+    if question.body is None or question.frame is None:
+        return question
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    mesh = meshes[question.body]
+    draw_question(picture, question.body, mesh, question.frame, question.answers)
+    return question.seen_in(picture)
 
 
 def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
@@ -120,6 +177,16 @@ def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:
 
 
 def _draw(axes: Axes, view: _View, bodies: dict[str, FloatArray], femur: FloatArray) -> None:
+    """Draw the corners (F, 3, 3) [m] of both bodies, and their axes; `femur` is its origin [m]."""
+    flat = _draw_bodies(axes, view, bodies)
+    for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
+        _draw_axes(axes, 1e3 * origin @ flat, 1e3 * _ARROW * flat, colour)
+    axes.autoscale_view()
+    axes.margins(0.08)
+
+
+def _draw_bodies(axes: Axes, view: _View, bodies: dict[str, FloatArray]) -> FloatArray:
+    """Draw the corners (F, 3, 3) [m] of bodies; return the projection (3, 2) onto the picture."""
     right, up = np.array(view.right, dtype=float), np.array(view.up, dtype=float)
     right, towards = right / np.linalg.norm(right), np.cross(right, up)
     up = np.cross(towards, right) / np.linalg.norm(towards)
@@ -141,11 +208,13 @@ def _draw(axes: Axes, view: _View, bodies: dict[str, FloatArray], femur: FloatAr
         antialiaseds=False,
     )
     axes.add_collection(faces)
-    for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
-        _draw_axes(axes, 1e3 * origin @ flat, 1e3 * _ARROW * flat, colour)
     axes.set(title=view.title, aspect="equal", xticks=[], yticks=[])
+    low = np.min([corners.min(axis=(0, 1)) for corners in polygons], axis=0)
+    end = (float(low[0] + 1e3 * _SCALE), float(low[1] - 5.0))
+    axes.plot([low[0], end[0]], [end[1], end[1]], color="black", lw=2.0)
+    axes.annotate(f" {1e3 * _SCALE:g} mm", end, fontsize=7, va="center")
     axes.autoscale_view()
-    axes.margins(0.08)
+    return flat
 
 
 def _draw_axes(axes: Axes, origin: FloatArray, flat: FloatArray, colour: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ from pipeline.advice import command_line
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
+from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.layer_checks import check_strength
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
 from pipeline.preparation.mesh_interview import BODIES, MeshAnswers, ask_meshes
 from pipeline.preparation.questions import Interview
+from pipeline.preparation.settling import settle_study, with_keys
 from pipeline.preparation.starter import PRESETS, Sections, starter_sections, starter_text
 
 #: Options that replace a key of [contact].
@@ -41,7 +46,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     if config.exists() and not options.force:
         raise InputError(f"{config}: exists; name another file, or replace the file with --force")
     interview = Interview(sys.stdin.isatty() and not options.yes)
-    meshes = ask_meshes(config.parent, options, interview)
+    meshes = ask_meshes(config, options, interview)
     material = meshes.material
     name, contact = _answers(config, material, options, interview)
     sections = starter_sections(
@@ -57,12 +62,8 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
     repairs = _repairs(checked, sections, notes)
-    reasons: tuple[str, ...] = ()
-    if options.law is None:
-        choice = choose_law(checked)
-        reasons = choice.reasons
-        _write_choice(sections, notes, choice)
-        checked = _checked(config, sections, notes)
+    reasons = _settle(checked, sections, notes, choose=options.law is None)
+    checked = _checked(config, sections, notes)
     write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
     lines = [
@@ -119,6 +120,31 @@ def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[
         sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)
     return found
+
+
+def _settle(
+    config: Config, sections: Sections, notes: dict[str, str], *, choose: bool
+) -> tuple[str, ...]:
+    """Add to sections and comments what the knee needs to settle, and, if `choose`, the law.
+
+    Returns the reasons for the user. A knee whose surfaces cannot be used is left to `check`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `check` gives the same warnings
+        try:
+            inputs = KneeInputs(config, load_surfaces(config))
+            check_strength(config, inputs.springs, inputs.start)
+        except InputError as error:
+            return (f"the knee was not settled: {error}",)
+    settled = settle_study(config, inputs)
+    for section, keys in settled.keys.items():
+        sections[section] = {**sections[section], **keys}
+    notes.update(settled.notes)
+    if not choose:
+        return tuple(settled.reasons)
+    choice = choose_law(with_keys(config, settled.keys), inputs.surfaces, settled.path)
+    _write_choice(sections, notes, choice)
+    return (*settled.reasons, *choice.reasons)
 
 
 def _write_choice(sections: Sections, notes: dict[str, str], choice: LawChoice) -> None:

@@ -10,12 +10,10 @@ from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import smoothed
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
-from pipeline.originals.knee import KneeInputs
-from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
-from pipeline.originals.layer_checks import check_strength
+from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.progress import say
-from surrogates.sampling.space import SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Deviations of the smoothing that are tried in turn [um].
 DEVIATIONS_UM = (20.0, 50.0, 100.0)
@@ -43,20 +41,28 @@ class LawChoice(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def choose_law(config: Config) -> LawChoice:
+def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | None) -> LawChoice:
     """Return the law of a configuration of linear springs over two meshes, and why.
 
     Surfaces that are too rough for coupled springs are smoothed by the least of `DEVIATIONS_UM`
     that suffices. If none suffices, or if the knee does not settle, the law is linear.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    surfaces : KneeSurfaces
+        Surfaces of the knee.
+    path : ReferencePath or None
+        Reference path; None if the knee does not settle.
     """
+    if path is None:
+        return _linear("the roughness of the surfaces is not known: the knee does not settle")
     say("measuring the roughness of the surfaces")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
-            surfaces = load_surfaces(config)
-            inputs = KneeInputs(config, surfaces)
-            check_strength(config, inputs.springs, inputs.start)
-            space = sample_space(config, inputs.path)
+            space = sample_space(config, path)
             found = roughness(config, surfaces, space)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")

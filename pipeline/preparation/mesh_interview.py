@@ -25,6 +25,7 @@ from pipeline.preparation.alignment import (
     placed_meshes,
     propose_alignment,
 )
+from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import guess_axes, guess_unit, side_in_names, stated_unit
 from pipeline.preparation.questions import Interview
@@ -73,8 +74,10 @@ class _Told(list[str]):
         self._interview.tell(guess)
 
 
-def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
-    """Return the material, and the keys of both meshes of a configuration in `folder`.
+def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
+    """Return the material, and the keys of both meshes of a configuration.
+
+    `config` is the file of the configuration, beside which a question shows its picture.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
         in_metres = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
         # What is repaired is told once the frame of the body is known, where the mesh is loaded.
         meshes[body] = repaired(in_metres, 1e-3 * tolerance, body).mesh
-        keys[body] = {"file": _beside(file, folder), "unit": unit}
+        keys[body] = {"file": _beside(file, config.parent), "unit": unit}
     check_before_alignment(meshes)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
@@ -105,7 +108,8 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
         found, reason = options.side or named_side, "from the file names"
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
+        picture = config.with_name(f"{config.stem}_question.png")
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
         notes = _anatomical_frames(keys, files, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         check_placed(placed_meshes(meshes, alignment, found or "right"))
@@ -227,8 +231,9 @@ def _aligned(
     named_side: str | None,
     slope: float,
     interview: Interview,
+    picture: Path,
 ) -> Alignment:
-    """Return the proposed alignment; ask what the shape leaves open."""
+    """Return the proposed alignment; ask what the shape leaves open, with a picture."""
     anterior = {
         body: axis_of(text)
         for body in BODIES
@@ -243,14 +248,17 @@ def _aligned(
                 side_stated=options.side is not None,
                 slope=slope,
             )
-        except OpenQuestion as question:
+        except OpenQuestion as error:
+            question = shown_question(error, meshes, picture)
             if not interview.interactive:
-                raise
+                raise question from error
             if question.option == "--side":
                 side = interview.choose(question.question, "--side", None, SIDES)
                 return propose_alignment(meshes, anterior, side, side_stated=True, slope=slope)
-            body = question.option.removeprefix("--").removesuffix("-anterior")
-            anterior[body] = interview.ask(question.question, question.option, None, axis_of)
+            assert question.body is not None
+            anterior[question.body] = interview.ask(
+                question.question, question.option, None, axis_of
+            )
 
 
 def _anatomical_frames(

@@ -8,7 +8,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 from some_slow import first_of
 
-from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge, strip_offset
+from foundation.anatomy.femoral_frame import femoral_frame, strip_offset, trochlear_lead
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
@@ -96,12 +96,38 @@ def test_open_surface_and_solid_have_one_axis(knee_data):
 
 
 @pytest.mark.data
-def test_lateral_ridge_is_the_higher_one(knee_data):
-    mesh = load_mesh(knee_data / LENHART.format(".obj"), check=False)
-    assert lateral_ridge(mesh, femoral_frame(mesh)) > 0.05
+@pytest.mark.parametrize(
+    ("file", "axes"),
+    [
+        (GRAND_CHALLENGE.format("contact"), ("-x", "y", "-z")),
+        (GRAND_CHALLENGE.format("decimated"), ("-x", "y", "-z")),
+        (LENHART.format("-coarse.stl"), ("x", "y", "z")),
+    ],
+)
+def test_lateral_part_of_the_trochlea_is_the_larger_one(knee_data, file, axes):
+    mesh = load_mesh(knee_data / file, axes=axes, check=False)
+    assert trochlear_lead(mesh, femoral_frame(mesh)) > 0.25
     left = mesh.mirrored()
-    assert lateral_ridge(left, femoral_frame(left)) < -0.05
+    assert trochlear_lead(left, femoral_frame(left)) < -0.25
+
+
+def test_symmetric_trochlea_tells_no_side(femur):
+    assert abs(trochlear_lead(femur, femoral_frame(femur))) < 0.02
+
+
+@pytest.mark.data
+def test_strip_of_the_trochlea_goes_with_the_axes(knee_data):
+    mesh = load_mesh(knee_data / LENHART.format("-coarse.stl"), check=False)
     assert strip_offset(mesh, np.eye(3)) == pytest.approx(-strip_offset(mesh, -np.eye(3)))
+
+
+def test_origin_is_midway_between_condyles_of_unequal_radius(femur):
+    """A larger lateral condyle must not draw the origin to one side."""
+    vertices = np.array(femur.vertices)
+    lateral = vertices[:, 2] > 0.0
+    vertices[lateral, :2] *= 1.12
+    frame = femoral_frame(TriangleMesh(vertices, femur.faces, "unequal"))
+    assert abs(frame.origin[2]) < 1.5e-3
 
 
 def scaled(mesh: trimesh.Trimesh, size: float) -> TriangleMesh:

@@ -17,24 +17,20 @@ PLATE = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "plate.stl"
 
 
 @pytest.mark.parametrize(
-    ("ridge", "longer", "code"),
+    ("trochlea", "plateaus", "code"),
     [
-        *(
-            (0.09, 0.19, None),
-            (0.0, 0.04, None),
-            (0.0, -0.025, None),
-            (0.0, -0.04, "side"),
-            (0.0, 0.0, None),
-        ),
-        *((-0.09, -0.19, "side"), (0.0, -0.19, "side"), (-0.09, 0.0, "side")),
-        *((-0.09, 0.19, "different-sides"), (0.09, -0.19, "different-sides")),
+        *((0.5, 0.7, None), (0.0, 0.04, None), (0.0, -0.025, None), (0.0, -0.04, "side")),
+        *((0.0, 0.0, None), (0.5, -0.05, None)),
+        *((-0.5, -0.7, "side"), (0.0, -0.7, "side"), (-0.5, 0.0, "side"), (-0.5, 0.05, "side")),
+        *((-0.5, 0.7, "different-sides"), (0.5, -0.7, "different-sides")),
     ],
 )
 @pytest.mark.parametrize(("side", "other"), [("right", "left"), ("left", "right")])
-def test_sides_by_the_shapes(monkeypatch, ridge, longer, code, side, other):
+def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other):
     monkeypatch.setattr(knee_sides, "forward_frame", lambda _: None)
-    monkeypatch.setattr(knee_sides, "lateral_ridge", lambda *_: ridge)
-    monkeypatch.setattr(knee_sides, "shape_of", lambda *_: type("", (), {"longer": longer}))
+    monkeypatch.setattr(knee_sides, "trochlear_lead", lambda *_: trochlea)
+    shape = type("", (), {"medial_left": plateaus})
+    monkeypatch.setattr(knee_sides, "shape_of", lambda *_: shape)
     findings = check_sides({"femur": PLATE, "tibia": PLATE}, side)
     assert [finding.code for finding in findings] == ([code] if code else [])
     for finding in findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from some_slow import first_of
 from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import EquilibriumError, settle
+from foundation.base.errors import PoseError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -19,6 +21,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee import Knee
 from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts
+from pipeline.originals.reference_path import neutral_position
 from pipeline.simulation import build_simulator, fixed_neutral
 
 #: Degrees and millimetres from SI.
@@ -121,22 +124,57 @@ def cartilage_study(data: Path, flexion: tuple[float, float], step: float = 10.0
     return Config.model_validate(tree, context={"folder": data})
 
 
+def with_simulation(config: Config, **keys: float) -> Config:
+    """Return a study with other keys of [simulation]."""
+    return config.model_copy(update={"simulation": config.simulation.model_copy(update=keys)})
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     "flexion", first_of([(0.0, 60.0), (5.0, 50.0), (10.0, 90.0), (60.0, 120.0)])
 )
 def test_path_of_cartilage_does_not_depend_on_the_range(knee_data, flexion):
-    config = cartilage_study(knee_data, flexion)
+    config = with_simulation(cartilage_study(knee_data, flexion), neutral_anterior_mm=-4.0)
     coarse = build_knee(config)
-    with pytest.warns(UserWarning, match=r"rests at -\d+ deg.*simulation.neutral_anterior_mm"):
-        found = coordinates(coarse, config)
+    found = coordinates(coarse, config)
     wide = cartilage_study(knee_data, (-5.0, 115.0), step=5.0)
+    wide = with_simulation(wide, neutral_anterior_mm=-4.0)
     reference = (
         PEOPLE
         * coarse.reference_path(wide).poses(np.radians(np.linspace(*flexion, len(found))))[:, 1:]
     )
-    # The spring is slack where the femur rests at another flexion.
     assert np.abs(found - reference).max() < 1.0
+
+
+@pytest.mark.data
+def test_femur_that_does_not_rest_is_held_over_the_middle(knee_data):
+    """Beyond 20 deg the sloping plateaus of the coarse pair let the femur slide off."""
+    config = cartilage_study(knee_data, (20.0, 60.0))
+    coarse = build_knee(config)
+    starts = plateau_starts(coarse.model.femur, coarse.model.tibia, np.radians(20.0))
+    middle = 1e3 * starts[len(starts) // 2].anterior
+    words = rf"rests nowhere at 20 deg.*middle of the plateaus.*coordinate of {middle:.2f} mm"
+    with pytest.warns(UserWarning, match=words):
+        found = coordinates(coarse, config)
+    given = with_simulation(config, neutral_anterior_mm=middle)
+    np.testing.assert_allclose(found, coordinates(coarse, given), atol=1e-6)
+    assert np.abs(found[:, 2] - middle).max() < 4.0
+
+
+def test_rest_at_the_rim_is_no_neutral_position(knee):
+    """A dish that is deepest near its rear end: the femur rests there, and slides off in gait."""
+    config = load_config(SMOKE, TINY)
+    model, tibia = knee.model, knee.model.tibia
+    reach = float(np.ptp(tibia.vertices[:, 0]))
+    vertices = np.array(tibia.vertices)
+    vertices[:, 1] += 0.3 * vertices[:, 0]
+    leaning = TriangleMesh(vertices, tibia.faces)
+    bed = ElasticFoundation(model.femur, leaning, model.law, compartments=model.compartments)
+    starts = plateau_starts(model.femur, leaning, np.radians(config.space.flexion_deg[0]))
+    pose, reason = neutral_position(config, bed, knee.start)
+    assert abs(pose.anterior - starts[len(starts) // 2].anterior) < 0.01 * reach
+    assert "so far from the middle of the plateaus" in reason
+    assert neutral_position(config, model, knee.start)[1] == ""
 
 
 @pytest.mark.data
@@ -148,15 +186,28 @@ def test_given_neutral_needs_no_rest_without_spring(knee_data):
     assert np.abs(found[:, 2] + 6.0).max() < 3.0
 
 
-@pytest.mark.slow
+def test_evaluation_bears_surfaces_that_overlap_at_the_zero_pose(knee):
+    """Coupled springs have no answer where the origin of the femur lies deep in the tibia."""
+
+    class Overlapping:
+        compartment_names = knee.model.compartment_names
+
+        def compartment_loads(self, *_):
+            raise PoseError("overlap")
+
+    model = Overlapping()
+    assert replace(knee, model=model).evaluation().shared == (model,)
+
+
 @pytest.mark.data
-def test_no_rest_without_spring_asks_for_neutral(knee_data):
-    """On plateaus that lean forward by 25 deg, the femur slides off at every flexion."""
-    config = cartilage_study(knee_data, (40.0, 60.0))
-    built = build_knee(config)
-    model, tibia = built.model, built.model.tibia
-    lean = Pose(flexion=np.radians(25.0)).rotation_matrix
-    leaning = TriangleMesh(tibia.vertices @ lean.T, tibia.faces)
-    steep = ElasticFoundation(model.femur, leaning, model.law, compartments=model.compartments)
-    with pytest.raises(EquilibriumError, match=r"set simulation.neutral_anterior_mm.*plateaus: "):
-        replace(built, model=steep).reference_path(config)
+def test_spring_that_is_too_weak_is_told_with_the_stiffness_that_holds(knee_data):
+    config = with_simulation(cartilage_study(knee_data, (40.0, 50.0)), ap_stiffness_N_per_mm=5.0)
+    words = r"AP spring of more than (\d+) N/mm.*increase simulation.ap_stiffness_N_per_mm"
+    coarse = build_knee(config)
+    with pytest.warns(UserWarning, match="middle"), pytest.raises(EquilibriumError) as raised:
+        coarse.reference_path(config)
+    found = re.search(words, str(raised.value))
+    assert found is not None
+    stiff = with_simulation(config, ap_stiffness_N_per_mm=1.5 * float(found[1]))
+    with pytest.warns(UserWarning, match="middle"):
+        assert len(coordinates(coarse, stiff)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import numpy as np
@@ -24,6 +25,7 @@ from pipeline.preparation.alignment import (
     frame_keys,
     propose_alignment,
 )
+from pipeline.preparation.mesh_interview import axis_of
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
 GRAND_CHALLENGE = (
@@ -297,6 +299,40 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
     # Smoothing turns some slivers at the rim further.
     steep = tibia.normals[:, 1] < 0.3
     assert tibia.areas[steep].sum() < 1e-3 * tibia.areas.sum()
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_align_writes_the_frames(study, capsys):
+    """The remedy of a configuration whose origins are far off."""
+    assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
+    assert main(["check", "mine.toml"]) == 2
+    assert "knee-contact align CONFIG --write" in capsys.readouterr().out
+    assert main(["align", "mine.toml", "--write"]) == 0
+    told = capsys.readouterr().out
+    assert "written: mine.toml (side, and frames of femur and tibia)" in told
+    assert "# " in (study / "mine.toml").read_text()
+    assert main(["check", "mine.toml"]) == 0
+
+
+def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
+    """A symmetric insert that is turned about its axis: either end may be anterior."""
+    monkeypatch.chdir(tmp_path)
+    meshes = dict(zip(("femur", "tibia"), CondylarImplant().tessellate(2e-3)[:2], strict=True))
+    meshes["tibia"] = placed(meshes["tibia"], turned(0, 70, 0), (0, 0, 0))
+    for body, mesh in meshes.items():
+        export(mesh, tmp_path / f"{body}.stl")
+    assert main(["init", "--material", "polyethylene", "--yes"]) == 2
+    told = capsys.readouterr().err
+    assert "see mine_question.png" in told
+    answers = re.findall(r"--tibia-anterior=(-?[xyz])", told)
+    assert sorted(answers) == ["-z", "z"]
+    assert (tmp_path / "mine_question.png").read_bytes().startswith(b"\x89PNG")
+    forward = [
+        propose_alignment(meshes, {"tibia": axis_of(answer)}).frames["tibia"].rotation[0]
+        for answer in answers
+    ]
+    np.testing.assert_allclose(forward[0], -forward[1], atol=1e-9)
 
 
 def test_align_needs_meshes(tmp_path, capsys):

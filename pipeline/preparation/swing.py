@@ -1,0 +1,62 @@
+"""The gait cycle of a study, tried with quick springs before hours are spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from dynamics.simulator.result import SimulationResult
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.progress import bar
+from pipeline.simulation import GaitSimulation
+from surrogates.sampling.space import ReferencePath
+
+#: Longest trial, of processor time [s].
+LONGEST = 60.0
+
+
+class TooLong(RuntimeError):
+    """A trial took longer than `LONGEST`; `done` is the fraction of the cycle."""
+
+    def __init__(self, done: float) -> None:
+        super().__init__(f"{100.0 * done:.0f} % of the cycle in {LONGEST:g} s")
+        self.done = done
+
+
+def swing(
+    config: SimulationConfig,
+    path: ReferencePath,
+    model: SurfaceContact,
+    clock: Callable[[], float] = time.process_time,
+) -> SimulationResult:
+    """Return one gait cycle of a study, simulated with a contact model.
+
+    Parameters
+    ----------
+    config : SimulationConfig
+        The simulation; of several cycles, the first is simulated.
+    path : ReferencePath
+        Reference path of the study.
+    model : SurfaceContact
+        Contact model, quick to evaluate.
+    clock : callable, optional
+        Processor time [s].
+
+    Raises
+    ------
+    EquilibriumError, SimulationError
+        If the knee does not complete the cycle.
+    TooLong
+        If the cycle takes longer than `LONGEST`.
+    """
+    begun = clock()
+    with bar(100.0, "%", "gait cycle") as shown:
+
+        def progress(done: float) -> None:
+            shown.update(100.0 * done - shown.n)
+            if done < 1.0 and clock() - begun > LONGEST:
+                raise TooLong(done)
+
+        simulation = GaitSimulation.of(config.model_copy(update={"cycles": 1}), path)
+        return simulation(model, progress=progress)

@@ -1,0 +1,67 @@
+"""Other values of keys in the text of a configuration, whose comments and other lines stay."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from foundation.base.errors import InputError
+
+
+def with_values(text: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the text of a configuration with other values of some keys.
+
+    Parameters
+    ----------
+    text : str
+        TOML.
+    sections : mapping of str to mapping
+        Values by key, by the name of the section, such as "knee.femur". Values are texts, numbers,
+        or lists of these. A key or section that is missing is added.
+
+    Raises
+    ------
+    InputError
+        If the keys are not written one a line in sections of their own.
+    """
+    expected = tomllib.loads(text)
+    lines = text.splitlines()
+    for name, values in sections.items():
+        part = expected
+        for word in name.split("."):
+            part = part.setdefault(word, {})
+        part.update(json.loads(json.dumps(values)))
+        lines = _with_section(lines, name, values)
+    changed = "\n".join(lines) + "\n"
+    try:
+        found = tomllib.loads(changed)
+    except tomllib.TOMLDecodeError:
+        found = None
+    if found != expected:
+        names = " and ".join(f"[{name}]" for name in sections)
+        raise InputError(
+            f"the keys of {names} cannot be replaced in this file: expected sections with one key "
+            "a line; copy the lines that `knee-contact align` prints without --write"
+        )
+    return changed
+
+
+def _with_section(lines: list[str], name: str, values: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a file with other values in one section."""
+    # Text, numbers and lists look the same in JSON and TOML.
+    written = {key: f"{key} = {json.dumps(value)}" for key, value in values.items()}
+    heads = [k for k, line in enumerate(lines) if re.match(r"\s*\[", line)]
+    own = [k for k in heads if re.fullmatch(rf"\s*\[\s*{re.escape(name)}\s*\]\s*(#.*)?", lines[k])]
+    if not own:
+        return [*lines, "", f"[{name}]", *written.values()]
+    first = own[0]
+    last = next((k for k in heads if k > first), len(lines))
+    section = lines[first + 1 : last]
+    for k, line in enumerate(section):
+        key = line.partition("=")[0].strip()
+        if key in written:
+            section[k] = written.pop(key)
+    return [*lines[: first + 1], *written.values(), *section, *lines[last:]]
