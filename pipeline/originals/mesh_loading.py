@@ -1,4 +1,4 @@
-"""Loading of the meshes of a study; huge meshes are decimated."""
+"""Loading of the meshes of a study: bearing surfaces of closed bodies, decimation, smoothing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import MeshConfig
+from pipeline.originals.bearing_part import (
+    BearingPart,
+    bearing_findings,
+    bearing_part,
+    part_findings,
+)
 from pipeline.progress import peak_memory, say
 
 #: Size of a file beyond which reading takes seconds [bytes].
@@ -40,6 +46,8 @@ class LoadedMesh:
         is not decimated.
     smoothed : Smoothed or None
         The mesh and the distances by which smoothing moved its vertices; None without smoothing.
+    part : BearingPart or None
+        The bearing surface of a closed body; None if the whole mesh is used.
     """
 
     mesh: TriangleMesh
@@ -47,6 +55,7 @@ class LoadedMesh:
     findings: tuple[Finding, ...]
     deviation: float | None = None
     smoothed: Smoothed | None = None
+    part: BearingPart | None = None
 
     @property
     def decimation(self) -> str:
@@ -72,10 +81,11 @@ class LoadedMesh:
 def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
-    A left knee is mirrored to a right one. Of a closed solid, the bearing surface is taken if
+    A left knee is mirrored to a right one. Of a closed body, the bearing surface is taken if
     `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
     `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
-    `smooth_um`. The same file gives the same surface in every call.
+    `smooth_um`, and moved outwards by `cartilage_mm`. The same file gives the same surface in every
+    call.
 
     Raises
     ------
@@ -87,16 +97,39 @@ def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
     return _loaded(path, version, config, side, body)
 
 
+def load_whole(config: MeshConfig, side: str) -> TriangleMesh:
+    """Return the mesh of a file [m] in the frame of its body, with all its triangles.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or cannot be read.
+    """
+    return load_mesh(
+        data_file(config.file),
+        unit=config.unit,
+        axes=config.axes,
+        rotation=np.radians(config.rotation_deg),
+        origin=1e-3 * np.array(config.origin_mm),
+        side=side,
+        check=False,
+    )
+
+
 # `check` tests the meshes of the files, and then the contact model over the same meshes.
 @lru_cache(maxsize=3)
 def _loaded(
     path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
 ) -> LoadedMesh:
     loaded = _unsmoothed(path, version, config, side, body)
-    if config.smooth_um == 0.0 or any(found.is_error for found in loaded.findings):
+    if any(found.is_error for found in loaded.findings):
         return loaded
-    found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
-    return replace(loaded, mesh=found.mesh, smoothed=found)
+    if config.smooth_um > 0.0:
+        found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
+        loaded = replace(loaded, mesh=found.mesh, smoothed=found)
+    if config.cartilage_mm > 0.0:
+        loaded = replace(loaded, mesh=moved_outwards(loaded.mesh, 1e-3 * config.cartilage_mm))
+    return loaded
 
 
 def _unsmoothed(
@@ -107,23 +140,21 @@ def _unsmoothed(
     # Warnings become findings, since the surface of the next call is that of the cache.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MeshWarning)
-        mesh = load_mesh(
-            path,
-            unit=config.unit,
-            axes=config.axes,
-            rotation=np.radians(config.rotation_deg),
-            origin=1e-3 * np.array(config.origin_mm),
-            side=side,
-            check=False,
-        )
+        mesh = load_whole(config, side)
     dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
-    # The rim of a bearing surface that is cut out has small holes: the solid is checked.
-    count, findings = len(mesh.faces), (*dropped, *check_mesh(mesh))
+    count, part = len(mesh.faces), None
     if config.surface == "bearing":
-        mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
+        # The rim of a bearing surface that is cut out has small holes: the body is checked.
+        findings = (*dropped, *bearing_findings(mesh))
+        if not any(found.is_error for found in findings):
+            part = bearing_part(mesh, body)
+            mesh, findings = part.mesh, (*findings, *part_findings(part))
+    else:
+        findings = (*dropped, *check_mesh(mesh))
+    loaded = LoadedMesh(mesh, count, findings, part=part)
     # Wrong meshes are not decimated: the message is about the mesh of the file.
     if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
-        return LoadedMesh(mesh, count, findings)
+        return loaded
     say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated is None:
@@ -131,7 +162,7 @@ def _unsmoothed(
             f"{path.name}: not decimated, since a deviation of {config.decimate_um:g} um needs "
             "more than half of the triangles"
         )
-        return LoadedMesh(mesh, count, findings)
-    loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
+        return loaded
+    loaded = replace(loaded, mesh=decimated.mesh, deviation=decimated.deviation)
     say(f"{path.name}: {loaded.decimation}{peak_memory()}")
     return loaded

@@ -98,6 +98,12 @@ def _read(
         f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
         f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
+    if loaded.part is not None:
+        findings.note(about, f"{file}: {loaded.part.words}")
+    if config.cartilage_mm > 0.0:
+        findings.note(
+            about, f"{file}: moved outwards by {config.cartilage_mm:g} mm of cartilage on the bone"
+        )
     if loaded.decimation:
         findings.note(about, f"{file}: {loaded.decimation}")
     if loaded.smoothing:

@@ -1,0 +1,114 @@
+"""Walls of a body: the outer one of two, and the whole of a thin layer's outer wall.
+
+A cartilage shell has an inner wall on the bone; a bone may have the wall of its medullary cavity in
+the same file. Place, normals and curvature tell the walls apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import KDTree
+
+from foundation.base.checks import FloatArray, IntArray
+from foundation.surfaces.mesh_topology import half_edges, label_pieces
+from foundation.surfaces.surface_shape import principal_axes, selected
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: A piece below this fraction of the largest piece's area is loose.
+_PIECE = 0.2
+#: Distance by which a wall within another one may stand out, as at a cut through both [m].
+_WITHIN = 0.5e-3
+#: Median distance of the walls of a cartilage shell at most [m]. Cartilage is 1 to 4 mm thick, an
+#: insert 6 mm or more.
+SHELL_THICKNESS = 5e-3
+#: A steep triangle belongs to the outer wall if the surface turns on the way there by less than
+#: this angle [rad], and by less than this part of the turn on the way to the inner wall: the rim
+#: turns by 90 deg to either side.
+_TURN, _NEARER = np.radians(75.0), 0.6
+
+
+def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Return the triangles (F,) of a part (F,) of a mesh that lie in no loose piece.
+
+    A piece is loose below a fifth of the area of the largest one. The part is all by default.
+    """
+    kept = np.ones(len(mesh.faces), dtype=np.bool_) if part is None else part.copy()
+    pieces, areas = label_pieces(selected(mesh, kept))
+    kept[kept] = (areas >= _PIECE * areas[0])[pieces]
+    return kept
+
+
+def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a body [m] without loose pieces, and without pieces within a larger piece.
+
+    The wall of a medullary cavity lies within that of the bone, whatever its winding; so does the
+    inner wall of a shell without rim.
+    """
+    large = selected(mesh, large_pieces(mesh))
+    pieces, areas = label_pieces(large)
+    inner = np.zeros(len(areas), dtype=np.bool_)
+    for outer in range(len(areas) - 1):
+        own = selected(large, pieces == outer)
+        axes, _ = principal_axes(own)
+        box = own.vertices @ axes.T
+        low, high = box.min(axis=0) - _WITHIN, box.max(axis=0) + _WITHIN
+        for piece in range(outer + 1, len(areas)):
+            corners = large.vertices[large.faces[pieces == piece]].reshape(-1, 3) @ axes.T
+            inner[piece] |= bool(((low <= corners) & (corners <= high)).all())
+    return selected(large, ~inner[pieces])
+
+
+def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.bool_]) -> float:
+    """Return the median distance [m] from a wall of a mesh to the triangles `opposite` (F,)."""
+    if not opposite.any():
+        return float("inf")
+    tree = KDTree(mesh.centroids[opposite])
+    return float(np.median(tree.query(wall.centroids)[0]))
+
+
+def with_steep_wall(
+    mesh: TriangleMesh,
+    normals: FloatArray,
+    wall: NDArray[np.bool_],
+    steep: NDArray[np.bool_],
+    opposite: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return the outer wall of a shell with its steep parts; of a thick body the wall itself.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Closed body [m].
+    normals : (F, 3) float64
+        Unit normals of the triangles [1].
+    wall, steep, opposite : (F,) bool
+        Triangles that face the other body, that face neither to it nor away, and that face away.
+
+    Returns
+    -------
+    (F,) bool
+        The wall, and steep triangles on its side of the rim.
+    """
+    if not steep.any() or wall_distance(mesh, selected(mesh, wall), opposite) > SHELL_THICKNESS:
+        return wall
+    first, second = _adjacent(mesh)
+    cosines = np.einsum("ei,ei->e", normals[first], normals[second])
+    # A zero would be no edge of the graph.
+    turns = np.arccos(np.clip(cosines, -1.0, 1.0)) + 1e-6
+    graph = coo_array((turns, (first, second)), shape=2 * (len(mesh.faces),)).tocsr()
+    to_wall, to_opposite = (
+        dijkstra(graph, directed=False, indices=np.flatnonzero(seeds), min_only=True)
+        for seeds in (wall, opposite)
+    )
+    return wall | (steep & (to_wall < _TURN) & (to_wall < _NEARER * to_opposite))
+
+
+def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:
+    """Return the two triangles at each edge that joins two, (E,) each."""
+    _, _, key = half_edges(mesh.faces, len(mesh.vertices))
+    order = np.argsort(key, kind="stable")
+    same = key[order][1:] == key[order][:-1]
+    return order[:-1][same] // 3, order[1:][same] // 3
