@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.anatomy.condyle_outlines import directions_away, find_condyles, fit_circles
-from foundation.anatomy.walls import large_pieces, outer_walls, with_steep_wall
+from foundation.anatomy.walls import FACING, large_pieces, outer_wall_of_shell, outer_walls
 from foundation.base.checks import FloatArray
 from foundation.surfaces.averaged_normals import facing_normals
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
-#: Least component of an outward normal towards the other body (70 deg from facing it).
-FACING = 0.34
 #: The bearing surface of a femur lies within this distance of the flexion axis [m], and between
 #: these angles of inferior, towards posterior [rad] (measured on cartilage and implants: 47 mm,
 #: -130 and 140 deg). Further away are shaft, cut and head of a bone.
@@ -98,9 +96,8 @@ def _bearing(
         )
     kept = large_pieces(mesh, wall)
     _check_outwards(mesh, kept)
-    steep = near & (np.abs(facing) <= FACING)
-    grown = with_steep_wall(mesh, normals, kept, steep, near & (facing < -FACING))
-    return selected(mesh, large_pieces(mesh, grown))
+    shell = near & outer_wall_of_shell(mesh, normals, kept, facing)
+    return selected(mesh, large_pieces(mesh, shell))
 
 
 def _check_outwards(mesh: TriangleMesh, wall: NDArray[np.bool_]) -> None:

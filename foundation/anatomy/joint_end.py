@@ -24,8 +24,8 @@ _OPENING = 0.02
 #: more than the tolerance [m].
 _CUT, _NORMAL_STEP, _PLANE_STEP, _BEYOND = 0.02, 0.05, 1e-3, 1.5e-3
 #: Extent along the longest axis over the next one beyond which this axis is surely and possibly
-#: that of a shaft.
-LONG, _LONGER = 1.6, 1.05
+#: that of a shaft, and least extent that is surely [m], above that of a single condyle.
+_LONG, _LONGER, _LEAST_LONG = 1.6, 1.05, 0.11
 #: Surfaces of both bodies closer than this face each other [m], and least area that does [m²].
 _NEAR, _LEAST_NEAR = 12e-3, 100e-6
 #: Cosine beyond which two directions are the same.
@@ -115,7 +115,7 @@ def _proposed(mesh: TriangleMesh, other: TriangleMesh | None) -> Iterator[FloatA
     axes, extents = _extents(main)
     # The joint is at the larger end.
     ends = sorted((axes[2], -axes[2]), key=lambda end: -joint_end(main, end).areas.sum())
-    if extents[2] > LONG * extents[1]:
+    if is_long(main):
         yield from ends
         return
     mean = main.area_vectors.sum(axis=0) / main.areas.sum()
@@ -132,7 +132,7 @@ def _proposed(mesh: TriangleMesh, other: TriangleMesh | None) -> Iterator[FloatA
 def is_long(mesh: TriangleMesh) -> bool:
     """Return whether a body is much longer than wide."""
     _, extents = _extents(mesh)
-    return bool(extents[2] > LONG * extents[1])
+    return bool(extents[2] > max(_LONG * extents[1], _LEAST_LONG))
 
 
 def _extents(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:

@@ -17,6 +17,8 @@ from foundation.surfaces.mesh_topology import half_edges, label_pieces
 from foundation.surfaces.surface_shape import principal_axes, selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
+#: Least component of an outward normal towards the other body (70 deg from facing it).
+FACING = 0.34
 #: A piece below this fraction of the largest piece's area is loose.
 _PIECE = 0.2
 #: Distance by which a wall within another one may stand out, as at a cut through both [m].
@@ -24,10 +26,11 @@ _WITHIN = 0.5e-3
 #: Median distance of the walls of a cartilage shell at most [m]. Cartilage is 1 to 4 mm thick, an
 #: insert 6 mm or more.
 SHELL_THICKNESS = 5e-3
-#: A steep triangle belongs to the outer wall if the surface turns on the way there by less than
-#: this angle [rad], and by less than this part of the turn on the way to the inner wall: the rim
-#: turns by 90 deg to either side.
-_TURN, _NEARER = np.radians(75.0), 0.6
+#: A normal with more than this component towards the other body, or away from it, is that of the
+#: outer or inner wall [1]. A steeper triangle belongs to the outer wall if the surface turns on the
+#: way there by less than this angle [rad], and by less than this part of the turn on the way to the
+#: inner wall: the rim turns by 90 deg to either side.
+_CLEARLY, _TURN, _NEARER = 0.6, np.radians(75.0), 0.6
 
 
 def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
@@ -44,8 +47,7 @@ def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> N
 def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
     """Return a body [m] without loose pieces, and without pieces within a larger piece.
 
-    The wall of a medullary cavity lies within that of the bone, whatever its winding; so does the
-    inner wall of a shell without rim.
+    The wall of a medullary cavity lies within that of the bone, whatever its winding.
     """
     large = selected(mesh, large_pieces(mesh))
     pieces, areas = label_pieces(large)
@@ -69,14 +71,10 @@ def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.b
     return float(np.median(tree.query(wall.centroids)[0]))
 
 
-def with_steep_wall(
-    mesh: TriangleMesh,
-    normals: FloatArray,
-    wall: NDArray[np.bool_],
-    steep: NDArray[np.bool_],
-    opposite: NDArray[np.bool_],
+def outer_wall_of_shell(
+    mesh: TriangleMesh, normals: FloatArray, wall: NDArray[np.bool_], facing: FloatArray
 ) -> NDArray[np.bool_]:
-    """Return the outer wall of a shell with its steep parts; of a thick body the wall itself.
+    """Return the outer wall (F,) of a shell up to its rim; of a thick body the wall itself.
 
     Parameters
     ----------
@@ -84,26 +82,27 @@ def with_steep_wall(
         Closed body [m].
     normals : (F, 3) float64
         Unit normals of the triangles [1].
-    wall, steep, opposite : (F,) bool
-        Triangles that face the other body, that face neither to it nor away, and that face away.
-
-    Returns
-    -------
-    (F,) bool
-        The wall, and steep triangles on its side of the rim.
+    wall : (F,) bool
+        Triangles that face the other body.
+    facing : (F,) float64
+        Components of the normals towards the other body [1].
     """
-    if not steep.any() or wall_distance(mesh, selected(mesh, wall), opposite) > SHELL_THICKNESS:
+    inner = facing < -_CLEARLY
+    if wall_distance(mesh, selected(mesh, wall), facing < -FACING) > SHELL_THICKNESS:
+        return wall
+    seeds = wall & (facing > _CLEARLY)
+    if not (seeds.any() and inner.any()):
         return wall
     first, second = _adjacent(mesh)
     cosines = np.einsum("ei,ei->e", normals[first], normals[second])
     # A zero would be no edge of the graph.
     turns = np.arccos(np.clip(cosines, -1.0, 1.0)) + 1e-6
     graph = coo_array((turns, (first, second)), shape=2 * (len(mesh.faces),)).tocsr()
-    to_wall, to_opposite = (
-        dijkstra(graph, directed=False, indices=np.flatnonzero(seeds), min_only=True)
-        for seeds in (wall, opposite)
+    to_outer, to_inner = (
+        dijkstra(graph, directed=False, indices=np.flatnonzero(own), min_only=True)
+        for own in (seeds, inner)
     )
-    return wall | (steep & (to_wall < _TURN) & (to_wall < _NEARER * to_opposite))
+    return seeds | (~inner & (to_outer < _TURN) & (to_outer < _NEARER * to_inner))
 
 
 def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:
