@@ -24,6 +24,8 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 #: these angles of inferior, towards posterior [rad] (measured on cartilage and implants: 47 mm,
 #: -130 and 140 deg). Further away are shaft, cut and head of a bone.
 _REACH, _SECTOR = 55e-3, np.radians([-135.0, 150.0])
+#: Height of the end of a femur that contains its condyles [m].
+_CONDYLES = 80e-3
 #: The bearing surface of a tibia lies within this depth below its highest point [m] (measured: 10
 #: to 16 mm). Further down are fibula, tuberosity and malleolus.
 _DEPTH = 25e-3
@@ -61,7 +63,10 @@ def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
         If there are no two condyles, or no triangle faces away from their axis.
     """
     mesh, frame = outer_walls(mesh), np.eye(3)
-    centre = fit_circles(find_condyles(mesh, frame[2]), frame).centres.mean(axis=0)
+    height = mesh.centroids[:, 1]
+    # A long shaft would stand out beyond the posterior outlines.
+    condyles = find_condyles(selected(mesh, height < height.min() + _CONDYLES), frame[2])
+    centre = fit_circles(condyles, frame).centres.mean(axis=0)
     return bearing_about(mesh, frame, np.append(centre, 0.0))
 
 

@@ -192,14 +192,17 @@ def _hull_centroid(mesh: TriangleMesh) -> FloatArray:
 
 
 def level_frame(right: FloatArray, up: FloatArray) -> FloatArray:
-    """Return rows anterior, superior, right: `right` exactly, `up` nearly."""
+    """Return rows (3, 3) [1] anterior, superior, right: `right` (3,) exactly, `up` (3,) nearly."""
     superior = up - right * (up @ right)
     superior /= np.linalg.norm(superior)
     return np.stack([np.cross(superior, right), superior, right])
 
 
 def turned(rotation: FloatArray, angle: float) -> FloatArray:
-    """Return a frame turned about its third axis, so that direction `angle` becomes inferior."""
+    """Return a frame (3, 3) [1] turned about its third axis: direction `angle` [rad] is inferior.
+
+    The angle is that from inferior towards posterior.
+    """
     x, y, z = rotation
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.stack([cosine * x - sine * y, sine * x + cosine * y, z])

@@ -61,7 +61,8 @@ def facing_other(mesh: TriangleMesh, other: TriangleMesh) -> FloatArray | None:
 
     None if no part of the body does, as with bodies in frames of their own.
     """
-    distance, nearest = KDTree(other.centroids).query(mesh.centroids, distance_upper_bound=_NEAR)
+    found = KDTree(other.centroids).query(mesh.centroids, distance_upper_bound=_NEAR)
+    distance, nearest = np.asarray(found[0]), np.asarray(found[1])
     near = np.isfinite(distance)
     towards = np.zeros_like(mesh.centroids)
     towards[near] = other.centroids[nearest[near]] - mesh.centroids[near]

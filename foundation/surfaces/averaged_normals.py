@@ -35,11 +35,12 @@ def _averaged_normals(mesh: TriangleMesh) -> FloatArray:
         shape=(count, len(mesh.vertices)),
     ).tocsr()
     gathered = corners.T.tocsr()
-    shares = gathered @ mesh.areas
+    shares = np.asarray(gathered @ mesh.areas)
     rounds = int(np.ceil((_AVERAGED / edge_length(mesh)) ** 2))
     normals: FloatArray = mesh.normals
     for _ in range(min(rounds, _MOST_AVERAGES)):
-        at_vertex = gathered @ (mesh.areas[:, None] * normals)
-        normals = corners @ (at_vertex / np.maximum(shares, np.finfo(float).tiny)[:, None])
+        at_vertex = np.asarray(gathered @ (mesh.areas[:, None] * normals))
+        at_vertex = at_vertex / np.maximum(shares, np.finfo(float).tiny)[:, None]
+        normals = np.asarray(corners @ at_vertex)
     size = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.where(size > 0.0, normals / np.where(size > 0.0, size, 1.0), mesh.normals)
