@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
+from foundation.anatomy.joint_end import is_long
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, rotation_of
@@ -227,6 +228,8 @@ def _unit(
         return options.unit
     guess = guess_unit(mesh)
     doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
+    if is_long(TriangleMesh(UNITS[guess.value] * mesh.vertices, mesh.faces)):
+        doubt = ", a long bone"
     told.add(f"{file}: unit {guess.value}: {guess.reason}{doubt}")
     return interview.choose(f"Unit of the {body} file", "--unit", guess.value, UNITS)
 
