@@ -26,6 +26,8 @@ _WITHIN = 0.5e-3
 #: Median distance of the walls of a cartilage shell at most [m]. Cartilage is 1 to 4 mm thick, an
 #: insert 6 mm or more.
 SHELL_THICKNESS = 5e-3
+#: Number of triangles of a wall whose distance is measured at most.
+_SOME = 2000
 #: A normal with more than this component towards the other body, or away from it, is that of the
 #: outer or inner wall [1]. A steeper triangle belongs to the outer wall if the surface turns on the
 #: way there by less than this angle [rad], and by less than this part of the turn on the way to the
@@ -64,11 +66,16 @@ def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
 
 
 def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.bool_]) -> float:
-    """Return the median distance [m] from a wall of a mesh to the triangles `opposite` (F,)."""
+    """Return the median distance [m] from a wall of a mesh to the triangles `opposite` (F,).
+
+    Infinite beyond 10 mm.
+    """
     if not opposite.any():
         return float("inf")
+    # Some triangles suffice for a median; a search beyond the limit of a shell would take long.
+    some = wall.centroids[:: -(-len(wall.faces) // _SOME)]
     tree = KDTree(mesh.centroids[opposite])
-    return float(np.median(tree.query(wall.centroids)[0]))
+    return float(np.median(tree.query(some, distance_upper_bound=2.0 * SHELL_THICKNESS)[0]))
 
 
 def outer_wall_of_shell(
