@@ -1,24 +1,37 @@
-"""Bearing surface of a closed solid: the triangles that face the other body.
+"""Bearing surface of a closed body in its frame: the triangles that face the other body.
 
-Designers have solids: an insert with base and rim, a femoral component with bone cuts and pegs. The
-contact model needs the articular side alone, since its springs stand on every tibial triangle.
+Designers have solids, an insert with base and rim or a femoral component with bone cuts and pegs;
+segmented scans give cartilage as closed shells, and whole bones. The contact model needs the
+articular side alone, since its springs stand on every tibial triangle.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.anatomy.condyle_outlines import find_condyles, fit_circles, outer_triangles
+from foundation.anatomy.condyle_outlines import directions_away, find_condyles, fit_circles
+from foundation.anatomy.walls import FACING, large_pieces, outer_wall_of_shell, outer_walls
 from foundation.base.checks import FloatArray
+from foundation.surfaces.averaged_normals import facing_normals
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.surface_shape import is_closed
+from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
-#: Least component of an outward normal towards the other body (70 deg from facing it).
-_FACING = 0.34
-#: A piece below this fraction of the largest piece's area is not a part of the bearing surface.
-_PIECE = 0.2
+#: The bearing surface of a femur lies within this distance of the flexion axis [m], and between
+#: these angles of inferior, towards posterior [rad] (measured on cartilage and implants: 47 mm,
+#: -130 and 140 deg). Further away are shaft, cut and head of a bone.
+_REACH, _SECTOR = 55e-3, np.radians([-135.0, 150.0])
+#: Height of the end of a femur that contains its condyles [m].
+_CONDYLES = 80e-3
+#: The bearing surface of a tibia lies within this depth below its highest point [m] (measured: 10
+#: to 16 mm). Further down are fibula, tuberosity and malleolus.
+_DEPTH = 25e-3
+#: Norm of the mean normal above which a surface is open (0 for a closed body; measured: a bone open
+#: at its shaft up to 0.15, an open femoral surface 0.35 or more).
+_OPEN = 0.25
 _UP = np.array([0.0, 1.0, 0.0])
 
 
@@ -30,7 +43,10 @@ def tibial_bearing(mesh: TriangleMesh, up: FloatArray = _UP) -> TriangleMesh:
     MeshError
         If no triangle faces up.
     """
-    return _largest_pieces(mesh, mesh.normals @ up > _FACING, "faces up")
+    mesh = outer_walls(mesh)
+    height = mesh.centroids @ up
+    high = height > height.max() - _DEPTH
+    return _bearing(mesh, np.broadcast_to(up, mesh.normals.shape), high, "faces up")
 
 
 def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
@@ -39,40 +55,72 @@ def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
     Parameters
     ----------
     mesh : TriangleMesh
-        Closed component or open surface [m], femoral frame.
+        Closed component, shell, bone or open surface [m], femoral frame.
 
     Raises
     ------
     MeshError
         If there are no two condyles, or no triangle faces away from their axis.
     """
-    frame = np.eye(3)
-    centre = fit_circles(find_condyles(mesh, frame[2]), frame).centres.mean(axis=0)
-    facing = outer_triangles(mesh, frame[2], np.append(centre, 0.0), _FACING)
-    return _largest_pieces(mesh, facing, "faces away from the flexion axis")
+    mesh, frame = outer_walls(mesh), np.eye(3)
+    height = mesh.centroids[:, 1]
+    # A long shaft would stand out beyond the posterior outlines.
+    condyles = find_condyles(selected(mesh, height < height.min() + _CONDYLES), frame[2])
+    centre = fit_circles(condyles, frame).centres.mean(axis=0)
+    return bearing_about(mesh, frame, np.append(centre, 0.0))
 
 
-def _largest_pieces(mesh: TriangleMesh, facing: NDArray[np.bool_], what: str) -> TriangleMesh:
-    middle = mesh.centroids.mean(axis=0)
-    volume = float(np.sum((mesh.centroids - middle) * mesh.area_vectors))
-    if is_closed(mesh) and volume <= 0.0:
+def bearing_about(mesh: TriangleMesh, rotation: FloatArray, centre: FloatArray) -> TriangleMesh:
+    """Return the triangles of a femur that face away from an axis, without loose pieces.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Femur [m], in any position.
+    rotation : (3, 3) float64
+        Rows anterior, superior and right in the coordinates of the mesh [1]; right is the axis.
+    centre : (3,) float64
+        A point of the axis [m].
+    """
+    away, distance = directions_away(mesh, rotation[2], centre)
+    angle = np.arctan2(-away @ rotation[0], -away @ rotation[1])
+    near = (distance < _REACH) & (_SECTOR[0] < angle) & (angle < _SECTOR[1])
+    return _bearing(mesh, away, near, "faces away from the flexion axis")
+
+
+def _bearing(
+    mesh: TriangleMesh, outward: FloatArray, near: NDArray[np.bool_], what: str
+) -> TriangleMesh:
+    """Return the wall of a mesh that faces `outward` (F, 3) [1], where it is `near` (F,)."""
+    normals = facing_normals(mesh)
+    facing = np.einsum("fi,fi->f", normals, outward)
+    wall = near & (facing > FACING)
+    if not wall.any():
+        raise MeshError(
+            f"{mesh.name}: no triangle {what}; expected a bearing surface: check axes and normals"
+        )
+    kept = large_pieces(mesh, wall)
+    _check_outwards(mesh, kept)
+    shell = near & outer_wall_of_shell(mesh, normals, kept, facing)
+    return selected(mesh, large_pieces(mesh, shell))
+
+
+def _check_outwards(mesh: TriangleMesh, wall: NDArray[np.bool_]) -> None:
+    """Raise `MeshError` if the normals of the closed piece with a wall (F,) point inwards."""
+    pieces, _ = label_pieces(mesh)
+    own = np.isin(pieces, np.unique(pieces[wall]))
+    vectors, centroids = mesh.area_vectors[own], mesh.centroids[own]
+    if np.linalg.norm(vectors.sum(axis=0)) > _OPEN * mesh.areas[own].sum():
+        return
+    if float(np.sum((centroids - centroids.mean(axis=0)) * vectors)) <= 0.0:
         raise MeshError(
             f"{mesh.name}: the normals of this closed solid point inwards, expected outwards; the "
             "winding is inverted: flip the normals in a mesh editor"
         )
-    if not facing.any():
-        raise MeshError(
-            f"{mesh.name}: no triangle {what}; expected a bearing surface: check axes and normals"
-        )
-    part = _selected(mesh, facing)
-    pieces, areas = label_pieces(part)
-    return _selected(part, (areas >= _PIECE * areas[0])[pieces])
 
 
-def _selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
-    """Return some triangles (F,) of a mesh, in their order."""
-    if kept.all():
-        return mesh
-    used, renumbered = np.unique(mesh.faces[kept], return_inverse=True)
-    normals = None if mesh.vertex_normals is None else mesh.vertex_normals[used]
-    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name, normals)
+#: Functions that return the bearing surface of a body in its frame.
+BEARINGS: dict[str, Callable[[TriangleMesh], TriangleMesh]] = {
+    "femur": femoral_bearing,
+    "tibia": tibial_bearing,
+}

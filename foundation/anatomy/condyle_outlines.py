@@ -105,10 +105,10 @@ def relative_outline(
     return ratio
 
 
-def outer_triangles(
-    mesh: TriangleMesh, right: FloatArray, centre: FloatArray, least: float
-) -> NDArray[np.bool_]:
-    """Return which triangles of a femur face away from an axis, (F,) bool.
+def directions_away(
+    mesh: TriangleMesh, right: FloatArray, centre: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return unit vectors (F, 3) [1] from an axis to the triangles, and the distances (F,) [m].
 
     Parameters
     ----------
@@ -116,11 +116,21 @@ def outer_triangles(
         Femur [m].
     right, centre : (3,) float64
         Direction [1] and a point [m] of the axis.
-    least : float
-        Least component of a normal away from the axis [1].
     """
     away = mesh.centroids - centre
     away = away - np.outer(away @ right, right)
-    outward = np.einsum("fi,fi->f", mesh.normals, away)
-    facing: NDArray[np.bool_] = outward > least * np.linalg.norm(away, axis=1)
+    distance: FloatArray = np.linalg.norm(away, axis=1)
+    return away / np.maximum(distance, np.finfo(float).tiny)[:, None], distance
+
+
+def outer_triangles(
+    mesh: TriangleMesh, right: FloatArray, centre: FloatArray, least: float
+) -> NDArray[np.bool_]:
+    """Return which triangles of a femur face away from an axis, (F,) bool.
+
+    Arguments as of `directions_away`; `least` is the least component of a normal away from the axis
+    [1].
+    """
+    away, _ = directions_away(mesh, right, centre)
+    facing: NDArray[np.bool_] = np.einsum("fi,fi->f", mesh.normals, away) > least
     return facing

@@ -12,21 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.anatomy.bearing_surface import tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.refining import refined
 from foundation.base.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.surface_shape import is_closed, principal_axes
+from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Of the root mean square sizes: largest height over length (measured: 0.18 and 0.25), least width
 #: over length (measured: 1.8 and 2.0), and least width [m] (measured: 20 and 21 mm).
 _FLAT, _WIDE, _WIDTH = 0.8, 1.2, 15e-3
-#: Largest angle of a normal to the most frequent direction of a plane base [rad], and least ratio
-#: of the plane fractions of base and bearing surface.
-_PLANE, _PLANER = np.radians(3.0), 1.5
 #: Half-width of the middle strip with the posterior notch, over the width of the tibia.
 _STRIP = 0.08
 #: Least depth of a notch over the length (measured on an insert: 0.17).
@@ -66,34 +62,6 @@ class Shape(NamedTuple):
         shape model.
         """
         return self.longer + self.hollower
-
-
-def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
-    """Return the bearing surface of a tibia in any position; an open surface is returned itself.
-
-    Raises
-    ------
-    MeshError
-        If both sides of a closed solid look alike, or the solid is not an insert.
-    """
-    if not is_closed(mesh):
-        return mesh
-    axes, sizes = principal_axes(refined(mesh))
-    if sizes[0] > _FLAT * sizes[1]:
-        raise MeshError(
-            f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
-            "expected a flat insert; cut the bearing surface out in a mesh editor"
-        )
-    sides = [tibial_bearing(mesh, sign * axes[0]) for sign in (1.0, -1.0)]
-    plane = [_plane_fraction(sides[0], axes[0]), _plane_fraction(sides[1], -axes[0])]
-    order = np.argsort(plane)
-    if plane[order[1]] < _PLANER * plane[order[0]]:
-        raise MeshError(
-            f"{mesh.name}: both sides of this closed solid look alike ({plane[0]:.0%} and "
-            f"{plane[1]:.0%} plane), expected a curved side and a plane base; cut the bearing "
-            "surface out in a mesh editor"
-        )
-    return sides[int(order[0])]
 
 
 def tibial_frame(
@@ -190,12 +158,6 @@ def _sagittal_curvature(points: FloatArray, areas: FloatArray) -> float:
         return 0.0
     weights = np.sqrt(areas)
     return float(np.linalg.lstsq(matrix * weights[:, None], y * weights, rcond=None)[0][0])
-
-
-def _plane_fraction(side: TriangleMesh, up: FloatArray) -> float:
-    """Return the fraction of an area whose normals are parallel to `up` (3,)."""
-    parallel = side.normals @ up > np.cos(_PLANE)
-    return float(side.areas[parallel].sum() / side.areas.sum())
 
 
 def _labels(mesh: TriangleMesh, rotation: FloatArray) -> NDArray[np.int8]:

@@ -78,14 +78,14 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
         rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
     if deviation is not None:
         rise = rise / np.sqrt(1.0 + (rise / deviation) ** 2)
-    rise = _unfolded(points, normals, faces, rise)
+    rise = unfolded(points, normals, faces, rise)
     vertices = mesh.vertices.copy()
     vertices[used] += rise[:, None] * normals
     moved = TriangleMesh(vertices, mesh.faces, mesh.name)
     return Smoothed(moved, float(np.abs(rise).max()), float(np.sqrt(np.mean(rise**2))))
 
 
-def _unfolded(
+def unfolded(
     points: FloatArray, normals: FloatArray, faces: IntArray, rise: FloatArray
 ) -> FloatArray:
     """Return the heights (V,) [m], zero at triangles that would turn by more than `_TURN`."""

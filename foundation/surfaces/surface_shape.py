@@ -33,6 +33,15 @@ def is_closed(mesh: TriangleMesh) -> bool:
     return not bool((find_edges(mesh.faces, len(mesh.vertices)).count == 1).any())
 
 
+def selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:
+    """Return some triangles (F,) of a mesh, in their order."""
+    if kept.all():
+        return mesh
+    used, renumbered = np.unique(mesh.faces[kept], return_inverse=True)
+    normals = None if mesh.vertex_normals is None else mesh.vertex_normals[used]
+    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name, normals)
+
+
 def outwardness(mesh: TriangleMesh) -> float:
     """Return how far normals point away from the middle of a mesh, over its diagonal [1].
 

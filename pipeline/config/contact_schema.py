@@ -59,7 +59,8 @@ class LayerConfig(Section):
     thickness_mm: Thickness | Literal["underside"] = Field(
         "underside",
         description='thickness of the layer; "underside" measures the thickness against the tibial '
-        "normal, down to the underside of the built-in insert or of [knee.tibia_solid]",
+        "normal, down to the underside of the built-in insert or of [knee.tibia_solid], or to the "
+        'inner wall of a closed [knee.tibia] with surface = "bearing"',
     )
     thickness_file: File | None = Field(
         None,

@@ -42,7 +42,14 @@ class MeshConfig(Section):
     )
     surface: Literal["whole", "bearing"] = Field(
         "whole",
-        description="the whole mesh, or the part of a closed solid that faces the other body",
+        description="the whole mesh, or the part of a closed solid, a cartilage shell or a whole "
+        "bone that faces the other body",
+    )
+    cartilage_mm: NonNegative = Field(
+        0.0,
+        le=10.0,
+        description="thickness of the cartilage on a bone whose file has none: the surface moves "
+        "outwards by this distance",
     )
     decimate_um: NonNegative = Field(
         5.0,

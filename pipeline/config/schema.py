@@ -94,11 +94,14 @@ class Config(Section):
     @model_validator(mode="after")
     def _thickness_known(self) -> Self:
         femoral = self.contact.femur_layer
-        no_solid = self.knee.source == "meshes" and self.knee.tibia_solid is None
+        knee = self.knee
+        closed = knee.tibia is not None and knee.tibia.surface == "bearing"
+        no_solid = knee.source == "meshes" and knee.tibia_solid is None and not closed
         if self.contact.measured and no_solid:
             raise InputError(
-                'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid] or '
-                "the built-in implant; give a thickness in mm or a thickness_file"
+                'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid], a '
+                'closed [knee.tibia] with surface = "bearing", or the built-in implant; give a '
+                "thickness in mm or a thickness_file"
             )
         if femoral is not None and femoral.measured:
             raise InputError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foundation.anatomy.walls import outer_walls
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
@@ -49,6 +50,8 @@ class KneeSurfaces:
         that underside: the built-in implant, or a closed solid.
     names : tuple of str
         Names of the compartments.
+    below_section : str
+        Section of [knee] that names the solid, for messages.
     """
 
     femur: TriangleMesh
@@ -56,6 +59,7 @@ class KneeSurfaces:
     compartments: NDArray[np.int8]
     below: CondylarImplant | TriangleMesh | None = None
     names: tuple[str, ...] = COMPARTMENTS
+    below_section: str = "tibia_solid"
 
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
@@ -72,7 +76,7 @@ class KneeSurfaces:
         try:
             return measured_thickness(self.tibia, self.below)
         except InputError as error:
-            raise InputError(f"[knee.tibia_solid] {error}") from error
+            raise InputError(f"[knee.{self.below_section}] {error}") from error
 
 
 def load_surfaces(config: Config) -> KneeSurfaces:
@@ -97,7 +101,8 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     else:
         labels = np.zeros(len(tibia.faces), dtype=np.int8)
     below = _solid(knee) if measured else None
-    return KneeSurfaces(femur, tibia, labels, below, knee.compartments)
+    section = "tibia" if knee.tibia_solid is None else "tibia_solid"
+    return KneeSurfaces(femur, tibia, labels, below, knee.compartments, section)
 
 
 def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
@@ -151,7 +156,11 @@ def _load(knee: KneeConfig, section: str) -> TriangleMesh:
 
 
 def _solid(knee: KneeConfig) -> TriangleMesh:
-    """Return the closed solid below the tibial surface."""
+    """Return the closed solid below the tibial surface: its own file, or that of the surface."""
+    if knee.tibia_solid is None:
+        assert knee.tibia is not None
+        loaded = load_surface(knee.tibia, knee.side, "tibia", knee.repair_tolerance_mm)
+        return outer_walls(loaded.mesh if loaded.part is None else loaded.part.whole)
     solid = _load(knee, "tibia_solid")
     try:
         check_orientation(solid, "tibia")

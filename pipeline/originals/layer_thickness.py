@@ -40,7 +40,8 @@ def layer_thickness(
         return 1e-3 * layer.thickness_mm
     if measured is None:
         raise InputError(
-            'thickness_mm = "underside": needs the built-in insert or [knee.tibia_solid]'
+            'thickness_mm = "underside": needs the built-in insert, [knee.tibia_solid] or a closed '
+            '[knee.tibia] with surface = "bearing"'
         )
     return measured
 

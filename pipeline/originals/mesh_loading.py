@@ -1,4 +1,7 @@
-"""Loading of the meshes of a study: faulty meshes are repaired, huge ones decimated."""
+"""Loading of the meshes of a study.
+
+Faulty meshes are repaired, bearing surfaces cut out of closed bodies, huge meshes decimated.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,21 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
+from pipeline.originals.bearing_part import (
+    BearingPart,
+    bearing_findings,
+    bearing_part,
+    part_findings,
+)
 from pipeline.progress import peak_memory, say
 
 #: Size of a file beyond which reading takes seconds [bytes].
@@ -43,6 +52,8 @@ class LoadedMesh:
         is not decimated.
     smoothed : Smoothed or None
         The mesh and the distances by which smoothing moved its vertices; None without smoothing.
+    part : BearingPart or None
+        The bearing surface of a closed body; None if the whole mesh is used.
     """
 
     mesh: TriangleMesh
@@ -51,6 +62,7 @@ class LoadedMesh:
     repairs: tuple[str, ...] = ()
     deviation: float | None = None
     smoothed: Smoothed | None = None
+    part: BearingPart | None = None
 
     @property
     def decimation(self) -> str:
@@ -79,10 +91,11 @@ def load_surface(
     """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
 
     A left knee is mirrored to a right one, and faults are repaired within the tolerance
-    (`foundation.surfaces.repair`). Of a closed solid, the bearing surface is taken if
+    (`foundation.surfaces.repair`). Of a closed body, the bearing surface is taken if
     `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
     `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
-    `smooth_um`. The same file gives the same surface in every call.
+    `smooth_um`, and moved outwards by `cartilage_mm`. The same file gives the same surface in every
+    call.
 
     Raises
     ------
@@ -105,10 +118,14 @@ def _loaded(
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
     loaded = _unsmoothed(path, version, config, side, body, repair_tolerance_mm)
-    if config.smooth_um == 0.0 or any(found.is_error for found in loaded.findings):
+    if any(found.is_error for found in loaded.findings):
         return loaded
-    found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
-    return replace(loaded, mesh=found.mesh, smoothed=found)
+    if config.smooth_um > 0.0:
+        found = smoothed(loaded.mesh, 1e-6 * config.smooth_um)
+        loaded = replace(loaded, mesh=found.mesh, smoothed=found)
+    if config.cartilage_mm > 0.0:
+        loaded = replace(loaded, mesh=moved_outwards(loaded.mesh, 1e-3 * config.cartilage_mm))
+    return loaded
 
 
 def _unsmoothed(
@@ -134,18 +151,21 @@ def _unsmoothed(
             check=False,
         )
     dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
-    count = len(mesh.faces)
+    count, part = len(mesh.faces), None
     mesh, repairs = repaired(mesh, 1e-3 * repair_tolerance_mm, body)
     for repair in repairs:
         say(f"{path.name}: repaired: {repair}")
-    # The rim of a bearing surface that is cut out has small holes: the solid is checked.
-    findings = (*dropped, *check_mesh(mesh))
-    if any(found.is_error for found in findings):
-        return LoadedMesh(mesh, count, findings, repairs)
     if config.surface == "bearing":
-        mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
-    loaded = LoadedMesh(mesh, count, findings, repairs)
-    if count <= HUGE or config.decimate_um == 0.0:
+        # The rim of a bearing surface that is cut out has small holes: the body is checked.
+        findings = (*dropped, *bearing_findings(mesh))
+        if not any(found.is_error for found in findings):
+            part = bearing_part(mesh, body)
+            mesh, findings = part.mesh, (*findings, *part_findings(part))
+    else:
+        findings = (*dropped, *check_mesh(mesh))
+    loaded = LoadedMesh(mesh, count, findings, repairs, part=part)
+    # Wrong meshes are not decimated: the message is about the mesh of the file.
+    if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
         return loaded
     say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)

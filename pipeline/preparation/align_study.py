@@ -92,7 +92,10 @@ def align_study(
         raise shown_question(error, meshes, asked) from error
     found = alignment.side or config.knee.side
     picture = file.with_name(f"{file.stem}_frames.png")
-    draw_alignment(picture, _placed(config, meshes, alignment, found))
+    wholes = {
+        "as proposed": _closed(placed_meshes(meshes, alignment, found, whole=True), alignment)
+    }
+    draw_alignment(picture, _placed(config, meshes, alignment, found), wholes)
     keys = {
         body: frame_keys(frame) | {"surface": alignment.surfaces[body]}
         for body, frame in alignment.frames.items()
@@ -123,6 +126,11 @@ def align_study(
         },
         "picture": str(picture),
     }
+
+
+def _closed(meshes: dict[str, TriangleMesh], alignment: Alignment) -> dict[str, TriangleMesh]:
+    """Return those of the meshes of which only a part bears."""
+    return {body: mesh for body, mesh in meshes.items() if alignment.surfaces[body] == "bearing"}
 
 
 def _distances(away: dict[str, tuple[float, float]]) -> dict[str, dict[str, float]]:

@@ -9,6 +9,7 @@ contradict each other, or tell nothing, the user is asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,15 +17,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.anatomy.bearing_search import (
+    FINDERS,
+    OPEN,
+    SOLID,
+    FoundBearing,
+)
+from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
-from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
+from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
-from foundation.surfaces.surface_shape import is_closed
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_shapes, check_surfaces
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
@@ -91,14 +98,14 @@ class OpenQuestion(InputError):
 
 
 class Alignment(NamedTuple):
-    """Proposed frames of both bodies, whether each mesh is a closed solid, and the side.
+    """Proposed frames of both bodies, what each mesh is, and the side.
 
     Parameters
     ----------
     frames : dict of str to AnatomicalFrame
         Frames of "femur" and "tibia" in the coordinates of their meshes.
-    surfaces : dict of str to str
-        Key `surface` of both bodies: "bearing" for a closed solid, else "whole".
+    kinds : dict of str to str
+        What the meshes of both bodies are, one of `foundation.anatomy.bearing_search.KINDS`.
     side : str or None
         "right", "left", or None if neither shape nor file names tell.
     evidence : Evidence
@@ -106,9 +113,14 @@ class Alignment(NamedTuple):
     """
 
     frames: dict[str, AnatomicalFrame]
-    surfaces: dict[str, str]
+    kinds: dict[str, str]
     side: str | None
     evidence: Evidence
+
+    @property
+    def surfaces(self) -> dict[str, str]:
+        """Key `surface` of both bodies: "whole" for an open surface, else "bearing"."""
+        return {body: "whole" if kind == OPEN else "bearing" for body, kind in self.kinds.items()}
 
 
 def propose_alignment(
@@ -144,8 +156,11 @@ def propose_alignment(
             f"--slope-deg: expected {_SLOPES[0]:g} to {_SLOPES[1]:g}, found {np.degrees(slope):g}"
         )
     hints = dict(stated_anterior or {})
-    femur_mesh, tibia_mesh = meshes["femur"], bearing_of(meshes["tibia"])
-    femur = femoral_frame(femur_mesh, hints.get("femur"))
+    bearings = {body: _found(meshes, body) for body in meshes}
+    femur_mesh, tibia_mesh = bearings["femur"].mesh, bearings["tibia"].mesh
+    if bearings["femur"].kind == SOLID:  # a component shows its shape as a whole
+        femur_mesh = meshes["femur"]
+    femur = bearings["femur"].frame or femoral_frame(femur_mesh, hints.get("femur"))
     tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
@@ -166,11 +181,14 @@ def propose_alignment(
         evidence = Evidence("sure", reason)
     else:
         side, evidence = _side(femur, femur_mesh, tibia, tibia_mesh, named_side)
-    surfaces = {
-        "femur": "bearing" if is_closed(femur_mesh) else "whole",
-        "tibia": "whole" if tibia_mesh is meshes["tibia"] else "bearing",
-    }
-    return Alignment({"femur": femur, "tibia": tibia}, surfaces, side, evidence)
+    kinds = {body: bearing.kind for body, bearing in bearings.items()}
+    return Alignment({"femur": femur, "tibia": tibia}, kinds, side, evidence)
+
+
+def _found(meshes: Mapping[str, TriangleMesh], body: str) -> FoundBearing:
+    """Return the bearing surface of a body [m]; raise `MeshError` if there is none."""
+    other = meshes["tibia" if body == "femur" else "femur"]
+    return FINDERS[body](meshes[body], other)
 
 
 def check_placed(meshes: Mapping[str, TriangleMesh]) -> None:
@@ -193,14 +211,26 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
         If the unit, the triangles or the shape of a mesh are not those of a knee.
     """
     for mesh in meshes.values():
-        report_findings([finding for finding in check_mesh(mesh) if finding.is_error])
-    report_findings([finding for finding in check_shapes(meshes) if finding.is_error])
+        # The shaft of a bone may be longer than a knee; loose pieces are left out.
+        known = ("scale",) if is_long(mesh) else ()
+        report_findings(
+            [found for found in check_mesh(mesh) if found.is_error and found.code not in known]
+        )
+    shapes = dict(meshes)
+    for body in meshes:
+        # A body without a bearing surface is checked as a whole, which tells what it is instead.
+        with suppress(MeshError):
+            found = _found(meshes, body)
+            shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
+    report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 
 
 def placed_meshes(
-    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str
+    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str, *, whole: bool = False
 ) -> dict[str, TriangleMesh]:
     """Return the surfaces (V, 3) [m] of both bodies in the proposed frames, as a right knee.
+
+    With `whole`, these are the meshes of the files, also where only a part bears.
 
     Raises
     ------
@@ -212,8 +242,8 @@ def placed_meshes(
         own = meshes[body]
         mesh = TriangleMesh(frame.of(own.vertices), own.faces, own.name)
         mesh = mesh.mirrored() if side == "left" else mesh
-        if alignment.surfaces[body] == "bearing":
-            mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
+        if alignment.surfaces[body] == "bearing" and not whole:
+            mesh = BEARINGS[body](mesh)
         placed[body] = mesh
     return placed
 

@@ -11,15 +11,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from scipy.spatial import KDTree
 from scipy.stats import binned_statistic_2d
 
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
+from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import (
     MeshError,
     MeshWarning,
     TriangleMesh,
     degenerate_triangles,
+    edge_length,
 )
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.originals.mesh_loading import load_surface
@@ -31,7 +34,14 @@ _CELL = 1.2e-3
 _STEP = 2e-3
 #: Length of the drawn axes, and of the scale [m].
 _ARROW, _SCALE = 25e-3, 20e-3
-_COLOURS = {"femur": (0.86, 0.71, 0.45), "tibia": (0.45, 0.65, 0.82)}
+_COLOURS = {
+    "femur": (0.86, 0.71, 0.45),
+    "tibia": (0.45, 0.65, 0.82),
+    "femur left out": (0.8, 0.8, 0.8),
+    "tibia left out": (0.8, 0.8, 0.8),
+}
+#: Distance from the bearing surface beyond which the rest of a body is not drawn [m].
+_AWAY = 60e-3
 _AXES = {"anterior": (1, 0, 0), "superior": (0, 1, 0), "lateral": (0, 0, 1)}
 _LIGHT = 0.35
 _DOTS_PER_INCH = 110
@@ -49,12 +59,16 @@ class _View(NamedTuple):
 _VIEWS = (
     _View("from anterior", (0, 0, -1), (0, 1, 0)),
     _View("from lateral", (1, 0, 0), (0, 1, 0)),
-    _View("from superior", (0, 0, 1), (1, 0, 0), ("femur",)),
+    _View("from superior", (0, 0, 1), (1, 0, 0), ("femur", "femur left out")),
     _View("oblique", (0.64, 0, -0.77), (-0.32, 0.91, -0.27)),
 )
 
 
-def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> None:
+def draw_alignment(
+    file: Path,
+    knees: dict[str, dict[str, TriangleMesh]],
+    wholes: dict[str, dict[str, TriangleMesh]] | None = None,
+) -> None:
     """Write a PNG file with four views of each knee, one row per knee.
 
     Parameters
@@ -64,6 +78,9 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> Non
     knees : dict of str to dict of str to TriangleMesh
         Title of each row, and its "femur" and "tibia" [m] in their frames. The femur is drawn
         unturned above the tibia, origins above each other, in first contact.
+    wholes : dict of str to dict of str to TriangleMesh, optional
+        By the same titles, the closed bodies of which the meshes are the bearing surfaces [m]. What
+        does not bear is drawn grey.
     """
     figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
     rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
@@ -71,6 +88,9 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> Non
         drop = _drop(knee["femur"], knee["tibia"])
         shift = {"femur": np.array([0.0, -drop, 0.0]), "tibia": np.zeros(3)}
         bodies = {body: _coarse(mesh, shift[body]) for body, mesh in knee.items()}
+        for body, whole in (wholes or {}).get(title, {}).items():
+            if (rest := _rest(whole, knee[body])) is not None:
+                bodies[f"{body} left out"] = _coarse(rest, shift[body])
         for axes, view in zip(row, _VIEWS, strict=True):
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
@@ -141,14 +161,17 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
-            meshes = {
-                body: load_surface(mesh, knee.side, body, knee.repair_tolerance_mm).mesh
+            loaded = {
+                body: load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
                 for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia))
             }
     except MeshError:  # reported by `check`
         return None
     file = config.with_name(f"{config.stem}_frames.png")
-    draw_alignment(file, {"left knee, mirrored" if knee.side == "left" else "right knee": meshes})
+    title = "left knee, mirrored" if knee.side == "left" else "right knee"
+    meshes = {body: each.mesh for body, each in loaded.items()}
+    wholes = {body: each.part.whole for body, each in loaded.items() if each.part is not None}
+    draw_alignment(file, {title: meshes}, {title: wholes})
     return file
 
 
@@ -165,6 +188,18 @@ def _drop(femur: TriangleMesh, tibia: TriangleMesh) -> float:
     if not np.isfinite(gaps).any():
         return float(femur.vertices[:, 1].min() - tibia.vertices[:, 1].max())
     return float(np.nanmin(gaps))
+
+
+def _rest(whole: TriangleMesh, bearing: TriangleMesh) -> TriangleMesh | None:
+    """Return the triangles of a body that do not bear, near those that do; None if there are none.
+
+    Surfaces that cartilage moves outwards lie above those of the bone, which are left out too.
+    """
+    away = KDTree(bearing.centroids).query(whole.centroids)[0]
+    low, high = bearing.vertices.min(axis=0) - _AWAY, bearing.vertices.max(axis=0) + _AWAY
+    inside = ((low < whole.centroids) & (whole.centroids < high)).all(axis=1)
+    rest = (away > edge_length(bearing)) & inside
+    return selected(whole, rest) if rest.any() else None
 
 
 def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:

@@ -23,7 +23,12 @@ from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
-from pipeline.preparation.mesh_interview import BODIES, MeshAnswers, ask_meshes
+from pipeline.preparation.mesh_interview import (
+    BODIES,
+    MeshAnswers,
+    ask_meshes,
+    cover_bones,
+)
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.settling import settle_study, with_keys
 from pipeline.preparation.starter import PRESETS, Sections, starter_sections, starter_text
@@ -49,6 +54,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     meshes = ask_meshes(config, options, interview)
     material = meshes.material
     name, contact = _answers(config, material, options, interview)
+    cover_bones(meshes, contact)
     sections = starter_sections(
         name,
         meshes.side,

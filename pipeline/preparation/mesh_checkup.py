@@ -100,6 +100,12 @@ def _read(
     )
     for repair in loaded.repairs:
         findings.note(about, f"{file}: repaired: {repair}")
+    if loaded.part is not None:
+        findings.note(about, f"{file}: {loaded.part.words}")
+    if config.cartilage_mm > 0.0:
+        findings.note(
+            about, f"{file}: moved outwards by {config.cartilage_mm:g} mm of cartilage on the bone"
+        )
     if loaded.decimation:
         findings.note(about, f"{file}: {loaded.decimation}")
     if loaded.smoothing:

@@ -1,0 +1,120 @@
+"""Walls of a body: the outer one of two, and the whole of a thin layer's outer wall.
+
+A cartilage shell has an inner wall on the bone; a bone may have the wall of its medullary cavity in
+the same file. Place, normals and curvature tell the walls apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import KDTree
+
+from foundation.base.checks import FloatArray, IntArray
+from foundation.surfaces.mesh_topology import half_edges, label_pieces
+from foundation.surfaces.surface_shape import principal_axes, selected
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Least component of an outward normal towards the other body (70 deg from facing it).
+FACING = 0.34
+#: A piece below this fraction of the largest piece's area is loose.
+_PIECE = 0.2
+#: Distance by which a wall within another one may stand out, as at a cut through both [m].
+_WITHIN = 0.5e-3
+#: Median distance of the walls of a cartilage shell at most [m]. Cartilage is 1 to 4 mm thick, an
+#: insert 6 mm or more.
+SHELL_THICKNESS = 5e-3
+#: Number of triangles of a wall whose distance is measured at most.
+_SOME = 2000
+#: A normal with more than this component towards the other body, or away from it, is that of the
+#: outer or inner wall [1]. A steeper triangle belongs to the outer wall if the surface turns on the
+#: way there by less than this angle [rad], and by less than this part of the turn on the way to the
+#: inner wall: the rim turns by 90 deg to either side.
+_CLEARLY, _TURN, _NEARER = 0.6, np.radians(75.0), 0.6
+
+
+def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Return the triangles (F,) of a part (F,) of a mesh that lie in no loose piece.
+
+    A piece is loose below a fifth of the area of the largest one. The part is all by default.
+    """
+    kept = np.ones(len(mesh.faces), dtype=np.bool_) if part is None else part.copy()
+    pieces, areas = label_pieces(selected(mesh, kept))
+    kept[kept] = (areas >= _PIECE * areas[0])[pieces]
+    return kept
+
+
+def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a body [m] without loose pieces, and without pieces within a larger piece.
+
+    The wall of a medullary cavity lies within that of the bone, whatever its winding.
+    """
+    large = selected(mesh, large_pieces(mesh))
+    pieces, areas = label_pieces(large)
+    inner = np.zeros(len(areas), dtype=np.bool_)
+    for outer in range(len(areas) - 1):
+        own = selected(large, pieces == outer)
+        axes, _ = principal_axes(own)
+        box = own.vertices @ axes.T
+        low, high = box.min(axis=0) - _WITHIN, box.max(axis=0) + _WITHIN
+        for piece in range(outer + 1, len(areas)):
+            corners = large.vertices[large.faces[pieces == piece]].reshape(-1, 3) @ axes.T
+            inner[piece] |= bool(((low <= corners) & (corners <= high)).all())
+    return selected(large, ~inner[pieces])
+
+
+def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.bool_]) -> float:
+    """Return the median distance [m] from a wall of a mesh to the triangles `opposite` (F,).
+
+    Infinite beyond 10 mm.
+    """
+    if not opposite.any():
+        return float("inf")
+    # Some triangles suffice for a median; a search beyond the limit of a shell would take long.
+    some = wall.centroids[:: -(-len(wall.faces) // _SOME)]
+    tree = KDTree(mesh.centroids[opposite])
+    return float(np.median(tree.query(some, distance_upper_bound=2.0 * SHELL_THICKNESS)[0]))
+
+
+def outer_wall_of_shell(
+    mesh: TriangleMesh, normals: FloatArray, wall: NDArray[np.bool_], facing: FloatArray
+) -> NDArray[np.bool_]:
+    """Return the outer wall (F,) of a shell up to its rim; of a thick body the wall itself.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Closed body [m].
+    normals : (F, 3) float64
+        Unit normals of the triangles [1].
+    wall : (F,) bool
+        Triangles that face the other body.
+    facing : (F,) float64
+        Components of the normals towards the other body [1].
+    """
+    inner = facing < -_CLEARLY
+    if wall_distance(mesh, selected(mesh, wall), facing < -FACING) > SHELL_THICKNESS:
+        return wall
+    seeds = wall & (facing > _CLEARLY)
+    if not (seeds.any() and inner.any()):
+        return wall
+    first, second = _adjacent(mesh)
+    cosines = np.einsum("ei,ei->e", normals[first], normals[second])
+    # A zero would be no edge of the graph.
+    turns = np.arccos(np.clip(cosines, -1.0, 1.0)) + 1e-6
+    graph = coo_array((turns, (first, second)), shape=2 * (len(mesh.faces),)).tocsr()
+    to_outer, to_inner = (
+        dijkstra(graph, directed=False, indices=np.flatnonzero(own), min_only=True)
+        for own in (seeds, inner)
+    )
+    return seeds | (~inner & (to_outer < _TURN) & (to_outer < _NEARER * to_inner))
+
+
+def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:
+    """Return the two triangles at each edge that joins two, (E,) each."""
+    _, _, key = half_edges(mesh.faces, len(mesh.vertices))
+    order = np.argsort(key, kind="stable")
+    same = key[order][1:] == key[order][:-1]
+    return order[:-1][same] // 3, order[1:][same] // 3

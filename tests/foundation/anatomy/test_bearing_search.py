@@ -1,0 +1,162 @@
+"""Bearing surfaces of shells and whole bones in any position."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import KDTree
+from solids import bone, closed_insert, joined, shell, stray_pieces, taken, turned, whole_femur
+
+from foundation.anatomy.bearing_search import (
+    BONE,
+    OPEN,
+    SHELL,
+    find_femoral_bearing,
+    find_tibial_bearing,
+)
+from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.anatomy.femoral_frame import femoral_frame
+from foundation.base.pose import Pose
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.surface_shape import selected
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+
+CARTILAGE = "jam_lenhart2015_knee/ACLC01-R-{}-cart.obj"
+
+
+def plateau() -> TriangleMesh:
+    solid, top = closed_insert()
+    return selected(solid, np.arange(len(solid.faces)) < top)
+
+
+def cartilage(knee_data, body: str) -> TriangleMesh:
+    return load_mesh(knee_data / CARTILAGE.format(body), check=False)
+
+
+def with_cavity(body: TriangleMesh, *, outwards: bool) -> TriangleMesh:
+    """A bone with the wall of its cavity, 3 % smaller."""
+    middle = 0.5 * (body.vertices.min(axis=0) + body.vertices.max(axis=0))
+    faces = body.faces if outwards else body.faces[:, ::-1]
+    return joined(body, TriangleMesh(middle + 0.97 * (body.vertices - middle), faces))
+
+
+# ---- shells --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("stray", [False, True])
+def test_outer_wall_of_a_tibial_shell(seed, stray):
+    sheet = plateau()
+    closed = shell(sheet, 2.5e-3)
+    mesh = turned(stray_pieces(closed) if stray else closed, seed)
+    found = find_tibial_bearing(mesh)
+    assert found.kind == SHELL
+    np.testing.assert_array_equal(np.flatnonzero(taken(found.mesh, mesh)), range(len(sheet.faces)))
+
+
+def test_steps_of_a_segmentation_stay_in_the_wall():
+    """Heights in steps of 0.7 mm: the risers face sideways, the surface does not."""
+    closed = shell(plateau(), 3e-3)
+    fine = closed.vertices.copy()
+    fine[:, 1] = 0.7e-3 * np.round(fine[:, 1] / 0.7e-3)
+    stepped = TriangleMesh(fine, closed.faces)
+    bearing = tibial_bearing(stepped)
+    top = np.arange(len(closed.faces)) < len(plateau().faces)
+    kept = taken(bearing, stepped)
+    assert kept[top].mean() > 0.95
+    assert kept[~top].mean() < 0.08
+
+
+@pytest.mark.data
+def test_femoral_shell_has_the_frame_of_its_outer_wall(knee_data):
+    sheet = cartilage(knee_data, "femur")
+    mesh = stray_pieces(shell(sheet, 2.5e-3))
+    found = find_femoral_bearing(mesh)
+    kept, walls = taken(found.mesh, mesh), len(sheet.faces)
+    assert found.kind == SHELL
+    assert mesh.areas[:walls][kept[:walls]].sum() > 0.995 * sheet.areas.sum()
+    assert not kept[walls : 2 * walls].any()
+    turn = femoral_frame(found.mesh).rotation @ femoral_frame(sheet).rotation.T
+    assert np.degrees(np.arccos(0.5 * (np.trace(turn) - 1.0))) < 0.2
+
+
+@pytest.mark.data
+def test_loads_of_shells_are_those_of_their_outer_walls(knee_data):
+    sheets = {body: cartilage(knee_data, body) for body in ("femur", "tibia")}
+    closed = {body: stray_pieces(shell(sheet, 2e-3)) for body, sheet in sheets.items()}
+    walls = {"femur": femoral_bearing(closed["femur"]), "tibia": tibial_bearing(closed["tibia"])}
+    law = LinearLaw(youngs_modulus=10e6, poissons_ratio=0.45, thickness=6e-3)
+    whole, part = (ElasticFoundation(own["femur"], own["tibia"], law) for own in (sheets, walls))
+    for flexion in (0.0, 25.0, 50.0):
+        pose = Pose(flexion=np.radians(flexion), superior=-5e-4)
+        expected, found = (model.evaluate(pose) for model in (whole, part))
+        assert expected.force[1] > 50.0
+        np.testing.assert_allclose(found.force, expected.force, rtol=1e-6, atol=1e-4)
+
+
+# ---- whole bones ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [25e-3, 80e-3, 350e-3])
+@pytest.mark.parametrize("cut", [True, False])
+def test_plateau_of_a_tibia_with_a_shaft(length, cut):
+    sheet = plateau()
+    mesh = turned(bone(sheet, -1.0, length, cut=cut), seed=int(1e3 * length))
+    found = find_tibial_bearing(mesh)
+    kept, top = taken(found.mesh, mesh), len(sheet.faces)
+    assert found.kind == BONE or length < 30e-3
+    assert mesh.areas[:top][kept[:top]].sum() > 0.98 * sheet.areas.sum()
+    assert found.mesh.areas.sum() < 1.2 * sheet.areas.sum()
+
+
+@pytest.mark.parametrize("outwards", [True, False])
+def test_wall_of_the_cavity_is_left_out(outwards):
+    body = bone(plateau(), -1.0, 80e-3)
+    expected = find_tibial_bearing(body)
+    found = find_tibial_bearing(with_cavity(body, outwards=outwards))
+    assert found.kind == BONE
+    np.testing.assert_array_equal(found.mesh.centroids, expected.mesh.centroids)
+
+
+def test_fibula_is_left_out():
+    body = bone(plateau(), -1.0, 80e-3)
+    fibula = bone(plateau(), -1.0, 60e-3)
+    beside = TriangleMesh(0.5 * fibula.vertices + [-10e-3, -25e-3, 45e-3], fibula.faces)
+    mesh = joined(body, beside)
+    kept = taken(find_tibial_bearing(mesh).mesh, mesh)
+    assert kept[: len(body.faces)].any()
+    assert not kept[len(body.faces) :].any()
+
+
+def test_inverted_bone_is_told():
+    body = bone(plateau(), -1.0, 80e-3)
+    with pytest.raises(MeshError, match="point inwards, expected outwards"):
+        find_tibial_bearing(TriangleMesh(body.vertices, body.faces[:, ::-1]))
+
+
+@pytest.mark.parametrize("length", [65e-3, 350e-3])
+def test_condyles_of_a_femur_with_a_shaft(length):
+    pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
+    placed = whole_femur(length)
+    found = find_femoral_bearing(placed)
+    assert found.kind == BONE
+    assert found.frame.rotation[2, 2] > np.cos(np.radians(1.0))
+    assert found.frame.rotation[0, 0] > np.cos(np.radians(20.0))
+    assert np.linalg.norm(found.frame.origin) < 4e-3
+    bearing = femoral_bearing(placed)
+    assert bearing.vertices[:, 1].max() < 50e-3
+    below = placed.centroids[placed.normals[:, 1] < -0.8]
+    lowest = below[below[:, 1] < -15e-3]
+    assert len(lowest) > 100
+    assert (KDTree(bearing.centroids).query(lowest)[0] < 1e-9).all()
+    anywhere = find_femoral_bearing(turned(placed, seed=2))
+    assert len(anywhere.mesh.faces) == len(found.mesh.faces)
+
+
+@pytest.mark.data
+def test_open_surfaces_are_whole(knee_data):
+    for body, find in (("femur", find_femoral_bearing), ("tibia", find_tibial_bearing)):
+        sheet = cartilage(knee_data, body)
+        found = find(sheet)
+        assert (found.mesh, found.kind) == (sheet, OPEN)
