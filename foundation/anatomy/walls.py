@@ -14,15 +14,13 @@ from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
-from foundation.surfaces.surface_shape import principal_axes, selected
+from foundation.surfaces.surface_shape import enclosed, selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
 FACING = 0.34
 #: A piece below this fraction of the largest piece's area is loose.
 _PIECE = 0.2
-#: Distance by which a wall within another one may stand out, as at a cut through both [m].
-_WITHIN = 0.5e-3
 #: Median distance of the walls of a cartilage shell at most [m]. Cartilage is 1 to 4 mm thick, an
 #: insert 6 mm or more.
 SHELL_THICKNESS = 5e-3
@@ -52,17 +50,7 @@ def outer_walls(mesh: TriangleMesh) -> TriangleMesh:
     The wall of a medullary cavity lies within that of the bone, whatever its winding.
     """
     large = selected(mesh, large_pieces(mesh))
-    pieces, areas = label_pieces(large)
-    inner = np.zeros(len(areas), dtype=np.bool_)
-    for outer in range(len(areas) - 1):
-        own = selected(large, pieces == outer)
-        axes, _ = principal_axes(own)
-        box = own.vertices @ axes.T
-        low, high = box.min(axis=0) - _WITHIN, box.max(axis=0) + _WITHIN
-        for piece in range(outer + 1, len(areas)):
-            corners = large.vertices[large.faces[pieces == piece]].reshape(-1, 3) @ axes.T
-            inner[piece] |= bool(((low <= corners) & (corners <= high)).all())
-    return selected(large, ~inner[pieces])
+    return selected(large, ~enclosed(large))
 
 
 def wall_distance(mesh: TriangleMesh, wall: TriangleMesh, opposite: NDArray[np.bool_]) -> float:

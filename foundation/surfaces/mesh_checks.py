@@ -22,7 +22,13 @@ from foundation.surfaces.mesh_topology import (
     is_repeated,
     label_pieces,
 )
-from foundation.surfaces.surface_shape import is_closed, opposed_pieces, outwardness, ridge_rise
+from foundation.surfaces.surface_shape import (
+    BODY,
+    is_closed,
+    opposed_pieces,
+    outwardness,
+    ridge_rise,
+)
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 BODIES = ("femur", "tibia")
@@ -227,11 +233,14 @@ def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:
 def outer_side(mesh: TriangleMesh, body: str) -> int:
     """Return 1 if the shape of a body tells that normals point outwards, -1 inwards, else 0.
 
-    A closed surface has a volume; condyles are convex, and the middle of a tibia rises.
+    A closed surface, or a bone that is open at its shaft, has a volume; condyles are convex, and
+    the middle of a tibia rises.
     """
-    if is_closed(mesh):
+    femur = body == "femur"
+    mean = np.linalg.norm(mesh.area_vectors.sum(axis=0)) / mesh.areas.sum()
+    is_bone = not femur and mean < BODY and opposed_pieces(mesh) is None
+    if is_closed(mesh) or is_bone:
         middle = _used(mesh).mean(axis=0)
         return 1 if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) > 0.0 else -1
-    femur = body == "femur"
     told, least = (outwardness(mesh), _OUTWARD) if femur else (ridge_rise(mesh), _RIDGE)
     return 0 if abs(told) < least else 1 if told > 0.0 else -1

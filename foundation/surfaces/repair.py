@@ -2,7 +2,8 @@
 
 Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
 loose crumbs, triangles that face the wrong way, and small holes. `repaired` mends these faults and
-tells what changed; a mesh without faults stays as it is. trimesh and VTK offer similar repairs, but
+tells what changed; a mesh without faults stays as it is, and so do the walls of cavities within a
+bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
 merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
 hole; the steps here use the search trees and graphs of SciPy instead.
 """
@@ -25,7 +26,13 @@ from foundation.surfaces.mesh_topology import (
     label_pieces,
     neighbours,
 )
-from foundation.surfaces.surface_shape import inverted_shells, is_closed, opposed_pieces
+from foundation.surfaces.surface_shape import (
+    BODY,
+    enclosed,
+    inverted_shells,
+    is_closed,
+    opposed_pieces,
+)
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seams
 
@@ -177,8 +184,10 @@ def _wound_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         return mesh, ""
     changed = _turned(mesh, inverted)
     # The majority of a piece may be wrong: its shape decides.
-    if outer_side(changed, body) < 0:
-        changed, inverted = _turned(mesh, ~inverted), ~inverted
+    outer = ~enclosed(changed, BODY)
+    if outer_side(_selected(changed, outer), body) < 0:
+        inverted = np.where(outer, ~inverted, inverted)
+        changed = _turned(mesh, inverted)
     turned = counted(int(inverted.sum()), "triangle")
     return changed, f"{turned} turned, whose winding disagreed with that of the neighbours"
 
@@ -210,8 +219,9 @@ def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     inverted = inverted_shells(mesh)
     if not inverted.any():
         return mesh, ""
-    if inverted.all() or label_pieces(mesh)[1].size != 2:
-        pieces = "closed surface was" if inverted.all() else "closed pieces were"
+    outer = ~enclosed(mesh, BODY)
+    if inverted[outer].all() or label_pieces(_selected(mesh, outer))[1].size != 2:
+        pieces = "closed surface was" if inverted[outer].all() else "closed pieces were"
         told = counted(int(inverted.sum()), "triangle")
         return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
     return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
@@ -246,15 +256,24 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     del tolerance, body
     if is_closed(mesh):
         return mesh, ""
-    filled = fill_small_holes(_selected(mesh, np.ones(len(mesh.faces), dtype=np.bool_)))
+    inner = enclosed(mesh, BODY)
+    outer = _selected(mesh, ~inner)
+    filled = fill_small_holes(outer)
     if filled.holes == 0:
         return mesh, ""
-    added = counted(len(filled.mesh.faces) - len(mesh.faces), "triangle")
+    added = counted(len(filled.mesh.faces) - len(outer.faces), "triangle")
     x, y, z = 1e3 * filled.centre
-    return filled.mesh, (
+    whole = _joined(filled.mesh, _selected(mesh, inner)) if inner.any() else filled.mesh
+    return whole, (
         f"{counted(filled.holes, 'hole')} filled with {added}, the largest "
         f"{1e3 * filled.across:.2g} mm across, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"
     )
+
+
+def _joined(mesh: TriangleMesh, other: TriangleMesh) -> TriangleMesh:
+    """Return two meshes as one, triangles in their order."""
+    faces = np.concatenate([mesh.faces, other.faces + len(mesh.vertices)])
+    return TriangleMesh(np.concatenate([mesh.vertices, other.vertices]), faces, mesh.name)
 
 
 _STEPS = (

@@ -26,6 +26,12 @@ _EMINENCE, _PLATEAU, _LENGTH = 0.2, 0.4, 0.3
 #: Least area of a large piece over the largest, least norm of the mean normal of an open piece,
 #: largest cosine between opposite means, and largest overlap of pieces side by side over the width.
 _LARGE, _OPEN, _OPPOSED, _BESIDE = 0.2, 0.3, -0.5, 0.2
+#: Distance by which a wall within another one may stand out, as at a cut through both [m], and
+#: largest number of pieces that may have another piece within.
+_WITHIN, _AROUND = 0.5e-3, 20
+#: Norm of the mean normal up to which a surface is a body, closed or open at its shaft (measured:
+#: bones up to 0.3, open femoral surfaces 0.35 to 0.49, tibial ones 0.78 to 0.95).
+BODY = 0.3
 
 
 def is_closed(mesh: TriangleMesh) -> bool:
@@ -76,7 +82,7 @@ def ridge_rise(mesh: TriangleMesh) -> float:
 def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
     """Return the triangles (F,) of closed pieces whose normals point inwards.
 
-    The normals of a cavity point into the cavity; a piece within another one is left as that one.
+    The normals of a cavity point into the cavity: the pieces within a body are left out.
     """
     labels, areas = label_pieces(mesh)
     edges = find_edges(mesh.faces, len(mesh.vertices))
@@ -89,13 +95,29 @@ def inverted_shells(mesh: TriangleMesh) -> NDArray[np.bool_]:
         return inverted[labels]
     arms = mesh.centroids - mesh.centroids.mean(axis=0)
     volumes = np.bincount(labels, weights=(arms * mesh.area_vectors).sum(axis=1))
-    low, high = np.full((len(areas), 3), np.inf), np.full((len(areas), 3), -np.inf)
-    np.minimum.at(low, labels, mesh.vertices[mesh.faces].min(axis=1))
-    np.maximum.at(high, labels, mesh.vertices[mesh.faces].max(axis=1))
-    for piece in np.flatnonzero(closed & (volumes < 0.0)):
-        around = (low < low[piece]).all(axis=1) & (high > high[piece]).all(axis=1)
-        inverted[piece] = not around.any()
-    return inverted[labels]
+    inverted = closed & (volumes < 0.0)
+    return inverted[labels] & ~enclosed(mesh, BODY) if inverted.any() else inverted[labels]
+
+
+def enclosed(mesh: TriangleMesh, most_open: float = 1.0) -> NDArray[np.bool_]:
+    """Return the triangles (F,) of pieces that lie within a large piece, such as walls of cavities.
+
+    A piece is within another one if the box along the principal axes of the latter contains all its
+    corners. Pieces whose mean normal has a norm above `most_open` [1] contain no others.
+    """
+    labels, areas = label_pieces(mesh)
+    within = np.zeros(len(areas), dtype=np.bool_)
+    for piece in np.flatnonzero(areas[:-1] >= _LARGE * areas[0])[:_AROUND]:
+        own = selected(mesh, labels == piece)
+        if np.linalg.norm(own.area_vectors.sum(axis=0)) > most_open * own.areas.sum():
+            continue
+        axes, _ = principal_axes(own)
+        box, places = own.vertices @ axes.T, mesh.vertices @ axes.T
+        low, high = box.min(axis=0) - _WITHIN, box.max(axis=0) + _WITHIN
+        outside = ((places < low) | (places > high)).any(axis=1)[mesh.faces].any(axis=1)
+        smaller = np.arange(len(areas)) > piece
+        within |= smaller & (np.bincount(labels, weights=outside, minlength=len(areas)) == 0)
+    return within[labels]
 
 
 def opposed_pieces(mesh: TriangleMesh) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:

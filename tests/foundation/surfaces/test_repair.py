@@ -5,6 +5,7 @@ import pytest
 import shapes
 import trimesh
 from numpy.testing import assert_array_equal
+from solids import bone, closed_insert, joined, shell
 
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
@@ -13,6 +14,7 @@ from foundation.implant import CondylarImplant
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.repair import repaired
+from foundation.surfaces.surface_shape import is_closed, selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 TOLERANCE = 20e-6
@@ -247,6 +249,71 @@ def test_cavities_keep_their_sides():
         np.concatenate([outer.faces, count + inner.faces[:, ::-1]]),
     )
     assert repaired(mesh, TOLERANCE, "femur").mesh is mesh
+
+
+def plateau():
+    solid, top = closed_insert()
+    return selected(solid, np.arange(len(solid.faces)) < top)
+
+
+def bone_and_cavity(cut):
+    """Return a tibial bone, and the wall of its medullary cavity with normals into the cavity."""
+    wall = bone(plateau(), -1.0, 150e-3, cut=cut)
+    middle = wall.vertices.mean(axis=0)
+    scale = [0.6, 0.8 if cut else 1.0, 0.6]
+    return wall, changed(wall, wall.faces[:, ::-1], middle + scale * (wall.vertices - middle))
+
+
+@pytest.mark.parametrize("cavity_out", [False, True])
+@pytest.mark.parametrize("bone_out", [False, True])
+def test_a_bone_is_turned_without_the_wall_of_its_cavity(bone_out, cavity_out):
+    wall, cavity = bone_and_cavity(cut=True)
+    wall = wall if bone_out else changed(wall, wall.faces[:, ::-1])
+    cavity = changed(cavity, cavity.faces[:, ::-1]) if cavity_out else cavity
+    mesh = joined(wall, cavity)
+    fixed, told = repaired(mesh, TOLERANCE, "tibia")
+    count = len(wall.faces)
+    assert_array_equal(fixed.faces[count:], mesh.faces[count:])
+    if bone_out:
+        assert fixed is mesh
+    else:
+        assert told == (f"the closed surface was inside out: {count} triangles turned",)
+        assert_array_equal(fixed.faces[:count], mesh.faces[:count, ::-1])
+
+
+def test_holes_are_filled_in_a_bone_and_not_in_the_wall_of_its_cavity():
+    wall, cavity = bone_and_cavity(cut=False)
+    pricked = [
+        selected(mesh, ~(mesh.faces == mesh.faces[count, 0]).any(axis=1))
+        for mesh, count in ((wall, 2000), (cavity, 3000))
+    ]
+    fixed, told = repaired(joined(*pricked), TOLERANCE, "tibia")
+    assert len(told) == 1
+    assert told[0].startswith("1 hole filled")
+    assert open_edges(fixed) == open_edges(wall) + open_edges(pricked[1])
+    assert open_edges(fixed) > 2 * open_edges(wall)
+
+
+def test_mixed_winding_of_an_open_bone_faces_outwards():
+    """The middle of a whole bone rises nowhere between plateaus: its volume tells the outside."""
+    wall, cavity = bone_and_cavity(cut=False)
+    mixed = np.arange(len(wall.faces)) % 10 != 0
+    fixed, told = repaired(joined(turned(wall, mixed), cavity), TOLERANCE, "tibia")
+    assert told == (
+        f"{mixed.sum()} triangles turned, whose winding disagreed with that of the neighbours",
+    )
+    assert_array_equal(fixed.faces, joined(wall, cavity).faces)
+
+
+@pytest.mark.parametrize("thickness", [2.5e-3, 5.0 * TOLERANCE])
+def test_the_walls_of_a_closed_shell_stay_apart(thickness):
+    layer = shell(plateau(), thickness)
+    assert repaired(layer, TOLERANCE, "tibia").mesh is layer
+    fixed, told = repaired(soup(layer, 1e-6), TOLERANCE, "tibia")
+    assert len(told) == 1
+    assert is_closed(fixed)
+    assert len(fixed.faces) == len(layer.faces)
+    assert len(fixed.vertices) == len(layer.vertices)
 
 
 @pytest.mark.parametrize("name", ["medial", "lateral"])
