@@ -20,6 +20,7 @@ from foundation.surfaces.triangle_mesh import (
     degenerate_triangles,
 )
 from pipeline.config.knee_schema import KneeConfig
+from pipeline.files import writing
 from pipeline.originals.mesh_loading import load_surface
 
 #: Vertices within a cell are drawn as one [m].
@@ -71,7 +72,8 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, TriangleMesh]]) -> Non
         for axes, view in zip(row, _VIEWS, strict=True):
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
-    figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    with writing(file):
+        figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
 
 
 def draw_placed(config: Path, knee: KneeConfig) -> Path | None:

@@ -277,7 +277,9 @@ def test_command_repeats_its_part(run_copy, capsys, command):
 def test_interrupted_run_can_be_continued(monkeypatch, capsys):
     monkeypatch.setattr("pipeline.runner.run_study", raising(KeyboardInterrupt()))
     assert main(["run", "smoke"]) == 130
-    assert capsys.readouterr().err == "error: interrupted; continue with --resume\n"
+    assert capsys.readouterr().err == (
+        "error: interrupted; continue with `knee-contact run smoke --resume`\n"
+    )
 
 
 def test_own_faults_are_not_hidden(replaced, capsys):
