@@ -18,13 +18,7 @@ from pipeline.cli.app import (
     study_and_folder,
 )
 
-Labels = Annotated[
-    tuple[str, ...],
-    Parameter(
-        consume_multiple=False,
-        help="Name of a run in tables and figures, once for each run (default: the folders).",
-    ),
-]
+Labels = Annotated[tuple[str, ...], Parameter(consume_multiple=False)]
 _OUT = "Folder to write (default: runs/<name>_comparison)."
 _RESUME = "Continue an interrupted comparison; measured models are not measured again."
 
@@ -67,6 +61,8 @@ def compare_runs(
         Run directories.
     out : Path
         Folder of compared_runs.html and compared_runs.json.
+    label : tuple of str
+        Name of a run in tables and figures, once for each run (default: the folders).
 
     Examples
     --------

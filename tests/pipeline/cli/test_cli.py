@@ -327,7 +327,7 @@ def test_json_is_strict(replaced, capsys):
         (InputError("wrong"), 2, "wrong"),
         (StageError("failed"), 1, "failed"),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (OSError(28, "No space left", "/runs/x.parquet"), 2, "/runs/x.parquet: No space left"),
+        (OSError(2, "No such file", "/runs/x.parquet"), 2, "/runs/x.parquet: No such file"),
     ],
 )
 def test_errors_have_a_status_and_one_line(replaced, capsys, error, status, text, flags):

@@ -3,6 +3,7 @@
 import errno
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -255,10 +256,13 @@ def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     assert err.count("\n") == 1
     chunks = list((disk / "run" / "samples" / "chunks-first").iterdir())
     go_on = f"continue with `{command_line(*command)}`"
-    assert err.endswith(
-        f"cannot be written (no space left on device); {2 * len(chunks)} of 120 samples of first "
-        f"are stored; free disk space, then {go_on}\n"
+    told = (
+        r"cannot be written \(no space left on device\); (\d+) of 120 samples of first are stored; "
     )
+    stored = re.search(told, err)
+    assert stored is not None
+    assert 2 * len(chunks) <= int(stored[1]) < 120
+    assert err.endswith(f"are stored; free disk space, then {go_on}\n")
     assert 1 <= len(chunks) < 60
     assert {path.suffix for path in chunks} == {".parquet"}
     again("size=50m,ro")
