@@ -26,33 +26,40 @@ from foundation.base.errors import InputError
 
 #: Version of the JSON documents; a document without a version has version 1.
 DOCUMENT_VERSION = 1
-_NO_ROOM = "free disk space, then continue with --resume"
-_NO_RIGHT = "choose a folder that can be written to with --out"
-#: Remedies by error number.
-_REMEDIES = {
-    errno.ENOSPC: _NO_ROOM,
-    errno.EDQUOT: _NO_ROOM,
-    errno.EFBIG: _NO_ROOM,
-    errno.EROFS: _NO_RIGHT,
-    errno.EACCES: _NO_RIGHT,
-    errno.EPERM: _NO_RIGHT,
-}
-
 #: Temporary files, by the files that they replace at the end of a block of `replacing_together`.
 _TOGETHER: ContextVar[dict[Path, Path] | None] = ContextVar("_TOGETHER", default=None)
 
 
+class WriteError(OSError):
+    """A file or folder that cannot be written; the message names it and the reason.
+
+    `kept` says which results of the command are stored already, "" if nothing more is known.
+    """
+
+    kept = ""
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file and the remedy in an error of writing, an OSError of the same number."""
+    """Make a WriteError, of the same error number, of any error of writing a file."""
     try:
         yield
+    except WriteError:
+        raise
     except OSError as error:
         number = error.errno or 0
         reason = os.strerror(number).lower() if number else " ".join(str(error).split())
-        remedy = _REMEDIES.get(number)
-        told = f"cannot be written ({reason})" + (f"; {remedy}" if remedy else "")
-        raise OSError(number, told, str(path)) from error
+        raise WriteError(number, f"cannot be written ({reason})", str(path)) from error
+
+
+def check_present(folder: Path) -> None:
+    """Raise a WriteError if a folder has vanished.
+
+    `replacing` would make a new folder, with a part of the results.
+    """
+    if not folder.is_dir():
+        told = "the folder was removed or disconnected while the command ran"
+        raise WriteError(errno.ENOENT, told, str(folder))
 
 
 @contextmanager
@@ -64,8 +71,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Raises
     ------
-    OSError
-        If the file cannot be written; the message names the file and the remedy.
+    WriteError
+        If the file cannot be written.
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,8 @@ from typing import Any
 from numba.core import event
 from tqdm import tqdm
 
+from pipeline.streams import or_silent
+
 #: Total time of compilation beyond which a message is written [s]; every process needs about 2 s.
 _NOTABLE = 8.0
 #: Shorter remaining times are not written [s].
@@ -52,7 +54,8 @@ def heard_warnings() -> Iterator[list[str]]:
 def say(text: str) -> None:
     """Write a line to stderr, above the progress bar if there is one."""
     if not _SILENCED.get():
-        tqdm.write(text, file=sys.stderr)
+        with or_silent():
+            tqdm.write(text, file=sys.stderr)
 
 
 def bar(total: float, unit: str, name: str) -> tqdm[Any]:

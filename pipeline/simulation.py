@@ -27,6 +27,7 @@ from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import naming_keys
 from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
+from pipeline.config.schema_base import near, table_expected
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import Difference
@@ -54,7 +55,8 @@ _OF_COORDINATES = (
     *("adduction_damping", "rotation_damping"),
     *("anterior_damping", "superior_damping", "lateral_damping"),
 )
-_SHIPPED = {**ACTIVITIES, SHIPPED_LIGAMENTS: LENHART_LIGAMENTS}
+#: Shipped tables by name, by the key of [simulation] that takes the name.
+_SHIPPED = {"waveforms": ACTIVITIES, "ligaments": {SHIPPED_LIGAMENTS: LENHART_LIGAMENTS}}
 T = TypeVar("T")
 
 
@@ -99,11 +101,13 @@ def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
 
 def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
     """Return the content of a shipped table, or of the file in its place."""
-    path = _SHIPPED.get(table) or data_file(table)
+    shipped = _SHIPPED[key]
+    path = shipped.get(table) or data_file(table)
     try:
         return read(path)
     except OSError as error:
-        raise ConfigError(f"simulation.{key}: {path}: {error.strerror}") from error
+        expected = f"{table_expected(shipped)}{near(path.stem, shipped)}"
+        raise ConfigError(f"simulation.{key}: {path}: {error.strerror}; {expected}") from error
 
 
 def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:

@@ -18,6 +18,7 @@ from pipeline.cli.app import (
     study_and_folder,
 )
 
+Labels = Annotated[tuple[str, ...], Parameter(consume_multiple=False)]
 _OUT = "Folder to write (default: runs/<name>_comparison)."
 _RESUME = "Continue an interrupted comparison; measured models are not measured again."
 
@@ -49,7 +50,9 @@ def compare_models(
 
 
 @command(TRAIN, files=True)
-def compare_runs(one: RunFolder, other: RunFolder, /, *, out: Path = Path()) -> Answer:
+def compare_runs(
+    one: RunFolder, other: RunFolder, /, *, out: Path = Path(), label: Labels = ()
+) -> Answer:
     """Compare two finished runs on one page: figures, pressures, cycles, verdicts.
 
     Parameters
@@ -58,14 +61,17 @@ def compare_runs(one: RunFolder, other: RunFolder, /, *, out: Path = Path()) -> 
         Run directories.
     out : Path
         Folder of compared_runs.html and compared_runs.json.
+    label : tuple of str
+        Name of a run in tables and figures, once for each run (default: the folders).
 
     Examples
     --------
     $ knee-contact compare-runs runs/dish60 runs/dish80 --out runs/dishes
+    $ knee-contact compare-runs runs/a runs/b --label "60 mm" --label "80 mm"
     """
     from pipeline.reports import comparison
 
-    found = comparison.compare_runs(one, other, out)
+    found = comparison.compare_runs(one, other, out, label)
     return Answer("\n".join([f"page: {out / comparison.PAGE}", *found.summary]), found)
 
 

@@ -17,6 +17,7 @@ from foundation.base.errors import InputError, PoseError
 from pipeline.advice import PROGRAM
 from pipeline.cli import compare, completion, prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
+from pipeline.streams import drop, or_silent
 
 #: Modules that register the commands.
 COMMAND_MODULES = (prepare, train, compare, use, samples, completion)
@@ -101,11 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         answer = _run(request)
     except KeyboardInterrupt:
-        resumable = "resume" in request.arguments.signature.parameters
-        text = "interrupted; continue with --resume" if resumable else "interrupted"
-        return _fail(text, 130, as_json=request.as_json)
+        return _fail(_interrupted(request, words), 130, as_json=request.as_json)
     except Exception as error:
-        return _failure(error, as_json=request.as_json)
+        return _failure(error, request, words)
     return _write(_json(answer.content) if request.as_json else answer.text, answer.status)
 
 
@@ -119,44 +118,68 @@ def _run(request: Request) -> Answer:
         return request.command(*arguments.args, **arguments.kwargs)
 
 
-def _failure(error: Exception, *, as_json: bool) -> int:
+def _interrupted(request: Request, words: Sequence[str]) -> str:
+    from pipeline.cli.write_errors import resumed
+
+    resumable = "resume" in request.arguments.signature.parameters
+    return f"interrupted; continue with `{resumed(words)}`" if resumable else "interrupted"
+
+
+def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     """Report the error that is being handled and return the exit status."""
     # Imported late: help and completion need none of these packages.
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
+    from pipeline.cli.write_errors import is_of_writing, write_error_text
     from pipeline.execution.worker_checks import ExecutionError
     from pipeline.stages import StageError
 
+    as_json = request.as_json
     failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)
     if isinstance(error, failures):
         return _fail(error, 1, as_json=as_json)
     if isinstance(error, OSError):
-        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        if is_of_writing(error):
+            text = write_error_text(error, words, list(request.arguments.signature.parameters))
+        else:
+            text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _fail(text, 2, as_json=as_json)
     if isinstance(error, InputError):
         return _fail(error, 2, as_json=as_json)
     trace = traceback.format_exc()
-    sys.stderr.write(trace)
+    _write_error(trace)
     return _fail(_REPORT, FAULT, as_json=as_json, kind="fault", traceback=trace)
 
 
 def _fail(error: Exception | str, status: int, *, as_json: bool, **details: str) -> int:
     """Write an error, as a JSON document too if asked to, and return the exit status."""
-    sys.stderr.write(f"error: {error}\n")
+    _write_error(f"error: {error}\n")
     if as_json:
         _write(_json({"error": str(error), "status": status, **details}), status)
     return status
 
 
 def _write(text: str, status: int) -> int:
-    """Write to stdout and return the exit status, also if the reader has closed the pipe."""
+    """Write to stdout and return the exit status, 2 if stdout cannot be written.
+
+    A reader that has closed the pipe has what it wanted.
+    """
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python would complain again when it flushes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        drop(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            reason = os.strerror(error.errno or 0).lower()
+            _write_error(f"error: the answer cannot be written to standard output ({reason})\n")
+            return status or 2
     return status
+
+
+def _write_error(text: str) -> None:
+    with or_silent():
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _json(content: Any) -> str:
@@ -166,4 +189,4 @@ def _json(content: Any) -> str:
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"warning: {message}\n")
+    _write_error(f"warning: {message}\n")

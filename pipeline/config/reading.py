@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +15,7 @@ from foundation.base.errors import InputError
 from pipeline.config.contact_schema import CONTACT_MODELS, DEFAULT_MODEL, with_model
 from pipeline.config.removed_keys import REMOVED
 from pipeline.config.schema import Config, section_of
-from pipeline.config.schema_base import Section
+from pipeline.config.schema_base import Section, near
 
 #: Types that TOML and pydantic name differently.
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
@@ -72,7 +70,7 @@ def shipped_config(name: str) -> Path:
     known = shipped_configs()
     if name not in known:
         raise ConfigError(
-            f"{name}: is neither a file nor a shipped configuration{_near(name, known)}; the "
+            f"{name}: is neither a file nor a shipped configuration{near(name, known)}; the "
             f"shipped configurations are {', '.join(known)}; `knee-contact init` writes a new "
             "configuration"
         )
@@ -101,12 +99,6 @@ def find_config(text: str | Path) -> Path:
         found = "an empty file" if empty else "a folder"
         raise ConfigError(f"{path}: expected {what}; found {found}")
     return path
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the most similar known name; "" if none is similar."""
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def load_section(
@@ -273,10 +265,12 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
         known = section.model_fields
-        return f"unknown key, expected one of {', '.join(known)}{_near(parts[-1], known)}"
+        return f"unknown key, expected one of {', '.join(known)}{near(parts[-1], known)}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:
         return f"expected {_EXPECTED[item['type']]}"
+    if item["type"] == "literal_error" and isinstance(item["input"], str):
+        message += near(item["input"], re.findall("'([^']*)'", item["ctx"]["expected"]))
     for theirs, ours in (("Input should be", "expected"), ("String should", "expected to")):
         message = message.replace(theirs, ours)
     return message.replace("Tuple should have", "expected")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -38,6 +40,39 @@ def independent_path(text: str, base: Path) -> str:
 
 #: Path of a file, relative to the configuration.
 File = Annotated[str, AfterValidator(absolute)]
+
+
+def file_unless(*shipped: str) -> AfterValidator:
+    """Return the check of a path of a CSV file, or of the name of one of the `shipped` tables.
+
+    A word without folder and ending that names no file is meant as a name.
+    """
+
+    def check(text: str, info: ValidationInfo) -> str:
+        if text in shipped:
+            return text
+        path = absolute(text, info)
+        is_name = text == Path(text).stem and not text.startswith("$")
+        if is_name and not Path(path).is_file():
+            raise InputError(f"{table_expected(shipped)}{near(text, shipped)}")
+        return path
+
+    return AfterValidator(check)
+
+
+def table_expected(shipped: Iterable[str]) -> str:
+    """Return in words that a key takes one of the names of shipped tables, or a file."""
+    names = ", ".join(f'"{name}"' for name in shipped)
+    return f"expected {names}, which are shipped, or the path of a CSV file"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return a question that suggests the most similar known name; "" if none is similar."""
+    word, names = name.casefold(), {each.casefold(): each for each in known}
+    similar = get_close_matches(word, names, n=1) or [
+        each for each in names if len(word) > 2 and word in each
+    ]
+    return f" (did you mean {names[similar[0]]}?)" if similar else ""
 
 
 class Section(BaseModel):

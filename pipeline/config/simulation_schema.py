@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.base.errors import InputError
-from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, absolute
-
-
-def _file_unless(*shipped: str) -> AfterValidator:
-    """Return the check of a path of a file, or the name of a shipped table."""
-    return AfterValidator(lambda text, info: text if text in shipped else absolute(text, info))
+from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, file_unless
 
 
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by the loads or the motions of the waveforms."""
 
-    waveforms: Annotated[str, _file_unless(*ACTIVITIES)] = Field(
+    waveforms: Annotated[str, file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '
         '"stair_descent", "squat" or "deep_flexion", or a CSV file, relative to the config; '
@@ -67,7 +62,7 @@ class SimulationConfig(Section):
         0.0,
         description='lateral position where the ML spring is slack, with restraint_about = "pose"',
     )
-    ligaments: Annotated[str, _file_unless(SHIPPED_LIGAMENTS)] | None = Field(
+    ligaments: Annotated[str, file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
         description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
         "relative to the config",

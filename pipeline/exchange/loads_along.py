@@ -19,6 +19,7 @@ from foundation.base.pose import Pose
 from pipeline.exchange.opensim_xml import JAM_BODIES, external_loads_xml
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.documents import make_again
 from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
@@ -170,8 +171,8 @@ def run_motion(
     stored = folder / "simulation.parquet"
     if not stored.is_file():
         raise RunError(
-            f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`, and with "
-            'simulation.kind = "gait"'
+            f"{folder}: {stored.name} is missing; simulate a gait cycle with "
+            f'`{make_again(stored)}`, and with simulation.kind = "gait"'
         )
     check_configuration(folder)
     table = read_table(stored, ("model", "time_s", *POSE_COLUMNS))

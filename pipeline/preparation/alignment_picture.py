@@ -25,6 +25,7 @@ from foundation.surfaces.triangle_mesh import (
     edge_length,
 )
 from pipeline.config.knee_schema import KneeConfig
+from pipeline.files import writing
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import OpenQuestion
 
@@ -94,7 +95,8 @@ def draw_alignment(
         for axes, view in zip(row, _VIEWS, strict=True):
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
-    figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    with writing(file):
+        figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
 
 
 def draw_question(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from pipeline.advice import in_folder
 from pipeline.files import write_document
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
@@ -29,7 +30,7 @@ from pipeline.store.workspace_lock import differing_keys, flat_keys
 
 #: The page of a comparison.
 PAGE = "compared_runs.html"
-#: Names of the two runs on the page and in its document.
+#: Keys of the two runs in the document.
 LETTERS = ("A", "B")
 #: Columns of the cycle that are overlaid, beside the medial share.
 _OVERLAID = (
@@ -38,7 +39,7 @@ _OVERLAID = (
 )
 
 
-def compare_runs(one: Path, other: Path, out: Path) -> Comparison:
+def compare_runs(one: Path, other: Path, out: Path, labels: Sequence[str] = ()) -> Comparison:
     """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
 
     Parameters
@@ -47,6 +48,8 @@ def compare_runs(one: Path, other: Path, out: Path) -> Comparison:
         Run directories, A and B.
     out : Path
         Folder to write; made if it does not exist.
+    labels : sequence of str
+        Names of both runs in tables, figures and lines; by default those of `folder_labels`.
 
     Returns
     -------
@@ -56,14 +59,20 @@ def compare_runs(one: Path, other: Path, out: Path) -> Comparison:
     Raises
     ------
     InputError
-        If both folders are the same, or `out` is a file.
+        If both folders are the same, `out` is a file, or there are not two different labels.
     ReportError
         If a file of a run is missing or damaged.
     """
-    if one.resolve() == other.resolve():
-        raise InputError(f"{other}: expected another run than the first, found the same folder")
+    by_folder = folder_labels(one, other)
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: expected a folder, found a file; choose another name")
+    labels = labels or by_folder
+    if len(labels) != 2 or len(set(labels)) != 2 or "" in labels:
+        raise InputError(
+            "--label: expected none or two different names, one for each run, found "
+            f"{', '.join(map(repr, labels))}"
+        )
+    folders = dict(zip(LETTERS, (one, other), strict=True))
     files = dict(zip(LETTERS, map(read_run, (one, other)), strict=True))
     for folder, each in zip((one, other), files.values(), strict=True):
         if not each.cycles:
@@ -71,16 +80,32 @@ def compare_runs(one: Path, other: Path, out: Path) -> Comparison:
                 f"{folder}: expected a run with a simulated cycle, which a comparison is made of, "
                 'found simulation.kind = "none"'
             )
-    comparison = comparison_of(files)
-    out.mkdir(parents=True, exist_ok=True)
-    write_page(out / PAGE, comparison, pictures=_pictures(files))
+    named = dict(zip(LETTERS, labels, strict=True))
+    comparison = comparison_of(files, named)
+    commands = {
+        letter: in_folder(run.verdict.next.command, folders[letter])
+        for letter, run in comparison.runs.items()
+    }
+    pictures = _pictures(files, named)
+    write_page(out / PAGE, comparison, pictures=pictures, commands=commands)
     write_document(out / "compared_runs.json", comparison)
     return comparison
 
 
-class ComparedRun(Part):
-    """Run of a comparison."""
+def folder_labels(one: Path, other: Path) -> tuple[str, str]:
+    """Return the ends of the paths of two folders, as long as they need to differ."""
+    parts = one.resolve().parts, other.resolve().parts
+    for count in range(1, max(map(len, parts)) + 1):
+        first, second = ("/".join(each[-count:]) for each in parts)
+        if first != second:
+            return first, second
+    raise InputError(f"{other}: expected another run than the first, found the same folder")
 
+
+class ComparedRun(Part):
+    """Run of a comparison; `label` names the run on the page, `name` is that of the run itself."""
+
+    label: str
     name: str
     date: str | None
     knee: KneeFigures
@@ -126,9 +151,9 @@ class Comparison(Part):
     summary: list[str]
 
 
-def comparison_of(files: dict[str, RunFiles]) -> Comparison:
-    """Return the comparison of the runs A and B from their files."""
-    runs = {letter: _run(report_of(each)) for letter, each in files.items()}
+def comparison_of(files: dict[str, RunFiles], labels: Mapping[str, str]) -> Comparison:
+    """Return the comparison of the runs A and B from their files and labels."""
+    runs = {letter: _run(labels[letter], report_of(each)) for letter, each in files.items()}
     knees = [run.knee for run in runs.values()]
     figures = [
         row
@@ -140,9 +165,10 @@ def comparison_of(files: dict[str, RunFiles]) -> Comparison:
     return Comparison(runs=runs, figures=figures, keys=keys, summary=lines)
 
 
-def _run(report: Report) -> ComparedRun:
+def _run(label: str, report: Report) -> ComparedRun:
     assert report.knee is not None  # both runs have a simulated cycle
     return ComparedRun(
+        label=label,
         name=report.overview.name,
         date=report.provenance.date,
         knee=report.knee,
@@ -192,20 +218,21 @@ def _summary(
     runs: dict[str, ComparedRun], figures: list[ComparedFigure], keys: list[DifferingKey]
 ) -> Iterator[str]:
     """Yield the lines for the terminal, in units of ASCII characters."""
+    a, b = (run.label for run in runs.values())
     for row in figures:
         unit = row.unit.replace("°", "deg").translate(ASCII)
-        values = f"A {number(row.A)}, B {number(row.B)}, B - A {number(row.difference)}"
+        values = f"{a} {number(row.A)}, {b} {number(row.B)}, difference {number(row.difference)}"
         yield f"{row.label} [{unit}]: {values}"
     for key in keys:
-        yield f"{key.key}: A {key.A}, B {key.B}"
-    for name, run in runs.items():
-        yield f"verdict {name}: {ascii_line(run.verdict)}"
-    for name, run in runs.items():
+        yield f"{key.key}: {a} {key.A}, {b} {key.B}"
+    for run in runs.values():
+        yield f"verdict of {run.label}: {ascii_line(run.verdict)}"
+    for run in runs.values():
         if run.not_trusted:
-            yield f"gait {name}: {run.not_trusted}"
+            yield f"gait of {run.label}: {run.not_trusted}"
 
 
-def _pictures(files: dict[str, RunFiles]) -> dict[str, Any]:
+def _pictures(files: dict[str, RunFiles], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the maps of the highest pressure, on one scale, and the overlaid cycles."""
     found = {letter: peak_pressure(each) for letter, each in files.items()}
     known = [each for each in found.values() if each is not None]
@@ -213,15 +240,13 @@ def _pictures(files: dict[str, RunFiles]) -> dict[str, Any]:
         letter: None if each is None else peak_map(each, *bounds_of(known))
         for letter, each in found.items()
     }
-    return {"maps": maps, "cycles": list(_cycles(files))}
+    return {"maps": maps, "cycles": list(_cycles(files, labels))}
 
 
-def _cycles(files: dict[str, RunFiles]) -> Iterator[Picture]:
+def _cycles(files: dict[str, RunFiles], labels: Mapping[str, str]) -> Iterator[Picture]:
     """Yield a picture per quantity over the gait cycle with both runs."""
-    cycles = {
-        f"{letter}: {each.run.name}": next(iter(each.cycles.values()))
-        for letter, each in files.items()
-    }
+    cycles = {labels[letter]: next(iter(each.cycles.values())) for letter, each in files.items()}
+    both = " and ".join(labels.values())
     for column in _OVERLAID:
         quantity = quantity_of(column)
         lines = {
@@ -230,10 +255,10 @@ def _cycles(files: dict[str, RunFiles]) -> Iterator[Picture]:
             if np.isfinite(cycle[column]).any()
         }
         if lines:
-            text = f"Gait cycle of A and B: {quantity.label}"
+            text = f"Gait cycle of {both}: {quantity.label}"
             yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
     shares = {name: (cycle["gait_percent"], _share(cycle)) for name, cycle in cycles.items()}
-    text = "Gait cycle of A and B: medial share of the load"
+    text = f"Gait cycle of {both}: medial share of the load"
     yield cycle_chart("medial-share", text, shares, "medial share of the load [%]")
 
 

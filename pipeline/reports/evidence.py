@@ -17,6 +17,8 @@ from pipeline.reports.mesh_resolution import mesh_resolution
 from pipeline.reports.trained_domain import Domain
 from pipeline.reports.units import largest, percent
 from pipeline.reports.verdict import Evidence
+from pipeline.store.quantities import FOR_WEAR
+from pipeline.store.run_documents import FromTable
 from pipeline.store.verdict_document import OwnError, Verdict
 
 #: End of the columns of peak pressures, and the unit of wear.
@@ -45,7 +47,18 @@ def evidence_of(
         layer=layer_of_run(files),
         coupled_keys=tuple(layer_keys(contact)),
         element_keys=tuple(element_keys(contact)),
+        table=files.run.original.file if isinstance(files.run.original, FromTable) else "",
+        has_wear=not FOR_WEAR.intersection(files.run.not_given),
+        implant_edge_mm=_implant_edge(files),
     )
+
+
+def _implant_edge(files: RunFiles) -> float | None:
+    """Return the edges of the triangles of the built-in insert [mm], None for other meshes."""
+    knee = files.config["knee"]
+    if isinstance(files.run.original, FromTable) or knee["source"] != "builtin":
+        return None
+    return float(knee["implant"]["edge_mm"])
 
 
 def _flagged_percent(domain: Domain | None) -> float | None:

@@ -14,6 +14,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 import surrogates
+from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
@@ -25,6 +26,7 @@ from pipeline.store.documents import (
     check_faces,
     damaged,
     make_again,
+    make_results,
     read_arrays,
     read_bytes,
     read_document,
@@ -54,6 +56,8 @@ HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
     *("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa"),
 )
+#: Columns of the peak pressures of the compartments in the cycle.
+PEAK_COLUMNS = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
 _RESULT = ("compartment", "status", "reason")
 # Earlier versions did not write these arrays.
 _LATER = ("surrogate_poses", "surrogate_pressure_Pa")
@@ -105,13 +109,23 @@ class RunFiles:
     @cached_property
     def fields(self) -> ContactFields | None:
         """Pressure fields of the frames, None without frames."""
-        return None if self.frames is None else contact_fields(self.frames)
+        if self.frames is None:
+            return None
+        cycle = self.cycles[MODELS[0]]
+        rows = nearest_rows(cycle, self.frames.gait_percent)
+        return contact_fields(self.frames, rows[PEAK_COLUMNS].to_numpy(dtype=np.float64))
 
     @cached_property
     def hidden(self) -> set[str]:
         """Names of the quantities that the original model, a table, does not contain."""
         names = {ERRORS[column].name for column in self.run.not_given}
         return names | {"cop_distance"} if "cop_x" in names else names
+
+
+def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
+    """Return the rows of a cycle that are nearest to instants (K,) [% of the cycle]."""
+    at = cycle["gait_percent"].to_numpy()
+    return cycle.iloc[[int(np.abs(at - instant).argmin()) for instant in percent]]
 
 
 def read_run(folder: Path) -> RunFiles:
@@ -125,7 +139,7 @@ def read_run(folder: Path) -> RunFiles:
         If `config.toml` was changed since the run was made.
     """
     if not folder.is_dir():
-        raise ReportError(f"{folder}: no such run directory; make it with `{make_again(folder)}`")
+        raise ReportError(f"{folder}: no such run directory; make it with `{make_results(folder)}`")
     # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"

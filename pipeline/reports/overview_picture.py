@@ -13,9 +13,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
-from pipeline.reports.inputs import RunFiles
+from pipeline.reports.inputs import PEAK_COLUMNS, RunFiles, nearest_rows
 from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.units import number
+from pipeline.store.run_documents import MODELS
 
 # Width of the picture and of its parts [inch], and heights of title and labels.
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.34, 0.5
@@ -30,8 +31,8 @@ class PeakPressure(NamedTuple):
         Instant [% of the cycle].
     tibia : (V, 3) float64, (F, 3) int64
         Vertices [mm], tibial frame, and triangles of the plateau.
-    pressure : (F,) float64
-        Pressure on the triangles [MPa].
+    pressure : (V,) float64
+        Pressure at the vertices [MPa], negative out of contact.
     peaks_MPa : (2,) float64
         Peak pressure of the cycle's model at the instant, medial and lateral [MPa].
     """
@@ -47,22 +48,19 @@ def peak_pressure(files: RunFiles) -> PeakPressure | None:
 
     Frames are closer in time than the few pressure maps and come first.
     """
-    frames, maps = files.frames, files.maps
-    if frames is not None:
-        stored = frames.gait_percent, frames.pressure_Pa
-        surface = frames.tibia_vertices, frames.tibia_faces
+    fields, maps = files.fields, files.maps
+    if fields is not None:
+        frames, values = fields.frames, fields.values[MODELS[0]]
+        at, surface = frames.gait_percent, (frames.tibia_vertices, frames.tibia_faces)
     elif maps is not None:
-        stored, surface = (maps.gait_percent, maps.pressure_Pa[0]), (maps.vertices, maps.faces)
+        at, surface = maps.gait_percent, (maps.vertices, maps.faces)
+        values = vertex_pressures(*surface, maps.pressure_Pa[0])
     else:
         return None
-    cycle = files.cycles["original"]
-    at = cycle["gait_percent"].to_numpy()
-    rows = [int(np.abs(at - instant).argmin()) for instant in stored[0]]
-    columns = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
-    peaks = 1e-6 * np.nan_to_num(cycle[columns].to_numpy(dtype=np.float64)[rows])
+    rows = nearest_rows(files.cycles[MODELS[0]], at)
+    peaks = 1e-6 * np.nan_to_num(rows[PEAK_COLUMNS].to_numpy(dtype=np.float64))
     k = int(peaks.max(axis=1).argmax())
-    pressure = 1e-6 * stored[1][k].astype(np.float64)
-    return PeakPressure(float(stored[0][k]), (1e3 * surface[0], surface[1]), pressure, peaks[k])
+    return PeakPressure(float(at[k]), (1e3 * surface[0], surface[1]), 1e-6 * values[k], peaks[k])
 
 
 def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
@@ -87,7 +85,7 @@ def peak_map(found: PeakPressure, limit: float, corners: FloatArray) -> tuple[fl
         f"{name} peak {number(float(peak))} MPa"
         for name, peak in zip(COMPARTMENTS, found.peaks_MPa, strict=True)
     )
-    text = f"Pressure on the tibial plateau at {found.percent:.0f} % of the gait cycle: {words}"
+    text = f"Pressure on the tibial plateau at {number(found.percent)} % of the gait cycle: {words}"
     return found.percent, _map(text, found, limit, corners)
 
 
@@ -104,9 +102,7 @@ def _map(found: PeakPressure, limit: float, corners: FloatArray) -> Figure:
     place = (_LEFT / _WIDTH, _BOTTOM / height, across / _WIDTH, tall / height)
     axes = figure.add_axes(place)
     bands = fig.bands_of(limit)
-    vertices, faces = found.tibia
-    pressure = vertex_pressures(vertices, faces, found.pressure[None])[0]
-    fig.pressure_map(axes, found.tibia, pressure, bands)
+    fig.pressure_map(axes, found.tibia, found.pressure, bands)
     axes.set(xlim=(low[2], high[2]), ylim=(low[0], high[0]))
     axes.set_xlabel("lateral [mm]", labelpad=1.0)
     axes.set_ylabel("anterior [mm]", labelpad=1.0)

@@ -2,12 +2,15 @@
 
 The bed gives a pressure in the middle of each triangle. Pictures, areas above a limit and exported
 fields use the values at the vertices that this module fits to these pressures, so that a figure
-beside a picture and the colours of the picture agree.
+beside a picture and the colours of the picture agree. The contact model finds its peak pressures
+between the middles: the largest value of a compartment is this peak where it is known, so that one
+peak has one number in a report.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -131,14 +134,45 @@ class ContactFields:
         )
 
 
-def contact_fields(frames: Frames) -> ContactFields:
-    """Return the pressure fields of the frames of a cycle."""
+def contact_fields(frames: Frames, peaks: FloatArray | None = None) -> ContactFields:
+    """Return the pressure fields of the frames of a cycle.
+
+    `peaks` (K, 2) [Pa] are the peak pressures of the original model on its own motion, medial and
+    lateral; the largest values of the fields of this motion become these peaks.
+    """
     vertices, faces = frames.tibia_vertices, frames.tibia_faces
     poses, given = {MODELS[0]: frames.poses}, {MODELS[0]: frames.pressure_Pa}
     if frames.surrogate_poses is not None and frames.surrogate_pressure_Pa is not None:
         poses[MODELS[1]], given[MODELS[1]] = frames.surrogate_poses, frames.surrogate_pressure_Pa
     values = {name: vertex_pressures(vertices, faces, each) for name, each in given.items()}
-    return ContactFields(frames, poses, given, values, sides_of(vertices, faces, frames.centre_m))
+    side = sides_of(vertices, faces, frames.centre_m)
+    if peaks is not None:
+        meet_peaks(values[MODELS[0]], [np.unique(faces[side == k]) for k in range(2)], peaks)
+    return ContactFields(frames, poses, given, values, side)
+
+
+def meet_peaks(
+    values: FloatArray, compartments: Sequence[NDArray[np.int64]], peaks: FloatArray
+) -> None:
+    """Make the largest value of each compartment the peak that the contact model found there.
+
+    Greater values are cut, and the vertex with the largest value gets the peak.
+
+    Parameters
+    ----------
+    values : (K, V) float64
+        Pressures at the vertices at K instants, which are changed [any unit].
+    compartments : sequence of (N,) int64
+        Vertices of the compartments.
+    peaks : (K, C) float64
+        Peak pressures of the C compartments [unit of `values`]; without contact 0 or NaN.
+    """
+    for row, found in zip(values, peaks, strict=True):
+        for own, peak in zip(compartments, found, strict=True):
+            if len(own) and peak > 0.0 and row[own].max() > 0.0:
+                top = own[row[own].argmax()]
+                row[own] = np.minimum(row[own], peak)
+                row[top] = peak
 
 
 def area_above(

@@ -20,6 +20,7 @@ from foundation.base.pose import Pose
 from foundation.base.quantities import QUANTITIES
 from pipeline.files import plain
 from pipeline.reports import figures as fig
+from pipeline.reports.inputs import nearest_rows
 from pipeline.reports.knee_frames import walls_of
 from pipeline.reports.pressure_field import ContactFields, scale_of
 from pipeline.stages.frames import Frames
@@ -76,8 +77,7 @@ def _with_neighbours(chosen: NDArray[np.bool_], faces: NDArray[np.int64]) -> NDA
 
 def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> dict[str, Any]:
     """Return the motion of a model's cycle and the figures beside it, medial then lateral."""
-    percent = cycle["gait_percent"].to_numpy()
-    rows = cycle.iloc[[int(np.argmin(np.abs(percent - p))) for p in frames.gait_percent]]
+    rows = nearest_rows(cycle, frames.gait_percent)
     beside = {
         key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
         for key, column in _BESIDE.items()

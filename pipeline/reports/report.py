@@ -14,6 +14,7 @@ from typing import Any
 
 import tomli_w
 
+from pipeline.advice import in_folder
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document
@@ -120,6 +121,7 @@ def write_report(folder: Path) -> Report:
         report,
         pictures=_pictures(files, report),
         view=view_data(files.fields, files.cycles),
+        next_command=in_folder(report.verdict.next.command, folder),
         inputs=INPUTS,
         coordinates=COORDINATES,
         glossary=glossary_of(model_of(files.config["contact"])),

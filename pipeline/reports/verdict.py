@@ -8,6 +8,7 @@ the command to run next.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -97,6 +98,12 @@ class Evidence:
         The contact model against the elastic layer; None if no comparison was made.
     coupled_keys, element_keys : tuple of str
         Pairs KEY=VALUE that give the configuration coupled springs, or finite elements.
+    table : str
+        File of the table of poses and loads in the place of the contact model, "" without one.
+    has_wear : bool
+        Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
+    implant_edge_mm : float, optional
+        Edges of the triangles of the built-in insert [mm]; None for meshes.
     """
 
     differences: Mapping[str, float | None]
@@ -114,6 +121,9 @@ class Evidence:
     layer: LayerComparison | None = None
     coupled_keys: tuple[str, ...] = ()
     element_keys: tuple[str, ...] = ()
+    table: str = ""
+    has_wear: bool = True
+    implant_edge_mm: float | None = None
 
 
 class Summed(NamedTuple):
@@ -336,8 +346,10 @@ def _next(parts: list[JudgedPart], more_samples: str, evidence: Evidence) -> Nex
     wrong = [part for part in parts if part.level != LEVELS[0]]
     if wrong:
         steps = _steps(more_samples, evidence)
-        text, command = steps[next(name for name in steps if name in wrong[0].remedies)]
-    elif evidence.simulated:
+        # Rows of a table are all samples there are.
+        remedies = ["rows"] if evidence.table else wrong[0].remedies
+        text, command = steps[next(name for name in steps if name in remedies)]
+    elif evidence.simulated and evidence.has_wear:
         text = "use it: vary the gait, the alignment and the material"
         command = command_line("study", "montecarlo", "--set", f"study.run={FOLDER}")
     else:
@@ -351,7 +363,8 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
     many = [word for pair in _MANY_SAMPLES for word in ("--set", pair)]
     return {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
-        "mesh": ("see the size of the triangles, then refine the tibial mesh", check),
+        "mesh": _finer_mesh(evidence)
+        or ("see the size of the triangles, then refine the tibial mesh", check),
         "ridges": (
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
             command_line("run", _CONFIG, "--out", f"{FOLDER}-ridges", *many),
@@ -367,8 +380,9 @@ def _steps(more_samples: str, evidence: Evidence) -> dict[str, tuple[str, str]]:
             _with_keys("elements", evidence.element_keys),
         ),
         "rows": (
-            "see what the surrogate misses, then add rows to the table there",
-            command_line("report", FOLDER),
+            f"add rows to {evidence.table or 'the table'} at the poses that the report shows as "
+            "the worst, then make the run again",
+            command_line("run", _CONFIG, "--out", f"{FOLDER}-more"),
         ),
     }
 
@@ -377,6 +391,19 @@ def _with_keys(name: str, pairs: tuple[str, ...]) -> str:
     """Return the command that makes the run with other keys, in a folder of its own."""
     words = [word for pair in pairs for word in ("--set", pair)]
     return command_line("run", _CONFIG, "--out", f"{FOLDER}-{name}", *words)
+
+
+def _finer_mesh(evidence: Evidence) -> tuple[str, str] | None:
+    """Return the step to a finer built-in insert and its command; None for meshes."""
+    if evidence.implant_edge_mm is None:
+        return None
+    across = min(found.across for found in evidence.resolution.values())
+    # Rounded down to a step of 0.05 mm, a tenth below what just suffices.
+    edge = 0.05 * math.floor(18.0 * evidence.implant_edge_mm * across / evidence.least_across)
+    pair = f"knee.implant.edge_mm={max(edge, _LEAST_SPACING_MM):.3g}"
+    return "take smaller triangles", command_line(
+        "run", _CONFIG, "--out", f"{FOLDER}-finer", "--set", pair
+    )
 
 
 def _finer(key: str, spacing_mm: float) -> tuple[str, str]:

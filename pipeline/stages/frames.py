@@ -137,9 +137,15 @@ def plateau_pressures(model: SurfaceContact, poses: FloatArray) -> FloatArray:
 
 
 def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) -> Frames:
-    """Return the frames of a cycle that was simulated with both models, at the same instants."""
-    percent = results["original"].gait_percent
-    chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
+    """Return the frames of a cycle that was simulated with both models, at the same instants.
+
+    The instants are those of `FRAME_INSTANTS` and those of the highest pressures of the original.
+    """
+    original = results["original"]
+    percent = original.gait_percent
+    regular = [np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS]
+    highest = np.nan_to_num(original.compartment_loads[..., _PEAK]).argmax(axis=1)
+    chosen = np.unique([*regular, *highest])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
     femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
     nearest = nearest_faces(model.tibia, *tibia)

@@ -16,7 +16,7 @@ from foundation.base.wording import counted
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import compiling_beside
-from pipeline.files import write_document, write_json, writing
+from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
 from pipeline.stages.continuation import check_keys, check_path, configuration_of
@@ -148,6 +148,7 @@ class Run(AbstractContextManager["Run"]):
         self.seconds[stage] += time.perf_counter() - start
         # Before `prepare`, the folder may belong to another run.
         if self._prepared:
+            check_present(self.folder)
             write_json(self.folder / "times.json", self.seconds)
 
     def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:

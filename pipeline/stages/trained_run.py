@@ -16,6 +16,7 @@ from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
+from pipeline.store.documents import make_again
 from pipeline.store.made_with import check_configuration
 from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
@@ -44,7 +45,10 @@ class TrainedRun:
         """
         for name in _FILES:
             if not (folder / name).is_file():
-                raise RunError(f"{folder}: is not a finished run, {name} is missing; use `run`")
+                raise RunError(
+                    f"{folder}: is not a finished run, {name} is missing; make it with "
+                    f"`{make_again(folder / name)}`"
+                )
         config = load_config(folder / "config.toml")
         check_configuration(folder)
         return cls(folder, config, surrogates.load(folder / "knee.npz"))

@@ -7,6 +7,7 @@ the file. An error that is raised later is a fault of the program, and is not ca
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,8 @@ from pipeline.files import check_version
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
 
+#: Commands with results of their own, by the section of their configuration.
+_COMMANDS = ("study", "walk", "forward")
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
@@ -33,17 +36,38 @@ class ReportError(InputError):
 
 
 def make_again(path: Path) -> str:
-    """Return the command that writes a file of a run directory again."""
-    folder = path.parent if path.suffix else path
-    if folder.name == "samples":
-        folder = folder.parent
-    if path.stem in _SIMULATED:
+    """Return the command that writes a file of a folder of results again."""
+    folder = path.parent
+    if "samples" in (folder.name, folder.parent.name):
+        folder = folder.parent if folder.name == "samples" else folder.parent.parent
+    if _command_of(folder) in ("run", "") and path.stem in _SIMULATED:
         return command_line("simulate", folder)
-    if path.stem == "report":
+    if _command_of(folder) in ("run", "") and path.stem == "report":
         return command_line("report", folder)
     # What a run was made with is not made again from the other files of the run.
-    resume = () if path.stem == "made_with" else ("--resume",)
-    return command_line("run", "CONFIG", "--out", folder, *resume)
+    return make_results(folder, resume=path.stem != "made_with")
+
+
+def make_results(folder: Path, *, resume: bool = True) -> str:
+    """Return the command that makes the results of a folder, or the missing ones with `resume`.
+
+    The command names the configuration in the folder; "CONFIG" stands for a configuration that is
+    missing or damaged.
+    """
+    command, stored = _command_of(folder), folder / "config.toml"
+    options = ("--resume",) if resume else ()
+    return command_line(
+        command or "run", stored if command else "CONFIG", "--out", folder, *options
+    )
+
+
+def _command_of(folder: Path) -> str:
+    """Return the command that made the results of a folder; "" without a readable configuration."""
+    try:
+        keys = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, RecursionError, ValueError):
+        return ""
+    return next((name for name in _COMMANDS if name in keys), "run")
 
 
 def damaged(path: Path, reason: str) -> ReportError:

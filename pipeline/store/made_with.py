@@ -32,7 +32,6 @@ from pipeline.store.workspace_lock import (
 MADE_WITH = "made_with.json"
 #: Changed keys that a message shows with both values.
 _SHOWN = 3
-_AGAIN = command_line("run", "CONFIG", "--out", "FOLDER")
 
 
 class _MadeWith(BaseModel):
@@ -107,7 +106,8 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
     if changed := differing_keys(made, found, "run"):
         raise RunError(
             f"{file}: changed since the run was made: {changes_in_words(made, found, changed)}. "
-            f"Restore the file, or make another run with the changed file: `{_AGAIN}`"
+            "Restore the file, or make another run with the changed file: "
+            f"`{command_line('run', file, '--out', f'{folder}-changed')}`"
         )
     return made
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.quantities import QUANTITIES, Quantity
 
+#: Columns of a contact that a study of gait cycles and wear need.
+FOR_WEAR = frozenset({"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"})
 #: Quantities that stand in tables beside poses and loads, by the stem of their column.
 OTHERS = {
     row[0]: Quantity(row[0], "", *row[1:3], row[3], row[4], 3, row[5])

@@ -20,7 +20,8 @@ from foundation.base.loads import AXIAL_FORCE, LOAD_COLUMNS
 from foundation.base.pose import POSE_COLUMNS as POSE_COLUMNS
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
-from pipeline.files import replacing
+from pipeline.files import WriteError, check_present, replacing, writing
+from pipeline.store.documents import make_again
 from pipeline.store.sample_schema import described
 from pipeline.store.table_digest import arrow_table, content_digest
 
@@ -145,7 +146,7 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
 def _read(path: Path, columns: Collection[str]) -> pa.Table:
     """Return a table as it is stored, checked."""
     if not path.is_file():
-        raise StoreError(f"{path}: does not exist; make it with `run ... --resume`")
+        raise StoreError(f"{path}: does not exist; make it with `{make_again(path)}`")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         told = notes_of(table)
@@ -179,7 +180,7 @@ def notes_of(table: pa.Table) -> dict[str, str]:
 def _damaged(path: Path, what: str) -> DamagedTableError:
     return DamagedTableError(
         f"{path}: the table is damaged ({what}); delete the file and continue with "
-        "`run ... --resume`, which computes the table again"
+        f"`{make_again(path)}`, which computes the table again"
     )
 
 
@@ -226,8 +227,9 @@ class ChunkStore:
 
         Raises
         ------
-        ExecutionError
-            If the workers were lost; the message says how many rows are stored.
+        ExecutionError, WriteError
+            If the workers were lost, or a chunk cannot be written; the error says how many rows are
+            stored.
         """
         if table.empty:
             return table.assign(**{name: [] for name in self.columns})
@@ -235,19 +237,23 @@ class ChunkStore:
         done = self._stored(key, len(table))
         shown.update(sum(map(len, done.values())))
         starts, missing = _missing(table, done, size)
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         try:
             for position, result in execution.results(function, [(m,) for m in missing], *shared):
                 start = starts[position]
                 part = self.folder / f"{key}-{start:07d}.parquet"
+                check_present(self.folder)
                 write_table(result, part, {"table": key, "first_row": str(start)})
                 done[start] = result
                 shown.update(len(result))
-        except ExecutionError as error:
-            stored = sum(map(len, done.values()))
-            raise ExecutionError(
-                f"{error}; {stored} of {len(table)} {shown.unit}s of {shown.desc} are stored: "
-                "continue with --resume"
-            ) from error
+        except (ExecutionError, WriteError) as error:
+            stored = sum(map(len, done.values())) if self.folder.is_dir() else 0
+            told = f"{stored} of {len(table)} {shown.unit}s of {shown.desc} are stored"
+            if isinstance(error, WriteError):
+                error.kept = told
+                raise
+            raise ExecutionError(f"{error}; {told}: continue with --resume") from error
         return pd.concat([done[start] for start in sorted(done)], ignore_index=True)
 
     def _stored(self, key: str, rows: int) -> dict[int, pd.DataFrame]:

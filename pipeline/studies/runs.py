@@ -26,12 +26,13 @@ from foundation.base.flags import worded
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
-from pipeline.config.reading import ConfigError, explain
+from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.trained_run import TrainedRun
-from pipeline.store.documents import read_arrays
+from pipeline.store.documents import make_results, read_arrays
+from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import CYCLES
@@ -42,8 +43,6 @@ from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError
 #: Columns that a run adds to its row.
 RUN_COLUMNS = CYCLES.columns
-#: Quantities of a contact that outputs and wear need.
-_NEEDED = {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,9 @@ class Task:
         """
         if not (folder / "run.json").is_file():
             state = "has not finished" if folder.is_dir() else "does not exist"
-            command = command_line("run", "CONFIG", "--out", folder, "--resume")
+            command = make_results(folder)
+            if folder.name in shipped_configs() and not folder.exists():
+                command = command_line("run", folder.name, "--out", folder)
             raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
         simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
         content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
@@ -136,7 +137,7 @@ class CycleSetup:
         folder = Path(task.folder)
         run = TrainedRun.open(folder)
         lacking = run.surrogate.header.get("not_given", [])
-        if _NEEDED.intersection(lacking):
+        if FOR_WEAR.intersection(lacking):
             raise InputError(
                 f"{folder}: a study needs areas, pressures and wear, and the table of this run "
                 f"lacks {', '.join(lacking)}; add the columns to the table"

@@ -20,9 +20,10 @@ from dynamics.musculoskeletal import (
     read_marker_settings,
     with_markers,
 )
-from dynamics.walking.motion_tables import write_motion_table
+from dynamics.walking.motion_tables import motion_text
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
+from pipeline.files import write_text
 from pipeline.studies.muscle_walks.models import spring_contacts
 from pipeline.studies.muscle_walks.schema import InverseKinematicsConfig, MuscleWalkFile
 from pipeline.studies.muscle_walks.stated_keys import stated_fields, stated_files
@@ -76,9 +77,9 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
     found = follow_markers(text, files.markers, settings)
-    write_motion_table(folder / MOTION, found.motion, title="Coordinates")
+    write_text(folder / MOTION, motion_text(found.motion, title="Coordinates"))
     errors = replace(found.errors, in_degrees=False)
-    write_motion_table(folder / ERRORS, errors, title="errors of markers")
+    write_text(folder / ERRORS, motion_text(errors, title="errors of markers"))
     return found._replace(notes=(*notes, *found.notes))
 
 

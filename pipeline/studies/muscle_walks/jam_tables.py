@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.musculoskeletal import ComakResult
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.walking.motion_tables import MotionTable, motion_text
 from foundation.base.checks import FloatArray
+from pipeline.files import write_text
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.tables import kinematics_table, whole_motion
 
@@ -81,4 +82,4 @@ def write_jam_tables(folder: Path, prefix: str, setup: WalkSetup, result: ComakR
     """Write the tables of a walk to a folder, as files whose names begin with a prefix."""
     for name, table in jam_tables(setup, result).items():
         title = f"COMAK {name}"
-        write_motion_table(folder / f"{prefix}_{name}.sto", table, title=title)
+        write_text(folder / f"{prefix}_{name}.sto", motion_text(table, title=title))

@@ -18,9 +18,10 @@ from dynamics.musculoskeletal import (
     SimulatedFrames,
 )
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.walking.motion_tables import MotionTable, motion_text
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
+from pipeline.files import write_text
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
@@ -179,7 +180,7 @@ def write_tables(
         contact_table(result, frames),
     )
     for (name, title), table in zip(_TITLES.items(), tables, strict=True):
-        write_motion_table(folder / name, table, title=title)
+        write_text(folder / name, motion_text(table, title=title))
 
 
 def write_walk_tables(

@@ -277,7 +277,9 @@ def test_command_repeats_its_part(run_copy, capsys, command):
 def test_interrupted_run_can_be_continued(monkeypatch, capsys):
     monkeypatch.setattr("pipeline.runner.run_study", raising(KeyboardInterrupt()))
     assert main(["run", "smoke"]) == 130
-    assert capsys.readouterr().err == "error: interrupted; continue with --resume\n"
+    assert capsys.readouterr().err == (
+        "error: interrupted; continue with `knee-contact run smoke --resume`\n"
+    )
 
 
 def test_own_faults_are_not_hidden(replaced, capsys):
@@ -325,7 +327,7 @@ def test_json_is_strict(replaced, capsys):
         (InputError("wrong"), 2, "wrong"),
         (StageError("failed"), 1, "failed"),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (OSError(28, "No space left", "/runs/x.parquet"), 2, "/runs/x.parquet: No space left"),
+        (OSError(2, "No such file", "/runs/x.parquet"), 2, "/runs/x.parquet: No such file"),
     ],
 )
 def test_errors_have_a_status_and_one_line(replaced, capsys, error, status, text, flags):

@@ -104,6 +104,21 @@ def test_removed_keys_are_named_with_the_reason(key):
         ("simulation.relative_tolerance=0.0", "simulation.relative_tolerance", "than 0", "0.0"),
         ("simulation.period_s=2020-01-01", "simulation.period_s", "number", "datetime.date(2020"),
         ("simulation.waveforms=7", "simulation.waveforms", "string", "7"),
+        *(
+            (
+                f"simulation.{key}='{word}'",
+                f"simulation.{key}",
+                f"or the path of a CSV file{near}",
+                f"'{word}'",
+            )
+            for key, word, near in (
+                ("waveforms", "walking", " (did you mean level_walking?)"),
+                ("waveforms", "Squats", " (did you mean squat?)"),
+                ("waveforms", "swimming", ""),
+                ("ligaments", "lenhart", " (did you mean lenhart2015?)"),
+            )
+        ),
+        ("surrogate.family='krigging'", "surrogate.family", "mean kriging?", "'krigging'"),
     ],
 )
 def test_values_out_of_range_name_file_key_expected_and_found(override, key, expected, found):

@@ -3,6 +3,7 @@
 import errno
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from pydantic import ValidationError
 from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
 
+from pipeline.advice import command_line
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import RunConfig
@@ -221,7 +223,6 @@ def test_full_disk_is_told_for_every_kind_of_file(tmp_path, write):
         replace_it()
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(path)
-    assert caught.value.strerror.endswith("; free disk space, then continue with --resume")
     assert [p.name for p in tmp_path.iterdir()] == ["file.kind"]
     assert path.read_text() == "old"
 
@@ -253,18 +254,23 @@ def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     err = capsys.readouterr().err
     assert err.startswith(f"error: {disk / 'run' / 'samples' / 'chunks-first'}/")
     assert err.count("\n") == 1
-    assert (
-        "cannot be written (no space left on device); free disk space, then continue with --resume"
-        in err
-    )
     chunks = list((disk / "run" / "samples" / "chunks-first").iterdir())
+    go_on = f"continue with `{command_line(*command)}`"
+    told = (
+        r"cannot be written \(no space left on device\); (\d+) of 120 samples of first are stored; "
+    )
+    stored = re.search(told, err)
+    assert stored is not None
+    assert 2 * len(chunks) <= int(stored[1]) < 120
+    assert err.endswith(f"are stored; free disk space, then {go_on}\n")
     assert 1 <= len(chunks) < 60
     assert {path.suffix for path in chunks} == {".parquet"}
     again("size=50m,ro")
     assert main(command) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "cannot be written (read-only file system); choose a folder that can be written" in err
+    assert "cannot be written (read-only file system); the files that were written before " in err
+    assert f"writable, or choose another folder with --out, then {go_on}" in err
     assert main(run_command(disk / "other", *TINY)) == 2
     assert capsys.readouterr().err.startswith(f"error: {disk / 'other'}: cannot be written (read-")
     again("size=50m,rw")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.testing import assert_allclose
 from studies import TINY, run_command
 
 from pipeline.cli.main import main
+from pipeline.reports import comparison
 from pipeline.reports.comparison import PAGE, comparison_of
 from pipeline.reports.inputs import read_run
 from pipeline.reports.overview_picture import bounds_of, peak_pressure
@@ -101,6 +103,41 @@ def test_page_has_tiles_curves_and_both_verdicts(out: Path, content: dict[str, A
     assert not re.search(r"https?://", re.sub(r"data:[^\"]+", "", page))
 
 
+@pytest.mark.parametrize("labels", [(), ("45 mm", "80 mm & more")])
+def test_runs_of_one_name_are_told_apart_everywhere(
+    tiny_run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    labels: tuple[str, ...],
+) -> None:
+    folders = [shutil.copytree(tiny_run, tmp_path / name / "run") for name in ("old", "new")]
+    legends = []
+    chart = comparison.cycle_chart
+
+    def listed(name: str, text: str, lines: dict[str, Any], label: str) -> Any:
+        legends.append([*lines])
+        return chart(name, text, lines, label)
+
+    monkeypatch.setattr(comparison, "cycle_chart", listed)
+    options = [word for label in labels for word in ("--label", label)]
+    words = ["compare-runs", *map(str, folders), "--out", str(tmp_path), *options]
+    assert main(words) == 0
+    a, b = labels or ("old/run", "new/run")
+    told = capsys.readouterr().out
+    assert f"peak pressure, medial [MPa]: {a} " in told
+    assert f"verdict of {b}: " in told
+    assert legends
+    assert legends == [[a, b]] * len(legends)
+    page = (tmp_path / PAGE).read_text(encoding="utf-8")
+    a, b = escape(a), escape(b)
+    for words in (f"<span>{a}</span>", f"<span>{b}</span>", f'class="ask">{b}<', f"Solid: {a};"):
+        assert words in page
+    assert not re.search(r"\b[AB]: |\(A\)|RUN_FOLDER", re.sub(r"data:[^\"]+", "", page))
+    for folder in folders:
+        assert f"<span>{folder}/config.toml</span>" in page
+
+
 @pytest.mark.slow
 def test_written_again_it_is_the_same(runs: list[Path], out: Path) -> None:
     before = (out / PAGE).read_bytes(), dict(matplotlib.rcParams)
@@ -124,7 +161,8 @@ def test_wear_of_one_material_only_has_no_difference(runs: list[Path], tmp_path:
     path = soft / "config.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("_MPa = 463.0", "_MPa = 10.0"), encoding="utf-8")
-    found = comparison_of({"A": read_run(runs[0]), "B": read_run(soft)}).content()
+    files = {"A": read_run(runs[0]), "B": read_run(soft)}
+    found = comparison_of(files, {"A": "hard", "B": "soft"}).content()
     wear = figures(found)["wear_mm3_per_million_cycles"]
     assert wear["A"] > 0.0
     assert wear["B"] is wear["difference"] is wear["difference_percent"] is None
@@ -136,6 +174,8 @@ def test_refusals(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixtur
         ([runs[0], runs[0]], "found the same folder"),
         ([*runs, "--out", tmp_path / "file"], "expected a folder, found a file"),
         ([runs[0], tmp_path / "none"], "no such run directory"),
+        ([*runs, "--label", "one"], "--label: expected none or two different names"),
+        ([*runs, "--label", "one", "--label", "one"], "found 'one', 'one'"),
     ):
         assert main(["compare-runs", *map(str, words)]) == 2
         assert told in capsys.readouterr().err

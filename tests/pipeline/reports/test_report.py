@@ -571,7 +571,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize(
         ("name", "remedy"),
-        [("simulation.parquet", "simulate"), ("validation.json", "run CONFIG --out")],
+        [("simulation.parquet", "simulate"), ("validation.json", r"run \S+/config\.toml --out")],
     )
     def test_remedy_is_the_command_that_makes_the_file(
         self, fresh: Path, name: str, remedy: str

@@ -164,10 +164,24 @@ def test_coarse_mesh_needs_care() -> None:
 def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
     alone = {"differences": {}, "peak_difference_percent": None, "resolution": {}}
     assert levels(judged(**alone)) == ["trust"]
-    found = judged(**alone, held_out_percent=LIMITS["gait"][0] + 0.1)
+    found = judged(**alone, table="rows.csv", held_out_percent=LIMITS["gait"][0] + 0.1, flagged=1)
     assert levels(found) == ["care"]
     assert "not compared in gait" in found.line
-    assert found.next.command == "knee-contact report RUN_FOLDER"
+    assert found.next.text.startswith("add rows to rows.csv at the poses that the report shows")
+    assert found.next.command == "knee-contact run RUN_FOLDER/config.toml --out RUN_FOLDER-more"
+
+
+def test_surrogate_without_areas_is_not_sent_to_a_study_of_wear() -> None:
+    assert "study" in judged().next.command
+    assert judged(has_wear=False).next.command == "knee-contact export RUN_FOLDER"
+
+
+def test_triangles_of_the_built_in_insert_shrink_until_they_suffice() -> None:
+    found = judged(resolution={"medial": Resolution(4.2, 0.1)}, implant_edge_mm=2.5)
+    assert found.next.command == (
+        "knee-contact run RUN_FOLDER/config.toml --out RUN_FOLDER-finer "
+        "--set knee.implant.edge_mm=1.55"
+    )
 
 
 def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:
@@ -210,7 +224,9 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
     parse(words[1:])
     if words[1] == "run":
         pairs = tuple(after for word, after in pairwise(words) if word == "--set")
-        assert pairs
+        assert bool(pairs) != ("differences" in changes)  # a table gets more rows, and no keys
+        if not pairs:
+            return
         if "layer" in changes:
             contact = load_config(SMOKE, pairs).contact
             assert (contact.law == "coupled") != (contact.model == "finite_element")

@@ -106,7 +106,7 @@ def test_damaged_record_is_refused(run_copy, capsys):
     assert main(["report", str(run_copy)]) == 2
     err = capsys.readouterr().err
     assert f"{MADE_WITH}: damaged (sha256 is the digest of another configuration)" in err
-    assert f"run `knee-contact run CONFIG --out {run_copy}`" in err
+    assert f"run `knee-contact run {run_copy}/config.toml --out {run_copy}`" in err
 
 
 def test_resume_compares_with_what_the_run_was_begun_with(run_copy, capsys):

@@ -1,0 +1,151 @@
+"""Files that cannot be written: status 2, and a sentence with file, reason and cure."""
+
+import errno
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from studies import ROOT, TINY, run_command
+
+from foundation.base import files as base
+from pipeline.advice import PROGRAM
+from pipeline.cli.main import main
+from pipeline.store import samples
+
+
+def words_of(message: str) -> list[str]:
+    """Return the arguments of the last command in a message."""
+    program, *words = shlex.split(message.rsplit("`", 2)[-2])
+    assert program == PROGRAM
+    return words
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return a function that lets the writing of files of a name fail, all or after some."""
+    replacing = base.replacing
+
+    def fail(number: int, name: str, after: int = 0):
+        left = [after]
+
+        def refuse(path, later=None):
+            if path.match(name):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise OSError(number, os.strerror(number))
+            return replacing(path, later)
+
+        monkeypatch.setattr(base, "replacing", refuse)
+        return lambda: monkeypatch.setattr(base, "replacing", replacing)
+
+    return fail
+
+
+def refused(capsys, words: list[str]) -> str:
+    """Carry out a command that cannot write; return its message."""
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+    return told.removeprefix("error: ").rstrip()
+
+
+@pytest.mark.usefixtures("unsimulated")
+@pytest.mark.parametrize(
+    ("number", "cure"),
+    [(errno.ENOSPC, "free disk space"), (errno.EDQUOT, "free disk space of your quota")],
+)
+def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
+    tmp_path, capsys, failing, monkeypatch, number, cure
+):
+    mended = failing(number, "chunks-first/*.parquet", after=3)
+    words = [*run_command(tmp_path / "run", *TINY, "run.chunk=20"), "--force"]
+    told = refused(capsys, words)
+    assert told.startswith(f"{tmp_path / 'run' / 'samples' / 'chunks-first'}/")
+    reason = os.strerror(number).lower()
+    assert f"cannot be written ({reason}); 60 of 120 samples of first are stored; {cure}, " in told
+    mended()
+    again = words_of(told)
+    assert again == [*words[:-1], "--resume"]
+    evaluated = []
+    missing = samples._missing
+
+    def counted(table, done, size):
+        evaluated.append((len(table), sum(map(len, done.values()))))
+        return missing(table, done, size)
+
+    monkeypatch.setattr(samples, "_missing", counted)
+    assert main(again) == 0
+    assert evaluated[0] == (120, 60)
+
+
+def test_folder_that_vanishes_ends_the_run(tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "run"
+    write = samples.write_table
+
+    def remove(*given):
+        write(*given)
+        if any(folder.glob("samples/chunks-first/*")):
+            shutil.rmtree(folder)
+
+    monkeypatch.setattr(samples, "write_table", remove)
+    told = refused(capsys, run_command(folder, *TINY))
+    assert told.startswith(f"{folder / 'samples' / 'chunks-first'}: the folder was removed")
+    assert "; 0 of 120 samples of first are stored; restore the folder, then continue" in told
+    assert not folder.exists()
+
+
+def test_file_in_the_place_of_the_folder_or_of_its_parent(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    told = refused(capsys, run_command(tmp_path / "file" / "run", *TINY))
+    assert told.startswith(f"{tmp_path / 'file' / 'run'}: cannot be written (not a directory); ")
+    assert "remove or rename the file in the place of the folder, or choose another folder" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["report", "RUN"], "report.html"),
+        (["validate", "RUN"], "validation.json"),
+        (["export", "RUN", "--out", "OUT"], "knee.c"),
+        (["fields", "RUN", "--out", "OUT"], "cycle.pvd"),
+        (["motion", "RUN", "--out", "OUT/cycle.mot"], "cycle.mot"),
+        (["samples", "export", "RUN", "--format", "mat", "--out", "OUT/all.mat"], "all.mat"),
+    ],
+)
+def test_other_commands_keep_their_files(run_copy, tmp_path, capsys, failing, words, name):
+    places = {"RUN": str(run_copy), "OUT": str(tmp_path / "out")}
+    words = [places.get(w, w.replace("OUT/", f"{tmp_path / 'out'}/")) for w in words]
+    before = {path: path.read_bytes() for path in run_copy.rglob("*") if path.is_file()}
+    mended = failing(errno.EROFS, name)
+    told = refused(capsys, words)
+    assert f"{name}: cannot be written (read-only file system); no file is left half " in told
+    assert ("--out" in told.split("`")[0]) == ("--out" in words)
+    assert {path: path.read_bytes() for path in before} == before
+    assert not any(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    mended()
+    assert words_of(told) == words
+    assert main(words) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("out", "err", "status"), [("/dev/full", "", 2), ("", "/dev/full", 0), ("", "/dev/full", 2)]
+)
+def test_streams_on_a_full_disk(tmp_path, out, err, status):
+    """A log on a full disk loses its lines and no more."""
+    files = [Path(name or tmp_path / f"{k}.log") for k, name in enumerate((out, err))]
+    words = ["check", "nowhere.toml"] if status and err else ["schema"]
+    with files[0].open("w") as stdout, files[1].open("w") as stderr:
+        found = subprocess.run(
+            [sys.executable, "-m", "pipeline", *words], cwd=ROOT, stdout=stdout, stderr=stderr
+        )
+    assert found.returncode == status
+    if out:
+        told = files[1].read_text()
+        assert told.startswith("error: the answer cannot be written to standard output (no space")
+        assert told.count("\n") == 1
