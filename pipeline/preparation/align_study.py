@@ -24,7 +24,6 @@ from pipeline.files import write_text
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     Alignment,
-    OpenQuestion,
     check_before_alignment,
     distance_between,
     frame_keys,
@@ -34,6 +33,7 @@ from pipeline.preparation.alignment import (
 )
 from pipeline.preparation.alignment_picture import draw_alignment, shown_question
 from pipeline.preparation.mesh_guess import side_in_names
+from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.starter import SLOPES_DEG
 from pipeline.preparation.written_keys import with_values
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_shapes, check_surfaces
+from pipeline.preparation.open_question import OpenQuestion, anterior_question
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
@@ -53,48 +53,6 @@ _STATED = 60.0
 _DIGITS = 4
 _PLATEAU = "the longer, less convex plateau"
 _TROCHLEA = "the larger part of the trochlea"
-
-
-class OpenQuestion(InputError):
-    """The shape leaves a question.
-
-    Parameters
-    ----------
-    option : str
-        Option of the command line that answers the question.
-    question, remedy : str
-        Words for people.
-    body : {"femur", "tibia"}, optional
-        Body whose anterior side is not known.
-    frame : AnatomicalFrame, optional
-        Frame of the body, which may face backward.
-    """
-
-    def __init__(
-        self,
-        option: str,
-        question: str,
-        remedy: str,
-        body: str | None = None,
-        frame: AnatomicalFrame | None = None,
-    ) -> None:
-        super().__init__(f"{question}; {remedy}")
-        self.option = option
-        self.question = question
-        self.remedy = remedy
-        self.body = body
-        self.frame = frame
-
-    @property
-    def answers(self) -> tuple[str, str]:
-        """Signed axes of the file that point nearest to the front and to the back of the frame."""
-        assert self.frame is not None
-        return anterior_names(self.frame)
-
-    def seen_in(self, picture: Path) -> OpenQuestion:
-        """Return the question with the file of a picture in its words."""
-        question = f"{self.question}; see {picture}"
-        return OpenQuestion(self.option, question, self.remedy, self.body, self.frame)
 
 
 class Alignment(NamedTuple):
@@ -164,7 +122,7 @@ def propose_alignment(
     tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
     if femur.evidence["anterior"].certainty == "unknown":
         if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
-            raise _question(femur_mesh, "femur", femur.evidence["anterior"], femur)
+            raise anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
         ahead = femoral_frame(femur_mesh, tibia.rotation[0])
         femur = _stated(ahead, "likely", "parallel to the tibia")
     if tibia.evidence["anterior"].certainty == "unknown":
@@ -339,12 +297,12 @@ def _forward(
     if scanned or _parallel(femur, tibia):
         forward = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
         if certain and by_shape != forward:
-            raise _question(tibia_mesh, "tibia", _contradiction(scanned), tibia)
+            raise anterior_question(tibia_mesh, "tibia", _contradiction(scanned), tibia)
         reasons = ["both files are of one scan" if scanned else "parallel to the femur"]
     elif min(abs(plateaus), abs(right)) > _LIKELY:
         forward, reasons = by_shape, []
     else:
-        raise _question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
+        raise anterior_question(tibia_mesh, "tibia", tibia.evidence["anterior"], tibia)
     if by_shape == forward and min(abs(plateaus), abs(right)) > _LIKELY:
         reasons.append(f"{_PLATEAU} is medial")
     certainty = "sure" if certain else "likely"
@@ -368,30 +326,6 @@ def _check_stated(
             f"(expected at most {_STATED:g} deg); state the axis of the file that points nearest "
             "to anterior"
         )
-
-
-def anterior_names(frame: AnatomicalFrame) -> tuple[str, str]:
-    """Return the signed axes of the file nearest to the front and to the back of a frame."""
-    ahead = frame.rotation[0]
-    name = "xyz"[int(np.argmax(np.abs(ahead)))]
-    signs = ("", "-") if ahead[np.argmax(np.abs(ahead))] > 0.0 else ("-", "")
-    return f"{signs[0]}{name}", f"{signs[1]}{name}"
-
-
-def _question(
-    mesh: TriangleMesh, body: str, evidence: Evidence, frame: AnatomicalFrame
-) -> OpenQuestion:
-    option = f"--{body}-anterior"
-    first, second = anterior_names(frame)
-    return OpenQuestion(
-        option,
-        f"{mesh.name}: does {first} or {second} of the file point anterior? The shape of the "
-        f"{body} does not tell ({evidence.reason})",
-        f"add {option}={first} or {option}={second}, or keep the frames of the files (init "
-        "--frames file)",
-        body,
-        frame,
-    )
 
 
 def _side(

@@ -27,7 +27,7 @@ from foundation.surfaces.triangle_mesh import (
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
 from pipeline.originals.mesh_loading import load_surface
-from pipeline.preparation.alignment import OpenQuestion
+from pipeline.preparation.open_question import OpenQuestion
 
 #: Vertices within a cell are drawn as one [m].
 _CELL = 1.2e-3

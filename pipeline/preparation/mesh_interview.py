@@ -20,7 +20,6 @@ from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.bearing_part import BearingPart
 from pipeline.preparation.alignment import (
     Alignment,
-    OpenQuestion,
     check_before_alignment,
     check_placed,
     frame_keys,
@@ -31,6 +30,7 @@ from pipeline.preparation.alignment import (
 from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import guess_axes, guess_unit, side_in_names, stated_unit
+from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 

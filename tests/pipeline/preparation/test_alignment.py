@@ -20,12 +20,12 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
-    OpenQuestion,
     distance_between,
     frame_keys,
     propose_alignment,
 )
 from pipeline.preparation.mesh_interview import axis_of
+from pipeline.preparation.open_question import OpenQuestion
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
 GRAND_CHALLENGE = (
