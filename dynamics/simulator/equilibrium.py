@@ -176,7 +176,7 @@ def settle(
     free = np.array([name not in held for name in FREE_COORDINATES])
     balance = _Balance(*without_variation(model), simulator, applied, free)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
-    near, _ = _newton(balance, begin, allowed)
+    near, _ = _newton(balance, begin, *balance(begin), allowed)
     if near is not None and balance.unstable_direction(near) is None:
         return near
     begin = replace(begin, superior=height_at_load(model, begin, axial_force))
@@ -235,11 +235,11 @@ class _Balance:
 
 def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
     """Return the pose at rest and the number of evaluations of the relaxation."""
-    near, used = _newton(balance, begin, allowed)
-    if near is not None:
-        return near, used
     pose = begin
     force, jacobian = balance(pose)
+    near, used = _newton(balance, pose, force, jacobian, allowed)
+    if near is not None:
+        return near, used
     inertia = balance.simulator.inertia
     size = _size(force)
     step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
@@ -264,14 +264,12 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
 
 
-def _newton(balance: _Balance, pose: Pose, allowed: float) -> tuple[Pose | None, int]:
+def _newton(
+    balance: _Balance, pose: Pose, force: FloatArray, jacobian: FloatArray, allowed: float
+) -> tuple[Pose | None, int]:
     """Return the pose at rest, if Newton's method finds it at once, and the evaluations."""
     longest = 1.0
     for count in range(1, _NEWTON_STEPS + 1):
-        try:
-            force, jacobian = balance(pose)
-        except EquilibriumError:
-            break
         if _size(force) <= allowed:
             return pose, count
         move = _step(-jacobian, force)
@@ -279,6 +277,10 @@ def _newton(balance: _Balance, pose: Pose, allowed: float) -> tuple[Pose | None,
         if length >= longest:
             break
         pose, longest = _moved(pose, move), _NEWTON_FALL * length
+        try:
+            force, jacobian = balance(pose)
+        except EquilibriumError:
+            break
     return None, count
 
 

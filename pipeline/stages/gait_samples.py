@@ -75,12 +75,23 @@ def candidates_along_gait(
     first: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return candidates near poses of gait, `count` of a compartment, numbered from `first` on.
+    """Return candidates near poses of gait, `count` of a compartment, at the predicted height.
 
-    Arguments and errors as of `gait_samples`; `rng` draws inputs, poses and loads.
+    They are numbered from `first` on. Arguments and errors as of `gait_samples`; `rng` draws
+    inputs, poses and loads.
     """
     states = _states(config, space, surrogate, rng)
-    return _drawn(states, space, surrogate, count, first, rng)
+    parts = []
+    _, half = space.centre_and_half
+    for k, name in enumerate(COMPARTMENTS):
+        chosen = states[rng.integers(len(states), size=count)]
+        poses = chosen[:, :6].copy()
+        poses[:, [1, 2, 3, 5]] += half[1:5] * _MOVES * rng.uniform(-1.0, 1.0, (count, 4))
+        factor = _LOAD_FACTOR ** rng.uniform(-1.0, 1.0, count)
+        load = np.clip(factor * chosen[:, 6 + k], *space.load)
+        at_load, _ = surrogate.compartment(name).at_load(poses, load)
+        parts.append(candidate_table(at_load, load, name, first))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _states(
@@ -111,25 +122,3 @@ def _states(
             f"(the last: {reason}); take more samples, or design.gait_samples = 0"
         )
     return np.concatenate(found)
-
-
-def _drawn(
-    states: FloatArray,
-    space: SampleSpace,
-    surrogate: ContactSurrogate,
-    count: int,
-    first: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Return candidates of both compartments near states of gait, at the predicted height."""
-    parts = []
-    _, half = space.centre_and_half
-    for k, name in enumerate(COMPARTMENTS):
-        chosen = states[rng.integers(len(states), size=count)]
-        poses = chosen[:, :6].copy()
-        poses[:, [1, 2, 3, 5]] += half[1:5] * _MOVES * rng.uniform(-1.0, 1.0, (count, 4))
-        factor = _LOAD_FACTOR ** rng.uniform(-1.0, 1.0, count)
-        load = np.clip(factor * chosen[:, 6 + k], *space.load)
-        at_load, _ = surrogate.compartment(name).at_load(poses, load)
-        parts.append(candidate_table(at_load, load, name, first))
-    return pd.concat(parts, ignore_index=True)

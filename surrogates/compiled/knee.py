@@ -130,16 +130,14 @@ def _unpacked(packed):
 
 
 @part
-def _packed_loads(pose, packed, judged, loads, jacobian, x, work):
-    """Unpack the arguments of `compartment_loads`, call it and return the extrapolation if judged.
+def _packed_loads(pose, packed, loads, jacobian, x, work):
+    """Unpack the arguments of `compartment_loads`, call it and return the extrapolation.
 
     If x has a seventh number, the number is filled with the extrapolation.
     """
     box, condyle, constants, first, second, third = _unpacked(packed)
     gap = compartment_loads(pose, box, condyle, constants, first, second, third, loads, jacobian,
                             x, work)  # fmt: skip
-    if not judged:
-        return 0.0
     limits = packed.geometry[_LIMITS:_PATHS]
     found = extrapolation(x, loads, gap, limits, _regressor(_PARTS - 1, packed), work)
     if x.size > 6:
@@ -190,21 +188,16 @@ def workspace(packed):
 
 @kernel
 def loads_of_compartment(poses, packed, loads, jacobian, x, work):
-    """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 7) of one compartment at poses (N, 6).
-
-    With x (N, 6), without the extrapolation, which takes an eighth of the time.
-    """
-    judged = np.bool_(x.shape[1] > 6)
+    """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 7) of one compartment at poses (N, 6)."""
     for i in range(poses.shape[0]):
-        _packed_loads(poses[i], packed, judged, loads[i], jacobian[i], x[i], work)
+        _packed_loads(poses[i], packed, loads[i], jacobian[i], x[i], work)
 
 
 @pasted
 def both_loads(pose, medial, lateral, loads, jacobian, x, work):
     """`knee_loads` as part of its caller."""
-    judged = np.bool_(True)
-    first = _packed_loads(pose, medial, judged, loads[0], jacobian[0], x[0], work)
-    second = _packed_loads(pose, lateral, judged, loads[1], jacobian[1], x[1], work)
+    first = _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
+    second = _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
     # written so that NaN counts as outside
     return is_outside(x) or not max(first, second) <= 1.0 + TOLERANCE
 
@@ -259,9 +252,7 @@ def compartment_of_all(poses, packed, place, loads, jacobian, x, work):
     any_outside = False
     for i in range(poses.shape[0]):
         own = x[i, place : place + 1]
-        found = _packed_loads(
-            poses[i], packed, np.bool_(True), loads[i, place], jacobian[i, place], own[0], work
-        )
+        found = _packed_loads(poses[i], packed, loads[i, place], jacobian[i, place], own[0], work)
         # written so that NaN counts as outside
         any_outside = any_outside or is_outside(own) or not found <= 1.0 + TOLERANCE
     return any_outside

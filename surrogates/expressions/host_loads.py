@@ -52,7 +52,7 @@ def loads_and_jacobians(
     def fill(first: int, end: int) -> None:
         own = rows[first:end]
         n = len(own)
-        found, slopes, variables = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 6))
+        found, slopes, variables = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
         for c, part in enumerate(parts):
             work = new_work(int(compiled.workspace(part)))
             compiled.loads_of_compartment(own, part, found, slopes, variables, work)
