@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -9,11 +10,18 @@ from pathlib import Path
 PROGRAM = "knee-contact"
 #: Stands for the run directory in the commands of a report, which may be moved.
 FOLDER = "RUN_FOLDER"
+#: Stands for the configuration in the commands of messages of checks, which know keys alone.
+CONFIG = "CONFIG"
 
 
 def command_line(*words: str | Path) -> str:
     """Return a command of this program, quoted for a shell."""
     return f"{PROGRAM} {shlex.join(map(str, words))}"
+
+
+def of_configuration(text: str, file: Path) -> str:
+    """Return a text whose commands name a configuration, quoted for a shell."""
+    return re.sub(rf"({PROGRAM} [\w-]+) {CONFIG}\b", rf"\1 {shlex.quote(str(file))}", text)
 
 
 def in_folder(text: str, folder: Path) -> str:

@@ -15,6 +15,7 @@ TESTS = Path(__file__).parent
 READERS = {
     "conftest.py",
     "benchmarks/literature/test_lehtoranta.py",  # where there is no data
+    "pipeline/cli/test_remedies.py",  # where there is no data
     "pipeline/config/test_config.py",
     "pipeline/originals/test_mesh_loading.py",  # where there is no data
     Path(__file__).name,

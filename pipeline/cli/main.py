@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import App, CycloptsError, Parameter
 
 from foundation.base.errors import InputError, PoseError
-from pipeline.advice import PROGRAM
+from pipeline.advice import PROGRAM, of_configuration
 from pipeline.cli import compare, completion, prepare, samples, train, use
 from pipeline.cli.app import Answer, Command, app
 from pipeline.streams import drop, or_silent
@@ -137,7 +137,7 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     as_json = request.as_json
     failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)
     if isinstance(error, failures):
-        return _fail(error, 1, as_json=as_json)
+        return _fail(_named(error, request), 1, as_json=as_json)
     if isinstance(error, OSError):
         if is_of_writing(error):
             text = write_error_text(error, words, list(request.arguments.signature.parameters))
@@ -145,17 +145,23 @@ def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _fail(text, 2, as_json=as_json)
     if isinstance(error, InputError):
-        return _fail(error, 2, as_json=as_json)
+        return _fail(_named(error, request), 2, as_json=as_json)
     trace = traceback.format_exc()
     _write_error(trace)
     return _fail(_REPORT, FAULT, as_json=as_json, kind="fault", traceback=trace)
 
 
-def _fail(error: Exception | str, status: int, *, as_json: bool, **details: str) -> int:
+def _named(error: Exception, request: Request) -> str:
+    """Return the text of an error, whose commands name the configuration of the request."""
+    config = request.arguments.arguments.get("config")
+    return of_configuration(str(error), config) if config else str(error)
+
+
+def _fail(error: str, status: int, *, as_json: bool, **details: str) -> int:
     """Write an error, as a JSON document too if asked to, and return the exit status."""
     _write_error(f"error: {error}\n")
     if as_json:
-        _write(_json({"error": str(error), "status": status, **details}), status)
+        _write(_json({"error": error, "status": status, **details}), status)
     return status
 
 

@@ -21,7 +21,7 @@ from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from foundation.surfaces.welding import weld_seams
-from pipeline.advice import PROGRAM
+from pipeline.advice import CONFIG, command_line
 from pipeline.originals.forward_frame import FORWARD, faces_backward, forward_frame
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
@@ -52,7 +52,7 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_ALIGN = f"`{PROGRAM} align CONFIG --write` sets both from the shape"
+_ALIGN = f"`{command_line('align', CONFIG, '--write')}` sets both from the shape"
 
 
 Meshes = Mapping[str, TriangleMesh]

@@ -21,6 +21,7 @@ from foundation.elastic_foundation.confinement import (
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config, ContactConfig, LayerConfig
 
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
@@ -55,7 +56,7 @@ def check_laws(contact: ContactConfig) -> list[Finding]:
             f"{section}.law",
             f'law = "modified" of [{section}] is the linear law, since f = inf and m = 1: give f, '
             "m and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
-            'them by `knee-contact calibrate`, or set law = "linear"',
+            f'them by `{command_line("calibrate", CONFIG)}`, or set law = "linear"',
         )
         for section, layer in sections.items()
         if layer.is_modified_in_name_alone

@@ -53,8 +53,7 @@ def align_study(
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
 
-    A picture in the folder of the configuration shows the meshes as configured and as proposed. If
-    `write` is set, the proposed frames replace those of the configuration.
+    A picture in the folder of the configuration shows the meshes as configured and as proposed.
 
     Parameters
     ----------
@@ -68,6 +67,8 @@ def align_study(
         Stated side; by default that of shape and file names.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
+    write : bool
+        Whether the configuration gets the proposed frames.
 
     Raises
     ------

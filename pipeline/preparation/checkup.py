@@ -8,6 +8,7 @@ model at some poses.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
+from pipeline.advice import of_configuration
 from pipeline.config.reading import dump_config, explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import kind_of
@@ -67,7 +69,8 @@ def check_study(
             )
         elif not findings.has_errors:
             figures = _check_knee(config, findings, deep=deep)
-    return findings.ordered(), figures
+    named = [replace(each, text=of_configuration(each.text, file)) for each in findings.ordered()]
+    return named, figures
 
 
 def _checked(tree: dict[str, Any], file: Path, findings: Findings) -> Config | None:

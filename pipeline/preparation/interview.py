@@ -12,7 +12,7 @@ from typing import Any
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
-from pipeline.advice import command_line
+from pipeline.advice import command_line, of_configuration
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
@@ -68,7 +68,8 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
     repairs = _repairs(checked, sections, notes)
-    reasons = _settle(checked, sections, notes, choose=options.law is None)
+    settled = _settle(checked, sections, notes, choose=options.law is None)
+    reasons = [of_configuration(reason, config) for reason in settled]
     checked = _checked(config, sections, notes)
     write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
@@ -121,7 +122,8 @@ def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[
             loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
         except MeshError:  # reported by `check`
             continue
-        found += [f"{loaded.mesh.name}: repaired: {text}" for text in loaded.repairs]
+        file = sections[f"knee.{body}"]["file"]
+        found += [f"{file}: repaired: {text}" for text in loaded.repairs]
     if found:
         sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from foundation.base.errors import InputError, PoseError
 from foundation.surfaces.smoothing import smoothed
+from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee_surfaces import KneeSurfaces
@@ -111,5 +112,5 @@ def _smooth_words(found: float) -> str:
 
 
 def _linear(reason: str) -> LawChoice:
-    then = "compare these springs with the layer by `knee-contact calibrate`"
+    then = f"compare these springs with the layer by `{command_line('calibrate', CONFIG)}`"
     return LawChoice("linear", 0.0, (reason, f"{_LINEAR}; {then}"))

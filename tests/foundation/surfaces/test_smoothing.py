@@ -88,12 +88,12 @@ def test_vertices_of_triangles_that_would_fold_stay():
     faces = np.array([[0, 3, 2], [0, 2, 1], [3, 4, 2]])
     normals = np.array([[0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1.0, 0]])
     few = np.array([0.0, 0.0, -1.5, 0.1, 0.1])
-    np.testing.assert_array_equal(smoothing._unfolded(points, normals, faces, few), np.zeros(5))
+    np.testing.assert_array_equal(smoothing.unfolded(points, normals, faces, few), np.zeros(5))
     small = np.array([0.1, 0.1, -0.2, 0.1, 0.1])
-    np.testing.assert_array_equal(smoothing._unfolded(points, normals, faces, small), small)
+    np.testing.assert_array_equal(smoothing.unfolded(points, normals, faces, small), small)
     apart = np.vstack([points, 9.0 + points[:3]])
     more = np.vstack([faces, [[5, 7, 6]]])
-    found = smoothing._unfolded(
+    found = smoothing.unfolded(
         apart, np.vstack([normals, normals[:1].repeat(3, 0)]), more, np.append(few, [0.1, 0.2, 0.1])
     )
     np.testing.assert_array_equal(found, [0, 0, 0, 0, 0, 0.1, 0.2, 0.1])

@@ -37,7 +37,7 @@ def test_bones_get_cartilage(tmp_path, monkeypatch, capsys, stated, cartilage, l
     assert main(["init", "mine.toml", *given]) == 0
     told = capsys.readouterr().out
     assert told.count("whole bone: only the bearing surface is used") == 2
-    assert "in 12 triangles in 12 loose pieces" in told
+    assert "12 stray triangles in 12 loose pieces dropped" in told
     assert (tmp_path / "mine_frames.png").is_file()
     config = load_config(tmp_path / "mine.toml")
     for mesh in (config.knee.femur, config.knee.tibia):
