@@ -129,8 +129,10 @@ def _rim(sheet: TriangleMesh) -> tuple[np.ndarray, np.ndarray]:
     return start[single], end[single]
 
 
-def whole_femur(length: float, step: float = 1.5e-3) -> TriangleMesh:
+def whole_femur(length: float, step: float = 1.5e-3, lean: float = 0.0) -> TriangleMesh:
     """Return a distal femur (y up, x anterior, axis z at the origin) with a shaft up to y = length.
+
+    The shaft leans towards z by the tangent `lean`.
 
     The level surface of blended ellipsoids and a shaft, as from a segmentation: needs VTK.
     """
@@ -155,7 +157,7 @@ def whole_femur(length: float, step: float = 1.5e-3) -> TriangleMesh:
     ]
     height = points[..., 1]
     flare = 12e-3 * np.exp(-np.maximum(height - 20e-3, 0.0) / 20e-3)
-    shaft = np.hypot(points[..., 0] - 8e-3, points[..., 2]) - (13e-3 + flare)
+    shaft = np.hypot(points[..., 0] - 8e-3, points[..., 2] - lean * height) - (13e-3 + flare)
     parts.append(np.maximum(shaft, 12e-3 - height))
     blend = -2e-3 * np.log(sum(np.exp(-part / 2e-3) for part in parts))
     level = np.maximum(blend, height - (length - 2.5 * step))

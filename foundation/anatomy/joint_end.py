@@ -101,6 +101,17 @@ def shaft_direction(mesh: TriangleMesh, direction: FloatArray) -> FloatArray:
     return axis if axis @ direction > _ALONG else direction
 
 
+def shaft_lean(mesh: TriangleMesh, rotation: FloatArray) -> float:
+    """Return by how much the shaft of a femur leans to the right of its frame, a tangent [1].
+
+    The shaft leans to the lateral side, as the knees are closer to each other than the hips
+    (measured against the axis of the posterior condyles on 24 bones of a shape model: 0.05 to 0.16,
+    mean 0.09). `rotation` (3, 3) has rows anterior, superior and right; 0 without a shaft.
+    """
+    up = rotation @ -shaft_direction(mesh, -rotation[1])
+    return float(up[2] / up[1])
+
+
 def _width(mesh: TriangleMesh, direction: FloatArray) -> float:
     """Return the width [m] of a body near its end in a direction (3,) [1]."""
     along = mesh.centroids @ direction

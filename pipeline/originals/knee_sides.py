@@ -47,7 +47,9 @@ def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     return scores
 
 
-def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
+def check_sides(
+    meshes: Mapping[str, TriangleMesh], side: str, *, bony_femur: bool = False
+) -> list[Finding]:
     """Return warnings about bodies of different sides, or of another side than is stated.
 
     Parameters
@@ -56,8 +58,12 @@ def check_sides(meshes: Mapping[str, TriangleMesh], side: str) -> list[Finding]:
         Surfaces of "femur" and "tibia" as loaded: as a right knee [m].
     side : {"right", "left"}
         Stated side, from which the surfaces were mirrored.
+    bony_femur : bool
+        Whether the femur is a bone without cartilage, whose trochlea does not tell the side.
     """
     scores = side_scores(meshes)
+    if bony_femur:
+        scores.pop("femur", None)
     other = SIDES[1 - SIDES.index(side)]
     values = list(scores.values())
     if len(values) == 2 and min(values) < -_CONTRARY and max(values) > _CONTRARY:

@@ -95,7 +95,9 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     meshes = {"femur": femur, "tibia": tibia}
     report_findings(check(meshes))
     if knee.compartments == COMPARTMENTS:
-        report_findings(check_sides(meshes, knee.side))
+        assert knee.femur is not None
+        bony = knee.femur.cartilage_mm > 0.0
+        report_findings(check_sides(meshes, knee.side, bony_femur=bony))
     if len(knee.compartments) > 1:
         labels = compartments_of(tibia, knee.split_lateral_mm)
     else:

@@ -16,16 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_search import (
-    FINDERS,
-    OPEN,
-    SOLID,
-    FoundBearing,
-)
+from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID, FoundBearing
 from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
-from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.joint_end import is_long, shaft_lean
 from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -43,7 +38,7 @@ _IN_A_SCAN = np.radians([70.0, 35.0])
 #: of a shape model: 9, 6, 20 and 30 mm).
 _AHEAD, _BESIDE, _ABOVE = 20e-3, 15e-3, (10e-3, 45e-3)
 #: Least difference of medial and lateral parts that tells the side, and that is certain
-#: (`trochlear_lead` and `Shape.medial_left`).
+#: (`trochlear_lead`, `shaft_lean` and `Shape.medial_left`).
 _LIKELY, _CERTAIN = 0.04, 0.2
 #: Falls of a plateau towards posterior [deg].
 _SLOPES = (-20.0, 30.0)
@@ -52,7 +47,15 @@ _STATED = 60.0
 #: Decimals of lengths [mm] and angles [deg] in a configuration.
 _DIGITS = 4
 _PLATEAU = "the longer, less convex plateau"
-_TROCHLEA = "the larger part of the trochlea"
+_TROCHLEA = "the larger part of the trochlea is {side}"
+_SHAFT = "the shaft of the femur leans to the {side}"
+
+
+class _FemoralSide(NamedTuple):
+    """How clearly a femur is of a right knee [1], negative for a left knee, and words for why."""
+
+    score: float
+    words: str
 
 
 class Alignment(NamedTuple):
@@ -125,20 +128,21 @@ def propose_alignment(
             raise anterior_question(femur_mesh, "femur", femur.evidence["anterior"], femur)
         ahead = femoral_frame(femur_mesh, tibia.rotation[0])
         femur = _stated(ahead, "likely", "parallel to the tibia")
+    lead = _femoral_side(femur, femur_mesh, meshes["femur"], bearings["femur"].kind)
     if tibia.evidence["anterior"].certainty == "unknown":
-        forward, known = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
+        forward, known = _forward(femur, lead, tibia, tibia_mesh, named_side)
         anterior = tibia.rotation[0] if forward else -tibia.rotation[0]
         tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), *known)
     for body, direction in hints.items():
         _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
         side, reason = named_side, "as stated"
-        shape, found = _side(femur, femur_mesh, tibia, tibia_mesh, None)
+        shape, found = _side(lead, tibia, tibia_mesh, None)
         if shape not in (None, side):
             reason += f"; but the shape says {shape} ({found.reason}): check the side and the files"
         evidence = Evidence("sure", reason)
     else:
-        side, evidence = _side(femur, femur_mesh, tibia, tibia_mesh, named_side)
+        side, evidence = _side(lead, tibia, tibia_mesh, named_side)
     kinds = {body: bearing.kind for body, bearing in bearings.items()}
     return Alignment({"femur": femur, "tibia": tibia}, kinds, side, evidence)
 
@@ -147,6 +151,18 @@ def _found(meshes: Mapping[str, TriangleMesh], body: str) -> FoundBearing:
     """Return the bearing surface of a body [m]; raise `MeshError` if there is none."""
     other = meshes["tibia" if body == "femur" else "femur"]
     return FINDERS[body](meshes[body], other)
+
+
+def _femoral_side(
+    frame: AnatomicalFrame, bearing: TriangleMesh, whole: TriangleMesh, kind: str
+) -> _FemoralSide:
+    """Return the side of a femur [m] by its trochlea, or by the shaft of a bone.
+
+    Without cartilage, the medial part of the trochlea is often the larger one.
+    """
+    if kind == BONE:
+        return _FemoralSide(shaft_lean(whole, frame.rotation), _SHAFT)
+    return _FemoralSide(trochlear_lead(bearing, frame), _TROCHLEA)
 
 
 def check_placed(meshes: Mapping[str, TriangleMesh]) -> None:
@@ -275,23 +291,21 @@ def _stated(frame: AnatomicalFrame, certainty: str, reason: str) -> AnatomicalFr
 
 def _forward(
     femur: AnatomicalFrame,
-    femur_mesh: TriangleMesh,
+    lead: _FemoralSide,
     tibia: AnatomicalFrame,
     tibia_mesh: TriangleMesh,
     named_side: str | None,
 ) -> tuple[bool, Evidence]:
     """Return whether the frame of a tibia without notch faces forward, and the evidence.
 
-    The medial plateau is medial of the femur, whose side the trochlea or a name tells; a shape that
-    is certain must not contradict the position of the bodies, or the axes of the files, which
+    The medial plateau is medial of the femur, whose side the shape or a name tells; a shape that is
+    certain must not contradict the position of the bodies, or the axes of the files, which
     otherwise decide.
     """
     plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
-    trochlea = trochlear_lead(femur_mesh, femur)
     named = {"right": 1.0, "left": -1.0, None: 0.0}[named_side]
-    right = trochlea if named == 0.0 or abs(trochlea) < _LIKELY else trochlea + named
-    right = named if abs(trochlea) < _LIKELY else right
-    certain = min(abs(plateaus), abs(right)) > _CERTAIN and named * trochlea >= 0.0
+    right = named if abs(lead.score) < _LIKELY else lead.score + named
+    certain = min(abs(plateaus), abs(right)) > _CERTAIN and named * lead.score >= 0.0
     by_shape = plateaus * right > 0.0
     scanned = _in_a_scan(femur, tibia)
     if scanned or _parallel(femur, tibia):
@@ -329,16 +343,14 @@ def _check_stated(
 
 
 def _side(
-    femur: AnatomicalFrame,
-    femur_mesh: TriangleMesh,
+    lead: _FemoralSide,
     tibia: AnatomicalFrame,
     tibia_mesh: TriangleMesh,
     named_side: str | None,
 ) -> tuple[str | None, Evidence]:
     """Return the side by shape and file names, and the evidence."""
     plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
-    trochlea = trochlear_lead(femur_mesh, femur)
-    scores = [score for score in (plateaus, trochlea) if abs(score) > _LIKELY]
+    scores = [score for score in (plateaus, lead.score) if abs(score) > _LIKELY]
     agreeing = len(scores) > 0 and min(scores) * max(scores) > 0.0
     clear = agreeing or abs(sum(scores)) > _CERTAIN
     shape = None if not clear else "right" if sum(scores) > 0.0 else "left"
@@ -350,15 +362,15 @@ def _side(
     sign, medial = (1.0, "left") if shape == "right" else (-1.0, "right")
     found = [
         *([f"{_PLATEAU} is {medial}"] if sign * plateaus > _LIKELY else []),
-        *([f"{_TROCHLEA} is {shape}"] if sign * trochlea > _LIKELY else []),
+        *([lead.words.format(side=shape)] if sign * lead.score > _LIKELY else []),
     ]
     reason = " and ".join(found)
     if named_side not in (None, shape):
         if certainty == "sure":
             raise OpenQuestion(
                 "--side",
-                f"{femur_mesh.name}, {tibia_mesh.name}: is this a right or a left knee? The file "
-                f"names say {named_side}, the shape says {shape} ({reason})",
+                f"is this a right or a left knee? The file names say {named_side}, the shape says "
+                f"{shape} ({reason})",
                 "add --side right or --side left",
             )
         return named_side, Evidence(

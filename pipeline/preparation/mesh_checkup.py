@@ -42,6 +42,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
     """
     side, tolerance = knee.get("side", "right"), _tolerance(knee)
     meshes: dict[str, TriangleMesh] = {}
+    bony = set()
     for section, body in MESHES.items():
         try:
             keys = tuples_of(knee.get(section))
@@ -61,6 +62,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
         loaded = _read(mesh, _known(side), body, section, tolerance, findings)
         if loaded is not None:
             meshes[section] = loaded
+            bony |= {section} if mesh.cartilage_mm > 0.0 else set()
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
     check = check_surfaces if of_knee else check_pair
     of_surfaces = check({body: meshes[body] for body in BODIES if body in meshes})
@@ -68,7 +70,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
     if any(finding.is_error for finding in of_surfaces):
         return False
     if of_knee and {"femur", "tibia"} <= meshes.keys():
-        sides = check_sides({body: meshes[body] for body in BODIES}, _known(side))
+        pair = {body: meshes[body] for body in BODIES}
+        sides = check_sides(pair, _known(side), bony_femur="femur" in bony)
         findings.add(sides)
         labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), findings)
         if labels is not None and not sides and lateral_is_longer(meshes["tibia"], labels):

@@ -26,11 +26,14 @@ def plateau() -> TriangleMesh:
     return selected(solid, np.arange(len(solid.faces)) < top)
 
 
-@pytest.mark.parametrize(("stated", "cartilage", "layer"), [([], 2.0, 4.0), (["5"], 2.5, 5.0)])
-def test_bones_get_cartilage(tmp_path, monkeypatch, capsys, stated, cartilage, layer):
+@pytest.mark.parametrize(
+    ("stated", "cartilage", "layer", "lean", "side"),
+    [([], 2.0, 4.0, 0.09, "right"), (["5"], 2.5, 5.0, -0.09, "left")],
+)
+def test_bones_get_cartilage(tmp_path, monkeypatch, capsys, stated, cartilage, layer, lean, side):
     pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
     monkeypatch.chdir(tmp_path)
-    export(stray_pieces(whole_femur(300e-3, step=2e-3)), "femur.stl")
+    export(stray_pieces(whole_femur(200e-3, step=2e-3, lean=lean)), "femur.stl")
     export(bone(plateau(), -1.0, 250e-3), "tibia.stl")
     thickness = [f"--thickness-mm={value}" for value in stated]
     given = ["--material", "cartilage", "--law", "linear", "--yes", *thickness]
@@ -38,6 +41,7 @@ def test_bones_get_cartilage(tmp_path, monkeypatch, capsys, stated, cartilage, l
     told = capsys.readouterr().out
     assert told.count("whole bone: only the bearing surface is used") == 2
     assert "12 stray triangles in 12 loose pieces dropped" in told
+    assert f"side: {side}, the shaft of the femur leans to the {side}" in told
     assert (tmp_path / "mine_frames.png").is_file()
     config = load_config(tmp_path / "mine.toml")
     for mesh in (config.knee.femur, config.knee.tibia):
