@@ -7,6 +7,7 @@ its normal to the fit. A quadratic surface stays as it is, so that curvature doe
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,17 +66,9 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
     """
     if deviation is not None:
         check_number("deviation", deviation, above=0.0, unit="m")
-    used = np.unique(mesh.faces)
-    numbers = np.full(len(mesh.vertices), -1, dtype=np.int64)
-    numbers[used] = np.arange(len(used))
-    points, faces = mesh.vertices[used], numbers[mesh.faces]
-    normals = angle_weighted_normals(points, faces)
-    shares = np.zeros(len(points))
-    np.add.at(shares, faces, mesh.areas[:, None])
-    radius = max(RADIUS, _EDGES * edge_length(mesh))
-    rise = np.zeros(len(points))
-    for _ in range(passes):
-        rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
+    used, faces = np.unique(mesh.faces, return_inverse=True)
+    points, faces = mesh.vertices[used], faces.reshape(-1, 3)
+    normals, rise = _fitted(mesh, passes)
     if deviation is not None:
         rise = rise / np.sqrt(1.0 + (rise / deviation) ** 2)
     rise = unfolded(points, normals, faces, rise)
@@ -83,6 +76,22 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
     vertices[used] += rise[:, None] * normals
     moved = TriangleMesh(vertices, mesh.faces, mesh.name)
     return Smoothed(moved, float(np.abs(rise).max()), float(np.sqrt(np.mean(rise**2))))
+
+
+# Several deviations are tried in turn.
+@lru_cache(maxsize=2)
+def _fitted(mesh: TriangleMesh, passes: int) -> tuple[FloatArray, FloatArray]:
+    """Return normals (W, 3) [1] of the used vertices, and heights (W,) [m] of repeated fits."""
+    used, faces = np.unique(mesh.faces, return_inverse=True)
+    points, faces = mesh.vertices[used], faces.reshape(-1, 3)
+    normals = angle_weighted_normals(points, faces)
+    shares = np.zeros(len(points))
+    np.add.at(shares, faces, mesh.areas[:, None])
+    radius = max(RADIUS, _EDGES * edge_length(mesh))
+    rise = np.zeros(len(points))
+    for _ in range(passes):
+        rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
+    return normals, rise
 
 
 def unfolded(

@@ -98,13 +98,23 @@ def load_surfaces(config: Config) -> KneeSurfaces:
         assert knee.femur is not None
         bony = knee.femur.cartilage_mm > 0.0
         report_findings(check_sides(meshes, knee.side, bony_femur=bony))
-    if len(knee.compartments) > 1:
-        labels = compartments_of(tibia, knee.split_lateral_mm)
-    else:
-        labels = np.zeros(len(tibia.faces), dtype=np.int8)
+    labels = compartment_labels(knee, tibia)
     below = _solid(knee) if measured else None
     section = "tibia" if knee.tibia_solid is None else "tibia_solid"
     return KneeSurfaces(femur, tibia, labels, below, knee.compartments, section)
+
+
+def compartment_labels(knee: KneeConfig, tibia: TriangleMesh) -> NDArray[np.int8]:
+    """Return the compartment of each triangle of a tibia (V, 3) [m], (F,), by its place in order.
+
+    Raises
+    ------
+    MeshError
+        If the border of the compartments is not found.
+    """
+    if len(knee.compartments) > 1:
+        return compartments_of(tibia, knee.split_lateral_mm)
+    return np.zeros(len(tibia.faces), dtype=np.int8)
 
 
 def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:

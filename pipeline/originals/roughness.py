@@ -23,6 +23,7 @@ from foundation.statics.height import pose_at_load
 from foundation.surfaces.smoothing import smoothed
 from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config
+from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.spring_bed import build_bed, springs_beside
 from surrogates.sampling.designs import unit_design
@@ -60,7 +61,7 @@ def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> flo
         do not carry the load.
     """
     contact = _coupled(config.contact)
-    quick = springs_beside(config.contact, surfaces)
+    quick = springs_beside(config.contact, coarse_surfaces(config, surfaces))
     poses = _loaded(quick, _poses(space), config.space.path.axial_force_N)
     found = [_loads(build_bed(contact, each), poses) for each in (surfaces, _fitted(surfaces))]
     by_peak, by_force = np.log(found[1] / found[0]).T

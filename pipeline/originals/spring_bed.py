@@ -48,8 +48,9 @@ def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> El
     )
 
 
-# Springs of several laws stand on the same surfaces, whose search structures take long.
-@lru_cache(maxsize=1)
+# Springs of several laws stand on the same surfaces, whose search structures take long; the second
+# place is for the coarse surfaces of a check.
+@lru_cache(maxsize=2)
 def _bed_over(
     femur: TriangleMesh,
     tibia: TriangleMesh,

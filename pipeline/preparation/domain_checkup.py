@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
 from pipeline.errors import StageError
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
+from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Cost, Knee
+from pipeline.originals.knee import Cost, Knee, KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
@@ -57,6 +59,8 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
         Time per evaluation and of a run [s], evaluations per sample, workers, disk space [bytes];
         empty if there are errors.
     """
+    coarse = coarse_surfaces(config, load_surfaces(config))
+    knee = replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
     say("settling the reference path")
     try:
         path = findings.attempt("[space.path], [simulation]", knee.reference_path, config)

@@ -16,6 +16,7 @@ from pipeline.advice import command_line, of_configuration
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
+from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import check_strength
@@ -140,7 +141,8 @@ def _settle(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
-            inputs = KneeInputs(config, load_surfaces(config))
+            surfaces = load_surfaces(config)
+            inputs = KneeInputs(config, coarse_surfaces(config, surfaces))
             check_strength(config, inputs.springs, inputs.start)
         except InputError as error:
             return (f"the knee was not settled: {error}",)
@@ -150,7 +152,7 @@ def _settle(
     notes.update(settled.notes)
     if not choose:
         return tuple(settled.reasons)
-    choice = choose_law(with_keys(config, settled.keys), inputs.surfaces, settled.path)
+    choice = choose_law(with_keys(config, settled.keys), surfaces, settled.path)
     _write_choice(sections, notes, choice)
     return (*settled.reasons, *choice.reasons)
 
