@@ -79,6 +79,16 @@ def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unsimulated")
+def test_compressed_surrogates_do_not_depend_on_the_workers(tmp_path):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for workers, folder in enumerate(folders, start=1):
+        changes = (f"run.workers={workers}", "surrogate.family=auto")
+        assert main(run_command(folder, *TINY, *changes)) == 0
+    assert_same_run(*folders)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "rows", "simulated"),
     [("first", 120, False), pytest.param("kept-2", 20, True, marks=pytest.mark.slow)],

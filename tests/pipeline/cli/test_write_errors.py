@@ -57,7 +57,10 @@ def refused(capsys, words: list[str]) -> str:
 @pytest.mark.usefixtures("unsimulated")
 @pytest.mark.parametrize(
     ("number", "cure"),
-    [(errno.ENOSPC, "free disk space"), (errno.EDQUOT, "free disk space of your quota")],
+    [
+        (errno.ENOSPC, "free disk space"),
+        pytest.param(errno.EDQUOT, "free disk space of your quota", marks=pytest.mark.slow),
+    ],
 )
 def test_full_disk_names_what_is_stored_and_the_command_that_goes_on(
     tmp_path, capsys, failing, monkeypatch, number, cure

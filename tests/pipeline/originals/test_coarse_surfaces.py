@@ -28,8 +28,8 @@ youngs_modulus_MPa = 463.0
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dense")
-    meshes = zip(("femur", "tibia"), CondylarImplant().tessellate(0.5e-3)[:2], strict=True)
-    for body, mesh in meshes:
+    femur, tibia = CondylarImplant().tessellate(0.5e-3)[0], CondylarImplant().tessellate(1.5e-3)[1]
+    for body, mesh in (("femur", femur), ("tibia", tibia)):
         solid = trimesh.Trimesh(1e3 * mesh.vertices, mesh.faces, process=False)
         solid.export(folder / f"{body}.ply")
     (folder / "dense.toml").write_text(STUDY)
