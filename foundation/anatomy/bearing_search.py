@@ -119,7 +119,7 @@ def find_tibial_bearing(mesh: TriangleMesh, femur: TriangleMesh | None = None) -
             _check_curved(bearing)
             tibial_frame(bearing)
         except MeshError as error:
-            reasons.append(str(error))
+            reasons.append(str(error).removeprefix(f"{mesh.name}: "))
             continue
         kind = _kind_of_tibia(mesh, bearing)
         return FoundBearing(bearing, BONE if kind == SOLID else kind)

@@ -22,6 +22,7 @@ from foundation.surfaces.mesh_topology import (
     is_repeated,
     label_pieces,
 )
+from foundation.surfaces.readers.surface_file import UNITS
 from foundation.surfaces.surface_shape import (
     BODY,
     is_closed,
@@ -52,28 +53,21 @@ _HOLLOW = {
 #: Number of holes whose places are told.
 _TOLD = 3
 
-#: Factors that correct a wrong unit: (factor, unit of the file, unit used for reading).
-_UNIT_MISTAKES = (
-    (1e-3, "mm", "m"),
-    (1e-2, "cm", "m"),
-    (1e-6, "um", "m"),
-    (1e3, "m", "mm"),
-    (1e2, "m", "cm"),
-    (1e6, "m", "um"),
-    (0.0254, "inch", "m"),
-    (25.4, "inch", "mm"),
-    (1.0 / 25.4, "mm", "inch"),
-)
+#: Bounding box diagonal of a typical bearing surface [m]: 75 mm (cartilage) to 115 mm (implants).
+TYPICAL_SIZE = 90e-3
 
 
-def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
+def check_mesh(
+    mesh: TriangleMesh, body: str | None = None, *, unit: str | None = None
+) -> list[Finding]:
     """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
     Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
     (warnings); and orientation or inverted (errors) if the `body` of the surface, "femur" or
-    "tibia", is stated. The text of a finding starts with the name of the mesh.
+    "tibia", is stated. The text of a finding starts with the name of the mesh. The file was read in the
+    unit `unit`; None if the unit is not known.
     """
-    findings = [*_scale(mesh), *_connectivity(mesh)]
+    findings = [*_scale(mesh, unit), *_connectivity(mesh)]
     return findings if body is None else [*findings, *orientation_findings(mesh, body)]
 
 
@@ -128,15 +122,21 @@ def _used(mesh: TriangleMesh) -> FloatArray:
     return mesh.vertices[mesh.faces.reshape(-1)]
 
 
-def _scale(mesh: TriangleMesh) -> _Findings:
+def _scale(mesh: TriangleMesh, unit: str | None) -> _Findings:
     corners = _used(mesh)
     diagonal = float(np.linalg.norm(corners.max(axis=0) - corners.min(axis=0)))
     low, high = SIZE_RANGE
     if low <= diagonal <= high:
         return
-    # A knee measures about 90 mm across: of two possible mistakes take the likelier.
-    fitting = [m for m in _UNIT_MISTAKES if low <= m[0] * diagonal <= high]
-    best = min(fitting, key=lambda m: abs(np.log(m[0] * diagonal / 90e-3)), default=None)
+    mistakes = [
+        (diagonal * UNITS[own] / UNITS[read], own, read)
+        for read in (UNITS if unit is None else (unit,))
+        for own in UNITS
+        if own != read
+    ]
+    fitting = [mistake for mistake in mistakes if low <= mistake[0] <= high]
+    # Of several possible mistakes, the first of the likeliest.
+    best = min(fitting, key=lambda m: round(abs(np.log(m[0] / TYPICAL_SIZE)), 6), default=None)
     if best is None:
         remedy = "check the unit of the file and whether the mesh is a knee"
     else:

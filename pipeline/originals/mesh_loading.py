@@ -162,7 +162,7 @@ def _unsmoothed(
             part = bearing_part(mesh, body)
             mesh, findings = part.mesh, (*findings, *part_findings(part))
     else:
-        findings = (*dropped, *check_mesh(mesh))
+        findings = (*dropped, *check_mesh(mesh, unit=config.unit))
     loaded = LoadedMesh(mesh, count, findings, repairs, part=part)
     # Wrong meshes are not decimated: the message is about the mesh of the file.
     if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh import UNITS, RawMesh
-from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE
+from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE, TYPICAL_SIZE
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Bounding box diagonal of a typical bearing surface [m]: 75 mm (cartilage) to 115 mm (implants).
-_TYPICAL = 90e-3
 #: Half-width of the middle strip, which contains the trochlea, over the width of a femur.
 _STRIP = 0.1
 #: Least distance of the trochlea from mid-length, over the length (measured: 0.27 on cartilage,
@@ -46,12 +44,12 @@ Axes = tuple[str, str, str]
 def guess_unit(mesh: TriangleMesh) -> Guess[str]:
     """Return the unit in which a mesh, in the unit of its file, has the size of a knee."""
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
-    best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / _TYPICAL)))
-    reason, certain = _size(diagonal, best)
+    best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / TYPICAL_SIZE)))
+    reason, certain = size_in(mesh, best)
     # The other units differ by more than the sizes of knees do.
     other = {"cm": "inch", "inch": "cm"}.get(best)
-    if other is not None and _size(diagonal, other)[1]:
-        reason += f"; in {other}, {_size(diagonal, other)[0]}"
+    if other is not None and size_in(mesh, other)[1]:
+        reason += f"; in {other}, {size_in(mesh, other)[0]}"
     return Guess(best, certain, reason)
 
 
@@ -59,14 +57,13 @@ def stated_unit(raw: RawMesh) -> Guess[str] | None:
     """Return the unit that a file states, certain if the mesh then has the size of a knee."""
     if raw.unit is None:
         return None
-    diagonal = float(np.linalg.norm(np.ptp(raw.mesh.vertices, axis=0)))
-    reason, certain = _size(diagonal, raw.unit)
+    reason, certain = size_in(raw.mesh, raw.unit)
     return Guess(raw.unit, certain, f"stated by the file: {reason}")
 
 
-def _size(diagonal: float, unit: str) -> tuple[str, bool]:
+def size_in(mesh: TriangleMesh, unit: str) -> tuple[str, bool]:
     """Return the size of a mesh in a unit in words, and whether the size is that of a knee."""
-    size = UNITS[unit] * diagonal
+    size = UNITS[unit] * float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     text = f"{1e3 * size:.0f}" if size >= 1e-3 else f"{1e3 * size:.2g}"
     return f"bounding box diagonal {text} mm", SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
 

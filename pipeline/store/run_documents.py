@@ -132,7 +132,7 @@ class StoredFinding(Part):
     @property
     def words(self) -> str:
         """The finding on one line."""
-        return f"{self.about}: {self.text}"
+        return f"{self.about}: {self.text}" if self.about else self.text
 
 
 class Cost(Part):

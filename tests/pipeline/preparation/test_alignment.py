@@ -182,7 +182,8 @@ def test_distance_between_frames(shapes):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--unit", "m"], ["diagonal", "set unit='mm'"]),
+        (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
+        (["--unit", "mm", "--tibia-unit", "inch"], ["in inch, ", "use --tibia-unit mm"]),
         (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
         (["--slope-deg", "nan"], ["--slope-deg: expected -20 to 30, found nan"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
