@@ -64,8 +64,8 @@ def check_mesh(
 
     Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
     (warnings); and orientation or inverted (errors) if the `body` of the surface, "femur" or
-    "tibia", is stated. The text of a finding starts with the name of the mesh. The file was read in the
-    unit `unit`; None if the unit is not known.
+    "tibia", is stated. The text of a finding starts with the name of the mesh. The file was read in
+    `unit`; None if the unit is not known.
     """
     findings = [*_scale(mesh, unit), *_connectivity(mesh)]
     return findings if body is None else [*findings, *orientation_findings(mesh, body)]
