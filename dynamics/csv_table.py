@@ -121,11 +121,16 @@ def read_lines(source: Path) -> list[tuple[int, str]]:
 def read_csv_table(source: Path) -> TextTable:
     """Read a comma-separated table with a header; skip empty lines and lines that start with #.
 
-    Raises `InputError`, which names the file, if the file is not text, or has no header or no rows,
-    and `FileNotFoundError`.
+    Raises `InputError`, which names the file, if the file is not text, has no header or no rows, or
+    another separator, and `FileNotFoundError`.
     """
     (first, names), *rows = [
         (number, [cell.strip() for cell in next(csv.reader([line]))])
         for number, line in read_lines(source)
     ]
+    if len(names) == 1 and (separator := next((s for s in ";\t" if s in names[0]), "")):
+        raise InputError(
+            f"{source}: expected columns separated by commas, found {separator!r} in the header; "
+            "export the table with commas between columns and points in decimal numbers"
+        )
     return TextTable(source, first, names, rows)

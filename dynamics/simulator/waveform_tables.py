@@ -75,7 +75,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     except InputError as error:
         name = str(error).split(":")[0]
         column = next((each for each in columns if each.startswith(name)), name)
-        raise InputError(f"{table.source}, column {column}: {error}") from error
+        reason = str(error).removeprefix(f"{column}: ")
+        raise InputError(f"{table.source}, column {column}: {reason}") from error
 
 
 def _drive_column(table: TextTable, pair: tuple[str, str]) -> str:

@@ -221,9 +221,14 @@ def _check_percent(percent: ArrayLike) -> FloatArray:
             f"after {checked[row]:g}"
         )
     if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
+        step = float(np.median(np.diff(checked)))
+        if abs(checked[0]) <= 1e-6 and 100.0 - checked[-1] < 1.5 * step:
+            remedy = "repeat the first row at 100"
+        else:
+            remedy = "give the rows of a whole cycle, in percent of its duration"
         raise InputError(
             f"gait_percent: expected to cover 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
-            "repeat the first row at 100"
+            f"{remedy}"
         )
     checked[0], checked[-1] = 0.0, 100.0
     return checked

@@ -89,7 +89,7 @@ class FoundBearing(NamedTuple):
 
 
 # The checks of a pair and the frames need the bearing surfaces of the same meshes.
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def find_tibial_bearing(mesh: TriangleMesh, femur: TriangleMesh | None = None) -> FoundBearing:
     """Return the bearing surface of a tibia in any position.
 
@@ -129,7 +129,7 @@ def find_tibial_bearing(mesh: TriangleMesh, femur: TriangleMesh | None = None) -
     )
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) -> FoundBearing:
     """Return the bearing surface of a femur in any position.
 

@@ -28,8 +28,9 @@ _CUT, _NORMAL_STEP, _PLANE_STEP, _BEYOND = 0.02, 0.05, 1e-3, 1.5e-3
 _LONG, _LONGER, _LEAST_LONG = 1.6, 1.05, 0.11
 #: Surfaces of both bodies closer than this face each other [m], and least area that does [m²].
 _NEAR, _LEAST_NEAR = 12e-3, 100e-6
-#: Cosine beyond which two directions are the same.
-_SAME = 0.95
+#: Cosine beyond which two directions are the same, and least cosine of other directions to that of
+#: a shaft, an opening or a cut.
+_SAME, _NEAR_END = 0.95, 0.5
 #: Height of the kept end over its width, and height over which the width is measured [m].
 _HEIGHT, _END = 0.75, 30e-3
 #: Distances from the joint between which the wall of the shaft tells its direction, and least
@@ -49,10 +50,14 @@ def joint_directions(mesh: TriangleMesh, other: TriangleMesh | None) -> list[Flo
         The other body of the joint [m], which may be in a frame of its own.
     """
     found: list[FloatArray] = []
-    for direction in _proposed(mesh, other):
-        unit = direction / np.linalg.norm(direction)
-        if all(unit @ known < _SAME for known in found):
-            found.append(unit)
+    facing = None if other is None else facing_other(mesh, other)
+    main = selected(mesh, label_pieces(mesh)[0] == 0)
+    ends = [end / np.linalg.norm(end) for end in _ends(main)]
+    # A bone does not bear on the wall of its shaft.
+    axes = [axis for axis in _axes(main) if not ends or max(axis @ end for end in ends) > _NEAR_END]
+    for direction in (*([] if facing is None else [facing]), *ends, *axes):
+        if all(direction @ known < _SAME for known in found):
+            found.append(direction)
     return found
 
 
@@ -120,25 +125,34 @@ def _width(mesh: TriangleMesh, direction: FloatArray) -> float:
     return 2.0 * float(np.linalg.norm(flat - flat.mean(axis=0), axis=1).max())
 
 
-def _proposed(mesh: TriangleMesh, other: TriangleMesh | None) -> Iterator[FloatArray]:
-    if other is not None and (facing := facing_other(mesh, other)) is not None:
-        yield facing
-    main = selected(mesh, label_pieces(mesh)[0] == 0)
-    axes, extents = _extents(main)
-    # The joint is at the larger end.
-    ends = sorted((axes[2], -axes[2]), key=lambda end: -joint_end(main, end).areas.sum())
-    if is_long(main):
-        yield from ends
+def _ends(mesh: TriangleMesh) -> Iterator[FloatArray]:
+    """Yield directions (3,) to the ends of a shaft, and away from an opening and from cuts."""
+    if is_long(mesh):
+        yield from _along(mesh)
         return
-    mean = main.area_vectors.sum(axis=0) / main.areas.sum()
+    mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     if np.linalg.norm(mean) > _OPENING:
         yield mean  # the normals of a body with an opening sum up to a vector out of the other end
-    yield from (-cut for cut in _cuts(main))
+    yield from (-cut for cut in _cuts(mesh))
+
+
+def _axes(mesh: TriangleMesh) -> Iterator[FloatArray]:
+    """Yield the directions (3,) [1] of the axes of a body, to both ends."""
+    axes, extents = _extents(mesh)
     if extents[2] > _LONGER * extents[1]:
-        yield from ends
-    _, tube = np.linalg.eigh((main.normals.T * main.areas) @ main.normals)
+        yield from _along(mesh)
+    _, tube = np.linalg.eigh((mesh.normals.T * mesh.areas) @ mesh.normals)
     for axis in (tube[:, 0], *axes):
         yield from (axis, -axis)
+
+
+def _along(mesh: TriangleMesh) -> list[FloatArray]:
+    """Return both directions (3,) [1] of the longest axis, first that to the larger end.
+
+    The joint is at the larger end.
+    """
+    axis = _extents(mesh)[0][2]
+    return sorted((axis, -axis), key=lambda end: -joint_end(mesh, end).areas.sum())
 
 
 def is_long(mesh: TriangleMesh) -> bool:

@@ -147,7 +147,7 @@ def evaluate_coupled(
     bulging = _WIDE
     while True:
         end = widen_patch(
-            rotation, translation, femur, bed, work, compartment, reach, frame[NORMAL],
+            rotation, translation, femur, bed, work, compartment, reach, frame[NORMAL], largest,
             bulging * largest,
         )  # fmt: skip
         farthest = bear_lattices(

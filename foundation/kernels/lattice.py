@@ -24,6 +24,8 @@ ORIGIN, FIRST_EDGE, SECOND_EDGE, NORMAL = range(4)
 
 #: Overlap of a node that is out of contact [m].
 _FAR = -1.0
+#: Indentation of a node over the largest one of the elements at most.
+_MOST = 1.5
 #: Lines of the lattice on each side of its origin.
 REACH = 64
 #: Largest ratio of the edges of a cell: of longer cells, the compliance is not positive definite.
@@ -84,11 +86,16 @@ def find_patch(rotation, translation, femur, bed, work, compartment, reach, mome
 
 
 @fused_part
-def widen_patch(rotation, translation, femur, bed, work, compartment, reach, normal, margin):
+def widen_patch(
+    rotation, translation, femur, bed, work, compartment, reach, normal, largest, margin
+):  # fmt: skip
     """Find the elements of a compartment up to a ``margin`` [m] apart, and their gradients.
 
     The femur is brought nearer by the margin against the mean ``normal`` (3,) of the patch; the
-    indentations are those of the true place. Returns the number of active elements.
+    indentations are those of the true place. Beside the rim of the femur, the line of a node may
+    miss the surface there, or meet another sheet far behind: an indentation above that of the
+    nearer femur, or far above the ``largest`` of the patch [m], is none, and the element is one
+    spring at its centroid. Returns the number of active elements.
     """
     work.generation[0] += 1
     nearer = np.empty(3)
@@ -101,13 +108,44 @@ def widen_patch(rotation, translation, femur, bed, work, compartment, reach, nor
     )  # fmt: skip
     work.generation[0] += 1
     listed = list_active(bed.elements, bed.centroid_first, end, work)
-    nodes = work.todo[:listed].copy()
-    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
-    for node in nodes:
-        if not np.isfinite(work.depth[node]):
-            work.depth[node] = _FAR
+    indent_truly(rotation, translation, femur, bed, work, reach, listed, _MOST * largest)
+    lumped = lump_apart(bed.elements, bed.centroid_first, end, work)
+    indent_truly(rotation, translation, femur, bed, work, reach, lumped, _MOST * largest)
     find_gradients(rotation, femur, bed, work, begin, end)
     return end
+
+
+@fused_part
+def indent_truly(rotation, translation, femur, bed, work, reach, listed, most):
+    """Write the indentations of the listed nodes, `_FAR` where they are not plausible.
+
+    Those are above the indentation before, of a nearer femur, or above ``most`` [m].
+    """
+    nodes, bounds = work.todo[:listed].copy(), np.empty(listed)
+    for i in range(listed):
+        before = work.depth[nodes[i]]
+        bounds[i] = before if before < most else most
+    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    for i in range(listed):
+        if not work.depth[nodes[i]] <= bounds[i]:
+            work.depth[nodes[i]] = _FAR
+
+
+@fused_part
+def lump_apart(elements, centroid_first, end, work):
+    """Make elements with a node out of contact springs at their centroids, and list these."""
+    active, kinds, depths = work.active, work.kind, work.depth
+    listed = np.int64(0)
+    for i in range(end):
+        e, apart = active[i], False
+        for k in range(elements.shape[1]):
+            apart |= depths[elements[e, k]] == _FAR
+        if apart and kinds[i] != LUMPED:
+            kinds[i] = LUMPED
+            work.todo[listed], work.starts[listed] = centroid_first + e, work.met[elements[e, 0]]
+            depths[centroid_first + e] = np.nan
+            listed += 1
+    return listed
 
 
 @fused_part

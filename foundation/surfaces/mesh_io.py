@@ -72,6 +72,8 @@ def read_surface(path: Path) -> SurfaceFile:
         If the file is missing, empty, of another format, or damaged.
     """
     extension = path.suffix.lower()
+    if path.is_dir():
+        raise MeshError(f"{path}: is a folder, expected the file of a mesh")
     if extension not in EXTENSIONS:
         raise MeshError(
             f"{path}: unsupported extension {path.suffix!r}, expected one of "

@@ -52,7 +52,7 @@ _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _TURNED = 12.0
 #: Least superior component of the mean direction that a bed faces.
 _UPRIGHT = 0.7
-_ALIGN = f"`{command_line('align', CONFIG, '--write')}` sets both from the shape"
+_ALIGN = f"`{command_line('align', CONFIG, '--write')}` sets the frames from the shapes"
 
 
 Meshes = Mapping[str, TriangleMesh]
@@ -91,7 +91,7 @@ def check_pair(meshes: Meshes) -> list[Finding]:
     Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
     left out: the bed, given as the tibia, must be one open surface that faces +y.
     """
-    return _findings(meshes, (_same, _pieces, _bed_faces_up, _solids))
+    return _findings(meshes, (check_same, _pieces, _bed_faces_up, _solids))
 
 
 def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[Finding]:
@@ -111,7 +111,8 @@ def _found(
     return tuple(found)
 
 
-def _same(meshes: Meshes) -> _Findings:
+def check_same(meshes: Meshes) -> _Findings:
+    """Yield an error if femur and tibia, vertices (V, 3) [m] in any position, are one mesh."""
     if len(meshes) < 2:
         return
     femur, tibia = meshes["femur"], meshes["tibia"]
@@ -189,13 +190,22 @@ def _exchanged(meshes: Meshes) -> _Findings:
         yield Finding("error", "[knee]", text, "exchanged")
 
 
+def _longest(mesh: TriangleMesh) -> float:
+    """Return the largest extent of a surface seen from superior [m], along its principal axes."""
+    flat = mesh.centroids[:, [0, 2]]
+    flat = flat - np.average(flat, axis=0, weights=mesh.areas)
+    _, axes = np.linalg.eigh((flat.T * mesh.areas) @ flat)
+    return float(np.ptp(mesh.vertices[:, [0, 2]] @ axes, axis=0).max())
+
+
 def _single(meshes: Meshes) -> _Findings:
     if len(meshes) < 2:
         return
     if float(meshes["tibia"].area_vectors[:, 1].sum()) < 0.5 * meshes["tibia"].areas.sum():
         return  # with other axes, length and width are not known
     femur, tibia = (np.ptp(meshes[body].vertices, axis=0)[[0, 2]] for body in ("femur", "tibia"))
-    reach = tibia.max() / femur.max()
+    # A whole plateau that is turned about the superior axis is no single plateau.
+    reach = _longest(meshes["tibia"]) / _longest(meshes["femur"])
     if reach < _ONE_PLATEAU[0] and tibia[1] < _ONE_PLATEAU[1] * tibia[0]:
         text = (
             f"the tibia is a single plateau, {1e3 * tibia[1]:.0f} mm wide and "
@@ -230,7 +240,8 @@ def _bed_faces_up(meshes: Meshes) -> _Findings:
 def _orientations(meshes: Meshes) -> _Findings:
     for body, mesh in meshes.items():
         for finding in orientation_findings(mesh, body):
-            yield replace(finding, about=f"[knee.{body}]")
+            remedy = f", or {_ALIGN}" if finding.code == "orientation" else ""
+            yield replace(finding, about=f"[knee.{body}]", text=finding.text + remedy)
 
 
 def _turned(meshes: Meshes) -> _Findings:
@@ -245,7 +256,7 @@ def _turned(meshes: Meshes) -> _Findings:
             text = (
                 "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
                 "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
-                "the first and third of knee.femur.axes"
+                f"the first and third of knee.femur.axes, or {_ALIGN}"
             )
             yield _of_body("opposed", "femur", femur, text)
     if tibia is None:
@@ -262,7 +273,7 @@ def _turned(meshes: Meshes) -> _Findings:
             "femur and tibia are opposed: the notch of the tibia is anterior, "
             f"{-100.0 * notch:.0f} % of the length deep (expected posterior); turn the tibia by "
             "180 deg about the superior axis: change the signs of the first and third of "
-            "knee.tibia.axes"
+            f"knee.tibia.axes, or {_ALIGN}"
         )
         yield _of_body("notch", "tibia", tibia, text)
     slope = float(tibia.area_vectors[:, 0].sum() / tibia.areas.sum())
@@ -278,7 +289,7 @@ def _turned(meshes: Meshes) -> _Findings:
 def _exchange(body: str) -> str:
     return (
         f"the mesh is turned by 90 deg about the superior axis: exchange the first and third of "
-        f"knee.{body}.axes, and change one sign"
+        f"knee.{body}.axes, and change one sign, or {_ALIGN}"
     )
 
 
@@ -369,7 +380,7 @@ def _axes(meshes: Meshes) -> _Findings:
 
 
 #: In the order in which a fault hides others.
-_WITHOUT_AXES: tuple[_Check, ...] = (_same, _pieces, _bodies, _exchanged)
+_WITHOUT_AXES: tuple[_Check, ...] = (check_same, _pieces, _bodies, _exchanged)
 _WITH_AXES: tuple[_Check, ...] = (
     _single,
     _orientations,

@@ -98,7 +98,7 @@ def align_study(
     }
     draw_alignment(picture, _placed(config, meshes, alignment, found), wholes)
     keys = {
-        body: frame_keys(frame) | {"surface": alignment.surfaces[body]}
+        body: frame_keys(frame) | _surface_key(config, body, alignment.surfaces[body])
         for body, frame in alignment.frames.items()
     }
     away = {
@@ -127,6 +127,11 @@ def align_study(
         },
         "picture": str(picture),
     }
+
+
+def _surface_key(config: Config, body: str, surface: str) -> dict[str, str]:
+    """Return the key of the surface of a body, if the configuration has another one."""
+    return {} if getattr(config.knee, body).surface == surface else {"surface": surface}
 
 
 def _closed(meshes: dict[str, TriangleMesh], alignment: Alignment) -> dict[str, TriangleMesh]:

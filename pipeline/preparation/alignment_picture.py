@@ -35,6 +35,8 @@ _CELL = 1.2e-3
 _STEP = 2e-3
 #: Length of the drawn axes, and of the scale [m].
 _ARROW, _SCALE = 25e-3, 20e-3
+#: Height of a line of text beside an arrow [mm].
+_LINE = 6.0
 _COLOURS = {
     "femur": (0.86, 0.71, 0.45),
     "tibia": (0.45, 0.65, 0.82),
@@ -133,7 +135,9 @@ def draw_question(
         axes.annotate("", end, (0.0, float(start + sign * 2.0)), arrowprops=arrow)
         text = f"--{body}-anterior={answer}"
         axes.annotate(text, end, ha="center", va="bottom" if sign > 0.0 else "top")
+        _hold(axes, (0.0, end[1] + sign * _LINE))
     axes.set_ylabel("Which end is anterior (towards the kneecap)?")
+    axes.autoscale_view()
     axes.margins(0.15)
     figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
 
@@ -264,3 +268,9 @@ def _draw_axes(axes: Axes, origin: FloatArray, flat: FloatArray, colour: str) ->
         arrow = {"arrowstyle": "->", "color": colour, "lw": 1.5}
         axes.annotate("", end, (float(origin[0]), float(origin[1])), arrowprops=arrow)
         axes.annotate(name, end, color=colour, fontsize=7, ha="center", va="bottom")
+        _hold(axes, end)
+
+
+def _hold(axes: Axes, point: tuple[float, float]) -> None:
+    """Keep a point within the limits: an annotation outside the limits is not drawn."""
+    axes.update_datalim([point])

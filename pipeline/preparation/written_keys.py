@@ -49,6 +49,17 @@ def with_values(text: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
     return changed
 
 
+def _comment(line: str) -> str:
+    """Return the comment at the end of a line of TOML, with the blanks before."""
+    for at in (found.start() for found in re.finditer(r"\s*#", line)):
+        try:
+            tomllib.loads(line[:at])
+        except tomllib.TOMLDecodeError:  # within a text
+            continue
+        return line[at:]
+    return ""
+
+
 def _with_section(lines: list[str], name: str, values: Mapping[str, Any]) -> list[str]:
     """Return the lines of a file with other values in one section."""
     # Text, numbers and lists look the same in JSON and TOML.
@@ -63,5 +74,5 @@ def _with_section(lines: list[str], name: str, values: Mapping[str, Any]) -> lis
     for k, line in enumerate(section):
         key = line.partition("=")[0].strip()
         if key in written:
-            section[k] = written.pop(key)
+            section[k] = written.pop(key) + _comment(line)
     return [*lines[: first + 1], *written.values(), *section, *lines[last:]]

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
 from foundation.surfaces.readers.polygons import check_corners
 from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedContent, left_out
@@ -27,26 +28,19 @@ _COMPRESSED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 def read_gltf(path: Path) -> SurfaceFile:
     """Read a glTF file; an InputError says why a file cannot be read."""
     # Imported here, so that trained surrogates do not need a mesh library.
-    import trimesh
-
     content = path.read_bytes()
     header = _header(content, path.suffix.lower() == ".glb")
     try:
         _check_buffers(path, header)
         others = _check_primitives(header)
-        # Materials are skipped: a missing texture does not matter.
-        scene = trimesh.load(path, process=False, force="scene", skip_materials=True)
-        parts = [p for p in scene.dump() if isinstance(p, trimesh.Trimesh)]  # type: ignore[attr-defined]
-        counts = [len(part.vertices) for part in parts]
-        points = [np.array(part.vertices, dtype=np.float64).reshape(-1, 3) for part in parts]
-        faces = [np.array(part.faces, dtype=np.int64).reshape(-1, 3) for part in parts]
+        points, faces = _parts(path)
     except InputError:
         raise
     except Exception as error:  # trimesh raises all kinds of errors, as does damaged JSON
         raise InputError(f"{type(error).__name__}: {error}") from error
-    for own, count in zip(faces, counts, strict=True):
-        check_corners(own.reshape(-1), count)
-    firsts = np.cumsum([0, *counts])
+    for own, at in zip(faces, points, strict=True):
+        check_corners(own.reshape(-1), len(at))
+    firsts = np.cumsum([0, *map(len, points)])
     return SurfaceFile(
         np.concatenate([np.zeros((0, 3)), *points]),
         np.concatenate(
@@ -74,6 +68,19 @@ def _header(content: bytes, is_binary: bool) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise InputError("the JSON is no glTF")
     return header
+
+
+def _parts(path: Path) -> tuple[list[FloatArray], list[IntArray]]:
+    """Return the vertices (V, 3) [m] and triangles (F, 3) of each placed mesh of a scene."""
+    import trimesh
+
+    # Materials are skipped: a missing texture does not matter.
+    scene = trimesh.load(path, process=False, force="scene", skip_materials=True)
+    parts = [p for p in scene.dump() if isinstance(p, trimesh.Trimesh)]  # type: ignore[attr-defined]
+    return (
+        [np.array(part.vertices, dtype=np.float64).reshape(-1, 3) for part in parts],
+        [np.array(part.faces, dtype=np.int64).reshape(-1, 3) for part in parts],
+    )
 
 
 def _check_buffers(path: Path, header: dict[str, Any]) -> None:

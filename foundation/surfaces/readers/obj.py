@@ -37,14 +37,14 @@ def read_obj(path: Path) -> SurfaceFile:
         key, *values = line.split("#")[0].split() or [""]
         key = key.lower()
         try:
-            if key == "v":
-                points.extend([float(value) for value in values[:3]])
-            elif key in ("f", "fo"):
-                polygon = _polygon(values, len(points) // 3)
-                sizes.append(len(polygon))
-                corners.extend(polygon)
+            place = [float(value) for value in values[:3]] if key == "v" else []
+            polygon = _polygon(values, len(points) // 3) if key in ("f", "fo") else []
         except ValueError as error:
             raise InputError(f"line {number}: {error}") from error
+        points.extend(place)
+        if key in ("f", "fo"):
+            sizes.append(len(polygon))
+            corners.extend(polygon)
         if key and key not in _KNOWN and _numbers(values):
             raise InputError(f"line {number}: unknown keyword {key!r}")
         if key == "v" and len(values) < 3:

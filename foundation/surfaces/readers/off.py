@@ -69,9 +69,10 @@ def _numbers(kind: Callable[[str], _N], words: Iterable[str]) -> list[_N]:
     found: list[_N] = []
     for word in words:
         try:
-            if "_" in word:  # Python accepts 1_000, which no program writes
-                raise ValueError
-            found.append(kind(word))
+            value = None if "_" in word else kind(word)  # Python accepts 1_000
         except ValueError:
-            raise InputError(f"expected a number, found {word[:20]!r}") from None
+            value = None
+        if value is None:
+            raise InputError(f"expected a number, found {word[:20]!r}")
+        found.append(value)
     return found

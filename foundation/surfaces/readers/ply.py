@@ -103,31 +103,37 @@ def _text(text: bytes, header: Header) -> dict[str, Columns]:
 
 def _columns(rows: list[list[bytes]], element: Element) -> Columns:
     """Return the values of the lines of an element."""
-    at: list[int] = [0] * len(rows)
-    columns: Columns = {}
     try:
-        for own in element.properties:
-            if own.length:
-                counts = [row[k] for row, k in zip(rows, at, strict=True)]
-                sizes = _values(counts, Property(own.name, own.length)).tolist()
-                if sizes and min(sizes) < 0:
-                    raise InputError(f"element {element.name} has a list of negative length")
-                cells = [row[k + 1 : k + 1 + n] for row, k, n in zip(rows, at, sizes, strict=True)]
-                if [len(found) for found in cells] != sizes:
-                    raise IndexError
-                values = _values(list(chain.from_iterable(cells)), own)
-                columns[own.name] = Lists(np.array(sizes, dtype=np.int64), values)
-                at = [k + 1 + n for k, n in zip(at, sizes, strict=True)]
-            else:
-                columns[own.name] = _values([row[k] for row, k in zip(rows, at, strict=True)], own)
-                at = [k + 1 for k in at]
-    except IndexError:
-        at = [-1] * len(rows)
+        columns = _split(rows, element)
+    except IndexError:  # told below
+        columns = {}
     wrong = [k for k, row in enumerate(rows) if len(row) != _length(row, element)]
     if wrong:
         raise InputError(
             f"element {element.name} number {wrong[0] + 1} has a wrong number of values"
         )
+    return columns
+
+
+def _split(rows: list[list[bytes]], element: Element) -> Columns:
+    """Return the values of the lines of an element; `IndexError` if a line is too short."""
+    at: list[int] = [0] * len(rows)
+    columns: Columns = {}
+    for own in element.properties:
+        if own.length:
+            counts = [row[k] for row, k in zip(rows, at, strict=True)]
+            sizes = _values(counts, Property(own.name, own.length)).tolist()
+            if sizes and min(sizes) < 0:
+                raise InputError(f"element {element.name} has a list of negative length")
+            cells = [row[k + 1 : k + 1 + n] for row, k, n in zip(rows, at, sizes, strict=True)]
+            if [len(found) for found in cells] != sizes:
+                raise IndexError
+            values = _values(list(chain.from_iterable(cells)), own)
+            columns[own.name] = Lists(np.array(sizes, dtype=np.int64), values)
+            at = [k + 1 + n for k, n in zip(at, sizes, strict=True)]
+        else:
+            columns[own.name] = _values([row[k] for row, k in zip(rows, at, strict=True)], own)
+            at = [k + 1 for k in at]
     return columns
 
 
@@ -147,17 +153,17 @@ def _length(row: list[bytes], element: Element) -> int:
 
 def _values(words: Sequence[bytes], own: Property) -> NDArray[np.generic]:
     is_real = own.kind[0] == "f"
+    plain = not any(b"_" in word for word in words)  # Python accepts 1_000, which no program writes
     try:
-        if any(b"_" in word for word in words):  # Python accepts 1_000, which no program writes
-            raise ValueError(next(word for word in words if b"_" in word))
-        if is_real:
+        if plain and is_real:
             return np.fromiter(map(float, words), np.float64, len(words))
-        return np.fromiter(map(int, words), np.int64, len(words))
+        if plain:
+            return np.fromiter(map(int, words), np.int64, len(words))
     except (ValueError, OverflowError):
-        wanted = "numbers" if is_real else "integers"
-        found = next((w for w in words if not _is_number(w, is_real)), max(words, key=len))
-        text = found.decode("latin-1")
-        raise InputError(f"expected {wanted}, found {text[:40]!r}") from None
+        pass  # told below
+    wanted = "numbers" if is_real else "integers"
+    found = next((w for w in words if not _is_number(w, is_real)), max(words, key=len))
+    raise InputError(f"expected {wanted}, found {found.decode('latin-1')[:40]!r}")
 
 
 def _is_number(word: bytes, is_real: bool) -> bool:

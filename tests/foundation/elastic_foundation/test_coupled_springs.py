@@ -26,6 +26,7 @@ from foundation.elastic_foundation import (
 )
 from foundation.elastic_foundation.dissipation import Dissipation
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 E, NU, H = 463e6, 0.46, 8e-3
 
@@ -287,6 +288,29 @@ def test_a_deep_overlap_of_separate_spots_has_an_answer():
         0.02703151023026154, -0.0195967818371092,
     )  # fmt: skip
     assert model.loads(pose).force[1] > 1e5
+
+
+@pytest.mark.parametrize(("lateral", "tolerance"), [(-0.452e-3, 0.15), (-1.5e-3, 0.01)])
+def test_the_rim_of_a_femur_beside_a_ridge_bears_as_on_a_fine_lattice(lateral, tolerance):
+    """Lines of nodes on the ridge miss the femur, or meet its far side, as on an eminence."""
+    radius, rim, height, width, beside = 56.016e-3, 12.412e-3, 6.748e-3, 3.412e-3, 15.217e-3
+    femur = shapes.swept(lambda x, z: radius - np.sqrt(radius**2 - x**2 - z**2), rim, 40, 40, 12e-3)
+    down = shapes.swept(
+        lambda x, z: height * np.exp(-(((z - beside) / width) ** 2)), 15e-3, 40, 40, 15e-3
+    )
+    tibia = TriangleMesh(down.vertices, down.faces[:, ::-1], "tibia")
+    whole = np.zeros(len(tibia.faces), dtype=np.int8)
+    forces = [
+        ElasticFoundation(
+            femur,
+            tibia,
+            CoupledLaw(10e6, 0.45, 3.603e-3, nodes_across=across),
+            compartments=whole,
+            compartment_names=("medial",),
+        ).compartment_loads(Pose(superior=-0.754e-3, lateral=lateral), "medial")[0][AXIAL_FORCE]
+        for across in (8, 12, 32)
+    ]
+    np.testing.assert_allclose(forces[:2], forces[2], rtol=tolerance)
 
 
 def test_a_layer_too_thin_for_the_patch_is_told():

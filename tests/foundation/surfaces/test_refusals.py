@@ -53,7 +53,7 @@ def test_files_that_are_no_mesh(tmp_path, name, content, message):
 
 def test_folder_in_place_of_a_file(tmp_path):
     (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(MeshError, match=r"folder.stl: no such file"):
+    with pytest.raises(MeshError, match=r"folder.stl: is a folder, expected the file of a mesh"):
         load_mesh(tmp_path / "folder.stl")
 
 

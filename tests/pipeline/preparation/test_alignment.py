@@ -308,7 +308,8 @@ def test_align_writes_the_frames(study, capsys):
     """The remedy of a configuration whose origins are far off."""
     assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
     assert main(["check", "mine.toml"]) == 2
-    assert "knee-contact align mine.toml --write" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "knee-contact align mine.toml --write" in told, told
     assert main(["align", "mine.toml", "--write"]) == 0
     told = capsys.readouterr().out
     assert "written: mine.toml (side, and frames of femur and tibia)" in told

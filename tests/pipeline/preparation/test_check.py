@@ -232,7 +232,7 @@ def test_side_against_the_file_name(study, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_keeps_the_findings_of_check(study, tmp_path):
-    """A run has the findings of `check` but the expected time, in any order of the checks."""
+    """A run has the findings of `check` but the expected time and those of its own cycle."""
     (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
     path = study(knee={"femur": {"file": "femur_L.ply"}, "split_lateral_mm": 20.0})
     config, heard = load_config(path), Findings()
@@ -242,7 +242,8 @@ def test_a_run_keeps_the_findings_of_check(study, tmp_path):
         space = sample_space(config, knee.reference_path(config))
     found = run_findings(config, knee, space, heard)
     told, _ = check_study(path)
-    assert set(found) == {finding for finding in told if finding.about != "run"}
+    of_both = {f for f in told if f.about != "run" and not f.text.startswith("gait deviates")}
+    assert set(found) == of_both
     warned = {finding.about for finding in found if finding.level == "warning"}
     assert {"knee.split_lateral_mm", "knee.side"} <= warned
     assert any("border of the compartments" in finding.text for finding in found)
