@@ -175,11 +175,6 @@ class KneeConfig(Section):
     def _meshes_given(self) -> Self:
         if self.source == "meshes" and (self.femur is None or self.tibia is None):
             raise InputError('source = "meshes" needs [knee.femur] and [knee.tibia]')
-        if self.femur is not None and self.tibia is not None and self.femur.file == self.tibia.file:
-            raise InputError(
-                f"femur.file and tibia.file: expected two files, found {self.femur.file} twice; "
-                "name the file of the other body"
-            )
         if self.source == "builtin" and (self.femur or self.tibia or self.tibia_solid):
             raise InputError(
                 '[knee.femur], [knee.tibia] and [knee.tibia_solid] need source = "meshes"'
