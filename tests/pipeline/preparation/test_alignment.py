@@ -8,14 +8,16 @@ import tomllib
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
 from some_slow import first_of
 from studies import export
 
+from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.mesh_loading import load_surface
@@ -24,6 +26,7 @@ from pipeline.preparation.alignment import (
     frame_keys,
     propose_alignment,
 )
+from pipeline.preparation.alignment_picture import draw_question
 from pipeline.preparation.mesh_interview import axis_of
 from pipeline.preparation.open_question import OpenQuestion
 
@@ -132,6 +135,42 @@ def test_bodies_with_opposed_axes(knee_data):
         propose_alignment(cartilage)
     stated = propose_alignment(cartilage, {"tibia": np.array([-1.0, 0.0, 0.0])})
     assert stated.frames["tibia"].rotation[0, 0] < -0.9
+
+
+@pytest.mark.data
+def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
+    """In nearly parallel files, shape and axes contradict each other, in one scan or apart."""
+    cartilage = pair_of(knee_data, LENHART)
+    other = TriangleMesh(
+        cartilage["tibia"].vertices * [1.0, 1.0, -1.0], cartilage["tibia"].faces[:, ::-1], "other"
+    )
+    for shift in ((0.0, 0.0, 0.0), (0.05, -0.04, 0.0)):
+        meshes = cartilage | {"tibia": placed(other, turned(8, 20, 0), shift)}
+        with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+            propose_alignment(meshes)
+
+
+@pytest.mark.data
+def test_exchanged_solids_are_told(knee_data):
+    solids = pair_of(knee_data, SOLIDS)
+    exchanged = {"femur": solids["tibia"], "tibia": solids["femur"]}
+    with pytest.raises(MeshError, match=r"are exchanged: .*Insert.* has the plateaus"):
+        propose_alignment(exchanged)
+
+
+@pytest.mark.parametrize("body", ["femur", "tibia"])
+def test_the_picture_of_a_question_shows_both_answers(tmp_path, monkeypatch, shapes, body):
+    """An annotation outside the limits is not drawn."""
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    frame = AnatomicalFrame(np.zeros(3), np.eye(3), {})
+    draw_question(tmp_path / "question.png", body, shapes[body], frame, ("x", "-x"))
+    (axes,) = drawn[0].axes
+    shown = {text.get_text(): text.xy for text in axes.texts}
+    assert {f"--{body}-anterior=x", f"--{body}-anterior=-x"} <= shown.keys()
+    for x, y in shown.values():
+        assert axes.get_xlim()[0] <= x <= axes.get_xlim()[1]
+        assert axes.get_ylim()[0] <= y <= axes.get_ylim()[1]
 
 
 def test_symmetric_implants_take_the_direction_of_each_other():
