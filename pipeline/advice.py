@@ -21,7 +21,9 @@ def command_line(*words: str | Path) -> str:
 
 def of_configuration(text: str, file: Path) -> str:
     """Return a text whose commands name a configuration, quoted for a shell."""
-    return re.sub(rf"({PROGRAM} [\w-]+) {CONFIG}\b", rf"\1 {shlex.quote(str(file))}", text)
+    name = shlex.quote(str(file))
+    # A function, since a replacement text would have its backslashes interpreted.
+    return re.sub(rf"({PROGRAM} [\w-]+ ){CONFIG}\b", lambda found: found[1] + name, text)
 
 
 def in_folder(text: str, folder: Path) -> str:

@@ -66,12 +66,10 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
     """
     if deviation is not None:
         check_number("deviation", deviation, above=0.0, unit="m")
-    used, faces = np.unique(mesh.faces, return_inverse=True)
-    points, faces = mesh.vertices[used], faces.reshape(-1, 3)
-    normals, rise = _fitted(mesh, passes)
+    used, faces, normals, rise = _fitted(mesh, passes)
     if deviation is not None:
         rise = rise / np.sqrt(1.0 + (rise / deviation) ** 2)
-    rise = unfolded(points, normals, faces, rise)
+    rise = unfolded(mesh.vertices[used], normals, faces, rise)
     vertices = mesh.vertices.copy()
     vertices[used] += rise[:, None] * normals
     moved = TriangleMesh(vertices, mesh.faces, mesh.name)
@@ -80,8 +78,11 @@ def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) ->
 
 # Several deviations are tried in turn.
 @lru_cache(maxsize=2)
-def _fitted(mesh: TriangleMesh, passes: int) -> tuple[FloatArray, FloatArray]:
-    """Return normals (W, 3) [1] of the used vertices, and heights (W,) [m] of repeated fits."""
+def _fitted(mesh: TriangleMesh, passes: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Return the vertices in use (W,), the triangles (F, 3) over these vertices, and more.
+
+    Normals (W, 3) [1] of the vertices, and their heights (W,) [m] after repeated fits.
+    """
     used, faces = np.unique(mesh.faces, return_inverse=True)
     points, faces = mesh.vertices[used], faces.reshape(-1, 3)
     normals = angle_weighted_normals(points, faces)
@@ -91,7 +92,7 @@ def _fitted(mesh: TriangleMesh, passes: int) -> tuple[FloatArray, FloatArray]:
     rise = np.zeros(len(points))
     for _ in range(passes):
         rise += _rises(points + rise[:, None] * normals, normals, shares, radius)
-    return normals, rise
+    return used, faces, normals, rise
 
 
 def unfolded(

@@ -16,17 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_search import (
-    BONE,
-    FINDERS,
-    OPEN,
-    SOLID,
-    FoundBearing,
-    find_femoral_bearing,
-    find_tibial_bearing,
-)
+from foundation.anatomy.bearing_search import BONE, OPEN, SOLID
 from foundation.anatomy.bearing_surface import BEARINGS
-from foundation.anatomy.condyle_outlines import find_condyles, fit_circles
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
 from foundation.anatomy.joint_end import is_long, shaft_lean
@@ -36,6 +27,7 @@ from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
+from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.open_question import OpenQuestion, anterior_question
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
@@ -51,9 +43,6 @@ _AHEAD, _BESIDE, _ABOVE = 20e-3, 15e-3, (10e-3, 45e-3)
 #: Least difference of medial and lateral parts that tells the side, and that is certain
 #: (`trochlear_lead`, `shaft_lean` and `Shape.medial_left`).
 _LIKELY, _CERTAIN = 0.04, 0.2
-#: Radius of a posterior condyle of a bone below which the bone may be a tibia [m] (measured: femurs
-#: of 24 knees 16.8 to 22, tibias that look like femurs 9 to 14 mm).
-_SMALL_RADIUS = 16e-3
 #: Falls of a plateau towards posterior [deg].
 _SLOPES = (-20.0, 30.0)
 #: Largest angle of a stated direction to the anterior axis [deg]: signed axes are at most 55 off.
@@ -131,7 +120,7 @@ def propose_alignment(
             f"--slope-deg: expected {_SLOPES[0]:g} to {_SLOPES[1]:g}, found {np.degrees(slope):g}"
         )
     hints = dict(stated_anterior or {})
-    bearings = {body: _found(meshes, body) for body in meshes}
+    bearings = {body: bearing_of(meshes, body) for body in meshes}
     femur_mesh, tibia_mesh = bearings["femur"].mesh, bearings["tibia"].mesh
     if bearings["femur"].kind == SOLID:  # a component shows its shape as a whole
         femur_mesh = meshes["femur"]
@@ -159,44 +148,6 @@ def propose_alignment(
         side, evidence = _side(lead, tibia, tibia_mesh, named_side)
     kinds = {body: bearing.kind for body, bearing in bearings.items()}
     return Alignment({"femur": femur, "tibia": tibia}, kinds, side, evidence)
-
-
-def _found(meshes: Mapping[str, TriangleMesh], body: str) -> FoundBearing:
-    """Return the bearing surface of a body [m]; raise `MeshError` if there is none."""
-    other = meshes["tibia" if body == "femur" else "femur"]
-    try:
-        found = FINDERS[body](meshes[body], other)
-    except MeshError:
-        _check_exchanged(meshes, 0.0)
-        raise
-    if body == "femur" and found.frame is not None:
-        radius = _condyle_radius(found.mesh, found.frame)
-        if radius < _SMALL_RADIUS:
-            _check_exchanged(meshes, radius)
-    return found
-
-
-def _check_exchanged(meshes: Mapping[str, TriangleMesh], radius: float) -> None:
-    """Raise `MeshError` if the tibia has larger condyles than `radius` [m], and the femur plateaus.
-
-    The end of a tibial bone may look like two small condyles.
-    """
-    try:
-        condyles = find_femoral_bearing(meshes["tibia"], meshes["femur"])
-        find_tibial_bearing(meshes["femur"], meshes["tibia"])
-    except MeshError:
-        return
-    frame = condyles.frame or femoral_frame(condyles.mesh)
-    if _condyle_radius(condyles.mesh, frame) > radius:
-        raise MeshError(
-            f"femur and tibia are exchanged: {meshes['femur'].name} has the plateaus of a tibia, "
-            f"and {meshes['tibia'].name} the condyles of a femur; name each file as the other body"
-        )
-
-
-def _condyle_radius(mesh: TriangleMesh, frame: AnatomicalFrame) -> float:
-    """Return the smaller radius of both posterior condyles [m]."""
-    return float(fit_circles(find_condyles(mesh, frame.rotation[2]), frame.rotation).radii.min())
 
 
 def _femoral_side(
@@ -241,7 +192,7 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     for body in meshes:
         # A body without a bearing surface is checked as a whole, which tells what it is instead.
         with suppress(MeshError):
-            found = _found(meshes, body)
+            found = bearing_of(meshes, body)
             shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 

@@ -59,8 +59,8 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
         Time per evaluation and of a run [s], evaluations per sample, workers, disk space [bytes];
         empty if there are errors.
     """
-    coarse = coarse_surfaces(config, load_surfaces(config))
-    knee = replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
+    if config.knee.source == "meshes":
+        knee = _on_coarse_surfaces(config, knee)
     say("settling the reference path")
     try:
         path = findings.attempt("[space.path], [simulation]", knee.reference_path, config)
@@ -93,6 +93,15 @@ def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) 
         f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
     )
     return figures
+
+
+def _on_coarse_surfaces(config: Config, knee: Knee) -> Knee:
+    """Return a knee that settles and checks its domain on surfaces of few triangles."""
+    surfaces = load_surfaces(config)
+    coarse = coarse_surfaces(config, surfaces)
+    if coarse is surfaces:
+        return knee
+    return replace(knee, bed=kind_of(config).build(KneeInputs(config, coarse)).quick)
 
 
 def _note_bounds(found: FeasibilityConfig, findings: Findings) -> None:

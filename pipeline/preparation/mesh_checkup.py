@@ -42,7 +42,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
     """
     side, tolerance = knee.get("side", "right"), _tolerance(knee)
     meshes: dict[str, TriangleMesh] = {}
-    bony = set()
+    bony_femur = False
     for section, body in MESHES.items():
         try:
             keys = tuples_of(knee.get(section))
@@ -62,7 +62,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
         loaded = _read(mesh, _known(side), body, section, tolerance, findings)
         if loaded is not None:
             meshes[section] = loaded
-            bony |= {section} if mesh.cartilage_mm > 0.0 else set()
+            bony_femur |= section == "femur" and mesh.cartilage_mm > 0.0
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
     check = check_surfaces if of_knee else check_pair
     of_surfaces = check({body: meshes[body] for body in BODIES if body in meshes})
@@ -71,7 +71,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
         return False
     if of_knee and {"femur", "tibia"} <= meshes.keys():
         pair = {body: meshes[body] for body in BODIES}
-        sides = check_sides(pair, _known(side), bony_femur="femur" in bony)
+        sides = check_sides(pair, _known(side), bony_femur=bony_femur)
         findings.add(sides)
         labels = _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), findings)
         if labels is not None and not sides and lateral_is_longer(meshes["tibia"], labels):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from foundation.surfaces.mesh import UNITS, RawMesh
 from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE, TYPICAL_SIZE
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -45,11 +46,11 @@ def guess_unit(mesh: TriangleMesh) -> Guess[str]:
     """Return the unit in which a mesh, in the unit of its file, has the size of a knee."""
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / TYPICAL_SIZE)))
-    reason, certain = size_in(mesh, best)
+    reason, certain = _size_in(mesh, best)
     # The other units differ by more than the sizes of knees do.
     other = {"cm": "inch", "inch": "cm"}.get(best)
-    if other is not None and size_in(mesh, other)[1]:
-        reason += f"; in {other}, {size_in(mesh, other)[0]}"
+    if other is not None and _size_in(mesh, other)[1]:
+        reason += f"; in {other}, {_size_in(mesh, other)[0]}"
     return Guess(best, certain, reason)
 
 
@@ -57,11 +58,27 @@ def stated_unit(raw: RawMesh) -> Guess[str] | None:
     """Return the unit that a file states, certain if the mesh then has the size of a knee."""
     if raw.unit is None:
         return None
-    reason, certain = size_in(raw.mesh, raw.unit)
+    reason, certain = _size_in(raw.mesh, raw.unit)
     return Guess(raw.unit, certain, f"stated by the file: {reason}")
 
 
-def size_in(mesh: TriangleMesh, unit: str) -> tuple[str, bool]:
+def check_stated_unit(body: str, file: Path, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
+    """Refuse a unit of an option in which the mesh of a body is no knee, but is one in another.
+
+    Raises
+    ------
+    InputError
+        With the option that states the unit of the guess.
+    """
+    size, fits = _size_in(raw.mesh, unit)
+    if guess.certain and not fits:
+        raise InputError(
+            f"{file}: in {unit}, {size}, which is not the size of a knee; in {guess.value}, "
+            f"{guess.reason}: use --{body}-unit {guess.value}"
+        )
+
+
+def _size_in(mesh: TriangleMesh, unit: str) -> tuple[str, bool]:
     """Return the size of a mesh in a unit in words, and whether the size is that of a knee."""
     size = UNITS[unit] * float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     text = f"{1e3 * size:.0f}" if size >= 1e-3 else f"{1e3 * size:.2g}"

@@ -30,11 +30,10 @@ from pipeline.preparation.alignment import (
 from pipeline.preparation.alignment_picture import shown_question
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
-    Guess,
+    check_stated_unit,
     guess_axes,
     guess_unit,
     side_in_names,
-    size_in,
     stated_unit,
 )
 from pipeline.preparation.open_question import OpenQuestion
@@ -253,13 +252,13 @@ def _unit(
     if own is not None:
         if stated is not None and own != stated.value:
             told.add(f"{file}: unit {own}, although the file states {stated.value}")
-        _check_size(body, file, raw, own, guess)
+        check_stated_unit(body, file, raw, own, guess)
         return own
     if stated is not None and (stated.certain or not guess.certain):
         told.add(f"{file}: unit {stated.value}, {stated.reason}")
         return stated.value
     if options.unit is not None:
-        _check_size(body, file, raw, options.unit, guess)
+        check_stated_unit(body, file, raw, options.unit, guess)
         return options.unit
     doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
     if stated is not None:
@@ -268,16 +267,6 @@ def _unit(
         doubt = ", a long bone"
     told.add(f"{file}: unit {guess.value}: {guess.reason}{doubt}")
     return interview.choose(f"Unit of the {body} file", f"--{body}-unit", guess.value, UNITS)
-
-
-def _check_size(body: str, file: Path, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
-    """Refuse a stated unit in which a mesh is no knee, if it is one in another unit."""
-    size, fits = size_in(raw.mesh, unit)
-    if guess.certain and not fits:
-        raise InputError(
-            f"{file}: in {unit}, {size}, which is not the size of a knee; in {guess.value}, "
-            f"{guess.reason}: use --{body}-unit {guess.value}"
-        )
 
 
 def _side(

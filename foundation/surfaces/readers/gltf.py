@@ -27,7 +27,6 @@ _COMPRESSED = ("KHR_draco_mesh_compression", "EXT_meshopt_compression")
 
 def read_gltf(path: Path) -> SurfaceFile:
     """Read a glTF file; an InputError says why a file cannot be read."""
-    # Imported here, so that trained surrogates do not need a mesh library.
     content = path.read_bytes()
     header = _header(content, path.suffix.lower() == ".glb")
     try:
@@ -72,6 +71,7 @@ def _header(content: bytes, is_binary: bool) -> dict[str, Any]:
 
 def _parts(path: Path) -> tuple[list[FloatArray], list[IntArray]]:
     """Return the vertices (V, 3) [m] and triangles (F, 3) of each placed mesh of a scene."""
+    # Imported here, so that trained surrogates do not need a mesh library.
     import trimesh
 
     # Materials are skipped: a missing texture does not matter.
