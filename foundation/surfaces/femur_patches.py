@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 from scipy.spatial import KDTree
 
 from foundation import kernels
@@ -23,6 +24,8 @@ _FACETS_PER_LEAF = 4
 #: its size.
 _CELLS_PER_FACET, _FEWEST_CELLS, _MOST_CELLS = 3, 60_000, 2_000_000
 _MARGIN = 0.1
+#: Distance from the surface up to which the nearest facet of a cell is exact [cells].
+_EXACT = 2.0
 #: Upper bound of the distance of a facet's points from its corners, middles and centroid, as a
 #: fraction of its longest edge (a third for an equilateral triangle, less for slivers).
 _COVERED = 0.35
@@ -148,15 +151,28 @@ def _grid(
     cells = np.clip(_CELLS_PER_FACET * len(corners), _FEWEST_CELLS, _MOST_CELLS)
     cell = float((size.prod() / cells) ** (1.0 / 3.0))
     counts = np.ceil(size / cell).astype(np.int64)
-    axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in enumerate(counts)]
-    middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    # Queries far from all samples take many times longer in a tree of compact nodes.
     points = samples.reshape(-1, 3)
-    away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(
-        middle, workers=-1
-    )
+    away, nearest = _nearest(points, low, cell, counts)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
     bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
-    facet = nearest // samples.shape[1]
-    shape = tuple(counts)
-    return low, cell, facet.reshape(shape), bound.reshape(shape), np.less(away, cell).reshape(shape)
+    return low, cell, nearest // samples.shape[1], bound, np.less(away, cell)
+
+
+def _nearest(
+    points: FloatArray, low: FloatArray, cell: float, counts: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Return the distance [m] of a point from the middle of each grid cell, and its number.
+
+    Far from all points, a lower bound of the distance and a point that is about nearest: a tree
+    answers for a middle far away many times slower than for one nearby.
+    """
+    at = np.floor((points - low) / cell).astype(np.int64)
+    in_cell = np.full(tuple(counts), -1)
+    in_cell[tuple(at.T)] = np.arange(len(points))
+    steps, occupied = distance_transform_edt(in_cell < 0, return_indices=True)
+    away, nearest = cell * (steps - 0.5 * np.sqrt(3.0)), in_cell[tuple(occupied)]
+    close = steps <= _EXACT
+    middles = low + cell * (np.argwhere(close) + 0.5)
+    tree = KDTree(points, compact_nodes=False, balanced_tree=False)
+    away[close], nearest[close] = tree.query(middles)
+    return away, nearest

@@ -141,10 +141,10 @@ def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bool_]:
     """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool."""
-    corners = vertices[faces]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    squared = [np.einsum("fi,fi->f", edge, edge) for edge in (b - a, c - b, a - c)]
     areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
-    return areas <= DEGENERATE * longest**2
+    return np.less_equal(areas, DEGENERATE * np.maximum.reduce(squared))
 
 
 def checked_triangles(

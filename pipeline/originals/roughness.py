@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import PoseError
@@ -20,7 +22,8 @@ from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.statics.height import pose_at_load
-from foundation.surfaces.smoothing import smoothed
+from foundation.surfaces.smoothing import RADIUS, smoothed
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.contact_schema import DEFAULT_MODEL, ContactConfig
 from pipeline.config.schema import Config
 from pipeline.originals.coarse_surfaces import coarse_surfaces
@@ -38,6 +41,8 @@ _POSES, _PART = 12, 0.3
 #: Exponent of the force in the peak pressure: from 1/3 on a thick layer to 1/2 on a thin one, which
 #: carries the peaks of both surfaces to the same force; the forces differ by some per cent.
 _EXPONENT = 0.4
+#: Width of the surfaces around the contact that count [m], beyond the radius of the local fits.
+_MARGIN = RADIUS + 2e-3
 #: Least part of the poses with a peak pressure on both surfaces.
 _LEAST = 0.5
 
@@ -63,7 +68,8 @@ def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> flo
     contact = _coupled(config.contact)
     quick = springs_beside(config.contact, coarse_surfaces(config, surfaces))
     poses = _loaded(quick, _poses(space), config.space.path.axial_force_N)
-    found = [_loads(build_bed(contact, each), poses) for each in (surfaces, _fitted(surfaces))]
+    parts = _near_contact(surfaces, quick, poses)
+    found = [_loads(build_bed(contact, each), poses) for each in (parts, _fitted(parts))]
     by_peak, by_force = np.log(found[1] / found[0]).T
     changes = by_peak - _EXPONENT * by_force
     if len(changes) < _LEAST * _POSES * len(quick.compartment_names):
@@ -80,6 +86,37 @@ def _coupled(contact: ContactConfig) -> ContactConfig:
     if contact.femur_layer is not None:
         own["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
     return contact.model_copy(update=own)
+
+
+def _near_contact(
+    surfaces: KneeSurfaces, bed: ElasticFoundation, poses: list[tuple[Pose, str]]
+) -> KneeSurfaces:
+    """Return surfaces without the triangles away from the contact of a bed at all poses."""
+    pressed = [bed.tibia.centroids[bed.spring_state(pose).pressure > 0.0] for pose, _ in poses]
+    if not any(map(len, pressed)):
+        return surfaces
+    femoral = [
+        (points - pose.translation) @ pose.rotation_matrix
+        for points, (pose, _) in zip(pressed, poses, strict=True)
+    ]
+    femur, tibia = (
+        _within(mesh, np.concatenate(points))
+        for mesh, points in ((surfaces.femur, femoral), (surfaces.tibia, pressed))
+    )
+    # Vertices stay: a layer may have a thickness for each.
+    return replace(
+        surfaces,
+        femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]),
+        tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[tibia]),
+        compartments=surfaces.compartments[tibia],
+    )
+
+
+def _within(mesh: TriangleMesh, points: FloatArray) -> NDArray[np.bool_]:
+    """Return which triangles (F,) of a mesh are near points (N, 3) [m]."""
+    tree = KDTree(points, compact_nodes=False, balanced_tree=False)
+    away, _ = tree.query(mesh.centroids, distance_upper_bound=_MARGIN)
+    return np.isfinite(away)
 
 
 def _fitted(surfaces: KneeSurfaces) -> KneeSurfaces:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,6 +143,27 @@ def test_equilibrium_on_a_ridge_is_unstable(knee):
     loose = replace(HELD, anterior_stiffness=0.9 * 1000.0 / 0.05)
     with pytest.raises(EquilibriumError):
         at_rest(ridge, loose, axial_force=1e3)
+
+
+def test_the_femur_rests_at_a_small_jump_of_the_force(knee):
+    """An AP force that changes its sign at an edge leaves no pose without a residual."""
+
+    rest = partial(at_rest, simulator=KneeSimulator(medial_offset=0.0), ap_force=-50.0)
+    edge = rest(knee()).anterior
+
+    class Edged(knee):
+        jump = 2e-3
+
+        def loads_and_jacobian(self, pose):
+            loads, jacobian = super().loads_and_jacobian(pose)
+            pull = -self.jump * np.sign(pose.anterior - edge)
+            wrench = loads.wrench + np.array([pull, 0.0, 0.0, 0.0, 0.0, 0.0])
+            return SimpleNamespace(force=wrench[:3], wrench=wrench), jacobian
+
+    assert_allclose(rest(Edged()).anterior, edge, rtol=0.0, atol=1e-6)
+    Edged.jump = 1.0
+    with pytest.raises(EquilibriumError, match=r"residual .* on anterior"):
+        rest(Edged())
 
 
 def test_failure_of_the_model_is_chained_with_the_pose(knee):
