@@ -68,8 +68,8 @@ def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> flo
     contact = _coupled(config.contact)
     quick = springs_beside(config.contact, coarse_surfaces(config, surfaces))
     poses = _loaded(quick, _poses(space), config.space.path.axial_force_N)
-    parts = _near_contact(surfaces, quick, poses)
-    found = [_loads(build_bed(contact, each), poses) for each in (parts, _fitted(parts))]
+    smooth = _fitted(_near_contact(surfaces, quick, poses))
+    found = [_loads(build_bed(contact, each), poses) for each in (surfaces, smooth)]
     by_peak, by_force = np.log(found[1] / found[0]).T
     changes = by_peak - _EXPONENT * by_force
     if len(changes) < _LEAST * _POSES * len(quick.compartment_names):
