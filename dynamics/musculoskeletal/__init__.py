@@ -25,7 +25,7 @@ from dynamics.musculoskeletal.forward_settings import (
 )
 from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion, follow_markers
 from dynamics.musculoskeletal.marker_settings import (
@@ -82,7 +82,7 @@ __all__ = [
     "ForwardFiles",
     "ForwardSettings",
     "JointContact",
-    "JointKinematics",
+    "KinematicChain",
     "LigamentSet",
     "MarkerFiles",
     "MarkerMotion",

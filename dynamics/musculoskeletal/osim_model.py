@@ -16,7 +16,8 @@ from pathlib import Path
 from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
-from dynamics.musculoskeletal.osim_joints import OsimJoint, read_joint
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.osim_joints import OsimJoint, chain_between, read_joint
 from dynamics.musculoskeletal.osim_writing import child_of
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
 from foundation.base.checks import FloatArray
@@ -198,24 +199,23 @@ class OsimModel:
             and not force.boolean(ignored_by, defaults.get(force.tag, False))
         )
 
-    def joint_between(self, first: str, second: str) -> OsimJoint:
-        """Return the joint between two bodies.
+    def chain_between(self, bed: str, target: str) -> KinematicChain:
+        """Return the motion of the body of a target in the body of a bed.
 
         Raises
         ------
         InputError
-            If no joint connects the two bodies.
+            If no joints connect the two bodies, or a joint between both is not linear in its
+            coordinates.
         """
-        found = []
-        for element in self._model.objects("JointSet"):
-            joint = read_joint(element, self._bodies)
-            if {joint.parent, joint.child} == {first, second}:
-                return joint
-            found.append(f"{joint.parent}-{joint.child}")
-        raise InputError(
-            f"{self.path.name}: expected a joint between {first} and {second}, whose surfaces are "
-            f"in contact, found joints {', '.join(found)}"
-        )
+        chain = chain_between(self.joints, bed, target)
+        if chain is None:
+            found = ", ".join(f"{joint.parent}-{joint.child}" for joint in self.joints)
+            raise InputError(
+                f"{self.path.name}: expected joints that connect {bed} and {target}, whose "
+                f"surfaces are in contact, found joints {found}"
+            )
+        return chain
 
     def notes(self, free: Collection[str]) -> tuple[str, ...]:
         """Return what the model states that is not taken into account.

@@ -88,8 +88,8 @@ def articular_contacts(
     ------
     InputError
         If the model has no contact, a mesh is missing or damaged, `meshes` names a file that is no
-        contact mesh of the model, or the surfaces of a contact are not in two bodies that a joint
-        with linear motion connects.
+        contact mesh of the model, or no joints with linear motion connect the two bodies of a
+        contact.
     """
     found = model.contacts
     if not found:
@@ -131,9 +131,7 @@ def _joint_contact(
     surface: str,
     energy: bool,
 ) -> JointContact:
-    joint = model.joint_between(contact.bed.body, contact.target.body)
-    bed_on_child = joint.child == contact.bed.body
-    on_child, on_parent = joint.child_frame.inverse, joint.parent_frame.inverse
+    chain = model.chain_between(contact.bed.body, contact.target.body)
     sides = {mesh.name: leg_side(model, mesh) for mesh in (contact.bed, contact.target)}
     axes = {name: side.axes for name, side in sides.items()}
     bed, target = (
@@ -157,10 +155,9 @@ def _joint_contact(
     return JointContact(
         contact.name,
         springs(False),
-        joint.kinematics,
-        (on_child if bed_on_child else on_parent).after(_placed(contact.bed, axes)),
-        (on_parent if bed_on_child else on_child).after(_placed(contact.target, axes)),
-        bed_on_child,
+        chain,
+        _placed(contact.bed, axes),
+        _placed(contact.target, axes),
         StoredEnergy(springs(True)) if energy else None,
     )
 

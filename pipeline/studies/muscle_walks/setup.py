@@ -173,7 +173,7 @@ def _rigid_notes(
     left = {
         f"{name} ({contact.name})": None
         for contact in contacts
-        for name in contact.joint.coordinates
+        for name in contact.coordinates
         if name not in free
     }
     if not left:
