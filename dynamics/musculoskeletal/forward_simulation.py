@@ -23,6 +23,9 @@ from foundation.base.errors import InputError, PoseError
 KINDS = ("dynamic", "equilibrium")
 #: Most iterations of a step, and iterations with the same derivatives of the plant.
 _ITERATIONS, _REUSES = 60, 6
+#: Iterations with these derivatives, and with whole steps: thereafter steps that do not halve the
+#: change are halved themselves, which ends iterations to and fro across kinks of the forces.
+_PATIENCE, _WHOLE, _FALLS = 12, 18, 0.5
 #: Change of an iteration below which a step has converged, and largest change [rad, m].
 _CONVERGED, _LARGEST = 1e-9, 0.02
 #: Step of the derivatives with respect to speeds [rad/s, m/s].
@@ -149,13 +152,16 @@ class SecondaryMotion:
         """
         length = self._length
         values = before + (0.0 if length is None else length) * speeds
+        size = np.inf
         for iteration in range(_ITERATIONS):
-            if iteration and iteration % _REUSES == 0:
+            if iteration and (iteration % _REUSES == 0 or iteration > _PATIENCE):
                 self._derivatives = None
             now = np.zeros_like(values) if length is None else (values - before) / length
             change = self._change(frame, tensions, values, now, speeds)
-            values = values + change * min(1.0, _LARGEST / max(1e-30, np.abs(change).max()))
-            if np.abs(change).max() < _CONVERGED:
+            last, size = size, float(np.abs(change).max())
+            part = 0.5 if iteration > _WHOLE and size > _FALLS * last else 1.0
+            values = values + change * min(part, _LARGEST / max(1e-30, size))
+            if size < _CONVERGED:
                 rest = np.zeros_like(values) if length is None else (values - before) / length
                 return values, rest
         raise PoseError(

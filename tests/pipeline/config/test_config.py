@@ -27,6 +27,7 @@ from surrogates.formulations.registry import FORMULATIONS
 STUDIES = {
     *("montecarlo", "sobol", "walking"),
     *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
+    *("menisci_flexion", "menisci_walking"),
 }
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 
