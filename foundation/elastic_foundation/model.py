@@ -382,7 +382,7 @@ class ElasticFoundation(SurfaceContact):
         if by_twist is None:
             return sums, slopes, active, law
         for k, rate in enumerate(by_twist.T):
-            largest = float(np.abs(rate).max())
+            largest = float(np.abs(rate).max(initial=0.0))
             if largest > 0.0:
                 step = _THICKNESS_STEP / largest
                 other = law_on_bed(self._layers.thickened(elements, added + step * rate))

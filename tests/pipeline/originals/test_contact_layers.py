@@ -77,7 +77,7 @@ def test_springs_are_those_of_the_thickness_over_them(model, surface):
     state, x = bed.spring_state(pose), bed.tibia.centroids[:, 0]
     layer = BED + THIN + (THICK - THIN) * (x + WIDE) / (2.0 * WIDE)
     wanted = state.pressure.mean() * (1.0 / layer) / (1.0 / layer).mean()
-    np.testing.assert_allclose(state.pressure, wanted, rtol=1e-3 if surface == "curved" else 2e-2)
+    np.testing.assert_allclose(state.pressure, wanted, rtol=3e-3 if surface == "curved" else 2e-2)
     assert np.ptp(state.pressure) > 0.1 * state.pressure.mean()
     twice = with_thickness(bed, 2.0).loads(pose).force[1]
     assert twice == pytest.approx(0.5 * bed.loads(pose).force[1], rel=1e-9)
@@ -107,7 +107,7 @@ def test_the_energy_of_a_layer_that_varies_is_found_by_differences(model):
     (varied,) = articular_contacts(model, energy=True)
     force, moment = np.split(varied.energy.wrench(pose), 2)
     assert not varied.energy.bed.conservative
-    # The layer grows forwards: the same overlap stores less there, and drives the femur forwards.
+    # The layer grows forwards: a femur that moves forwards brings thinner parts over the springs.
     assert force[1] > 0.0
-    assert force[0] > found[0]
+    assert force[0] < found[0] - 5e-3
     assert np.isfinite(moment).all()

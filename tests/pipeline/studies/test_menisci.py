@@ -8,7 +8,6 @@ import trimesh
 from scipy.spatial.transform import Rotation
 from studies import ROOT
 
-from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.forward_motions.setup import prepare_forward
 from pipeline.studies.forward_motions.simulate import load_forward, simulate_forward_motion
 from pipeline.studies.muscle_walks.tables import ligament_forces
@@ -103,20 +102,14 @@ def slab_model(folder, modulus, *, slab=True):
 def pressed(folder, modulus, *, slab=True):
     """Return the folder and the summary of the tibia pressed upwards against the femur."""
     folder.mkdir()
-    file = ForwardFile.model_validate(
-        {
-            "forward": {
-                "name": "slab",
-                "model": str(slab_model(folder, modulus, slab=slab)),
-                "secondary": ["tibia_ty", *(["slab_ty"] if slab else [])],
-                "kind": "equilibrium",
-                "surface": "flat",
-                "start_s": 0.0,
-                "stop_s": 0.02,
-                "loads": {"up": {"body": "tibia_r", "force_N": [[0.0, FORCE, 0.0]]}},
-            }
-        }
+    free = '"tibia_ty", "slab_ty"' if slab else '"tibia_ty"'
+    (folder / "slab.toml").write_text(
+        f"[forward]\nname = 'slab'\nmodel = '{slab_model(folder, modulus, slab=slab)}'\n"
+        f"secondary = [{free}]\nkind = 'equilibrium'\nsurface = 'flat'\n"
+        "start_s = 0.0\nstop_s = 0.02\n"
+        f"[forward.loads.up]\nbody = 'tibia_r'\nforce_N = [[0.0, {FORCE}, 0.0]]\n"
     )
+    file = load_forward(folder / "slab.toml")
     simulate_forward_motion(file, folder / "out")
     return folder / "out", json.loads((folder / "out" / "forward.json").read_text())
 
