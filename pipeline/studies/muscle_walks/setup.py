@@ -242,8 +242,9 @@ def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
     source = stated.source
-    notes = () if source is None else source.notes(known, model.held_coordinates)
-    notes += model.notes((*settings.primary, *secondary_names(settings)))
+    free = (*settings.primary, *secondary_names(settings))
+    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
+    notes += model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
