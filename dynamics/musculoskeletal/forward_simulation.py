@@ -27,6 +27,8 @@ KINDS = ("dynamic", "equilibrium")
 _ITERATIONS, _REUSES = 60, 6
 #: Iterations with these derivatives, and with whole steps; shortest part of a step.
 _PATIENCE, _WHOLE, _SHORTEST = 12, 18, 1.0 / 64.0
+#: Iterations that hardly lessen the change before forces count as jumping.
+_STUCK, _FALLS = 3, 0.5
 #: Changes by which iterations may still go to and fro where the forces of triangles jump [rad, m],
 #: and iterations with shortened steps before.
 _JUMP_ANGLE, _JUMP_LENGTH, _TRIES = 1e-5, 2e-7, 12
@@ -168,14 +170,16 @@ class SecondaryMotion:
         """
         step = _Step(frame, tensions, before, speeds)
         start = before + (0.0 if self._length is None else self._length) * speeds
-        values, size = start, np.inf
+        values, size, stuck = start, np.inf, 0
         for iteration in range(_WHOLE):
             if iteration and (iteration % _REUSES == 0 or iteration > _PATIENCE):
                 self._derivatives = None
             change = np.linalg.solve(*self._linear(step, values))
-            size = float(np.abs(change).max())
+            last, size = size, float(np.abs(change).max())
             values = values + change * min(1.0, _LARGEST / max(1e-30, size))
-            if size < _CONVERGED:
+            stuck += iteration > _PATIENCE and size > _FALLS * last
+            jumps = stuck >= _STUCK and np.abs(change / self._jumps).max() < 1.0
+            if size < _CONVERGED or jumps:
                 return values, self._rates(step, values)
         return self._damped(step, start)
 
