@@ -16,6 +16,7 @@ from pathlib import Path
 from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
+from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_joints import OsimJoint, read_joint
 from dynamics.musculoskeletal.osim_writing import child_of
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
@@ -67,6 +68,10 @@ class OsimModel:
         return {body.name: body for body in self._model.objects("BodySet")}
 
     @cached_property
+    def _frames(self) -> FrameTree:
+        return FrameTree(self._model)
+
+    @cached_property
     def _coordinates(self) -> dict[str, tuple[OsimObject, str]]:
         """Each coordinate by its name, with its path in the model."""
         return {
@@ -86,7 +91,7 @@ class OsimModel:
         """
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            read_contact(force, meshes, self._bodies, self._geometry)
+            read_contact(force, meshes, self._frames, self._geometry)
             for force in self._model.objects("ForceSet", FORCE.tag)
             if force.boolean("appliesForce", True)
         )
@@ -121,7 +126,7 @@ class OsimModel:
         found = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                joint = read_joint(element, self._bodies)
+                joint = read_joint(element, self._frames)
                 _ = joint.default_placement
                 found.append(joint)
         return tuple(found)
@@ -208,7 +213,7 @@ class OsimModel:
         """
         found = []
         for element in self._model.objects("JointSet"):
-            joint = read_joint(element, self._bodies)
+            joint = read_joint(element, self._frames)
             if {joint.parent, joint.child} == {first, second}:
                 return joint
             found.append(f"{joint.parent}-{joint.child}")
