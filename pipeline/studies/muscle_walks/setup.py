@@ -225,7 +225,8 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
-    absent = [name for name in system.coordinates if name not in columns.columns]
+    known = {*columns.columns, *system.held}
+    absent = [name for name in system.coordinates if name not in known]
     if absent:
         notes += (
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
