@@ -46,10 +46,17 @@ def parsed(path):
     return ET.parse(path).getroot()
 
 
+def settings_of(jam_folder):
+    """Return the example's settings without the files of loads and reserves."""
+    found = parsed(jam_folder / "examples/walking/inputs/comak_settings.xml")
+    for tag in ("force_set_file", "external_loads_file"):
+        found[0].remove(found[0].find(tag))
+    return found
+
+
 def mirrored_example(jam_folder, folder):
     """Write the mirror image of the example's model, motion, loads and settings; return keys."""
     models = jam_folder / "models/lenhart2015"
-    inputs = jam_folder / "examples/walking/inputs"
     results = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     motion = read_motion_table(results / "overground_17_ik.mot")
     motion = replace(motion, names=tuple(map(counterpart, motion.names)))
@@ -58,7 +65,7 @@ def mirrored_example(jam_folder, folder):
     write_motion_table(folder / "overground_17_grf.mot", mirrored_loads(grf), title="loads")
     files = {
         "model": mirrored_model(parsed(models / "lenhart2015.osim")),
-        "settings": mirrored_names(parsed(inputs / "comak_settings.xml")),
+        "settings": mirrored_names(settings_of(jam_folder)),
         "reserves": mirrored_names(parsed(models / "lenhart2015_reserve_actuators.xml")),
         "external_loads": mirrored_names(
             parsed(models / "motion_data/overground_17_ext_loads.xml")
@@ -90,7 +97,7 @@ def both(names):
 def two_knees_example(jam_folder, folder):
     """Write the example with a left knee that is the mirror image of the right one; return keys."""
     models = jam_folder / "models/lenhart2015"
-    settings = parsed(jam_folder / "examples/walking/inputs/comak_settings.xml")
+    settings = settings_of(jam_folder)
     sets = settings.find(".//COMAKSecondaryCoordinateSet/objects")
     sets.extend(list(mirrored_names(sets)))
     primary, prescribed = (
