@@ -20,6 +20,7 @@ from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_joints import OsimJoint, read_joint
 from dynamics.musculoskeletal.osim_writing import child_of
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from dynamics.musculoskeletal.reserves import Reserve, reserves_in
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -165,6 +166,18 @@ class OsimModel:
                 coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
                 found[coordinate] = found.get(coordinate, 0.0) + value
         return found
+
+    @property
+    def reserves(self) -> tuple[Reserve, ...]:
+        """Actuators of coordinates that the model applies, such as torques of trunk and arms.
+
+        Raises
+        ------
+        InputError
+            If a force is not a positive number.
+        """
+        forces = self._model.objects("ForceSet")
+        return reserves_in(each for each in forces if each.boolean("appliesForce", True))
 
     @property
     def contact_mesh_files(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
+from dynamics.musculoskeletal.reserves import with_actuators
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -210,6 +211,7 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
     stated = walk_settings(file, viscosities=model.viscosities)
     settings, files, source = stated
+    settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
@@ -271,6 +273,8 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     _check_times(file, plant.settings)
     stated = walk_settings(file, plant.settings, model.viscosities)
     settings = stated.settings
+    if stated.source is not None:  # Those of the record have the actuators of the model.
+        settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
