@@ -74,7 +74,8 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        found_functions = _functions(file, model, text, sweep, files.functions)
+        sweeps = _sweeps(model, sweep, _coupled(config) or (sweep.coupled,))
+        found_functions = _functions(file, model, text, sweeps, files.functions)
         write_functions(folder / FUNCTIONS, found_functions, model.coordinate_paths)
         for functions in found_functions:
             text = functions.add_to(text)
@@ -134,20 +135,22 @@ def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
     return (config.coupled,) if isinstance(config.coupled, str) else config.coupled
 
 
-def _functions(
-    file: MuscleWalkFile, model: OsimModel, text: str, sweep: Sweep, given: Path | None
-) -> list[ConstraintFunctions]:
-    """Return the constraint functions of each coupled angle, of a file or of a sweep."""
-    config = file.inverse_kinematics
-    coupled = (config and _coupled(config)) or (sweep.coupled,)
+def _sweeps(model: OsimModel, sweep: Sweep, coupled: tuple[str, ...]) -> list[Sweep]:
+    """Return a sweep of each coupled angle, with the secondary coordinates that follow it."""
     own = followers(model.joints, coupled, sweep.secondary)
+    return [replace(sweep, coupled=name, secondary=names) for name, names in own.items()]
+
+
+def _functions(
+    file: MuscleWalkFile, model: OsimModel, text: str, sweeps: list[Sweep], given: Path | None
+) -> list[ConstraintFunctions]:
+    """Return the constraint functions of a file, or those of sweeps."""
+    if given is not None and len(sweeps) == 1:
+        return [ConstraintFunctions.read(given, sweeps[0].coupled)]
     if given is not None:
-        chosen = own if len(own) > 1 else dict.fromkeys(own)  # One angle: all in the file.
-        return [ConstraintFunctions.read(given, name, chosen[name]) for name in own]
+        return [ConstraintFunctions.read(given, each.coupled, each.secondary) for each in sweeps]
     contacts, system = spring_contacts(model, file.walk), OpenSimSystem(text)
-    return [
-        _swept(system, contacts, replace(sweep, coupled=n, secondary=s)) for n, s in own.items()
-    ]
+    return [_swept(system, contacts, sweep) for sweep in sweeps]
 
 
 def _swept(

@@ -216,7 +216,10 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
         if path is not None and not Path(path).is_file():
-            raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
+            remedy = "check walk.motion and walk.external_loads"
+            if path == files.motion:
+                remedy += ", or state [inverse_kinematics] to find the motion from markers"
+            raise InputError(f"{path}: no such file; {remedy}")
     system = OpenSimSystem(text, files.external_loads)
     table = read_motion_table(files.motion)
     columns = CoordinateTable(table, system)
