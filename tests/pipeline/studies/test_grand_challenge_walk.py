@@ -41,7 +41,7 @@ def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
 @pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.usefixtures("opensim")
-@pytest.mark.parametrize(("trial", "frames", "peak"), [("og1", 132, 2.6), ("og4", 130, 2.6)])
+@pytest.mark.parametrize(("trial", "frames", "peak"), [("og1", 132, 2.6), ("og4", 131, 2.9)])
 def test_a_trial_from_its_own_files(knee_data, tmp_path, trial, frames, peak):
     kinds = {"walk": "comak", "inverse_kinematics": "ik"}
     keys = [f'{key}.settings="{FOLDER}/DM_ngait_{trial}_{kind}.xml"' for key, kind in kinds.items()]
@@ -55,7 +55,9 @@ def test_a_trial_from_its_own_files(knee_data, tmp_path, trial, frames, peak):
         "left",
         ["back", "up", "left"],
     )
-    assert found["residuals"]["force_max_percent"] < 25.0
+    # In og4 the other foot leaves the ground beside the plates.
+    assert (found["residuals"]["force_max_percent"] < 25.0) == (trial == "og1")
+    assert any("without its plate" in flag for flag in found["flags"]) == (trial == "og4")
     assert found["markers"]["rms_mm"] < 20.0
     table, weight = read_motion_table(tmp_path / "contact.sto"), found["body_weight_N"]
     up = {
@@ -63,7 +65,7 @@ def test_a_trial_from_its_own_files(knee_data, tmp_path, trial, frames, peak):
         for part in ("total", "medial", "lateral")
     }
     np.testing.assert_allclose(up["medial"] + up["lateral"], up["total"], atol=1e-9)
-    assert up["total"].max() == pytest.approx(peak, abs=0.3)
+    assert up["total"].max() == pytest.approx(peak, abs=0.2)
     # Most of the load is medial while the foot stands, as in the instrumented implant.
     stance = up["total"] > 1.5
     assert np.median(up["medial"][stance] / up["total"][stance]) > 0.5
