@@ -1,15 +1,16 @@
-"""Joints and frames of OpenSim models: bodies, placements, motion, and the default pose."""
+"""Joints of OpenSim models: bodies, frames, motion, and the default pose."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from dynamics.musculoskeletal.joint_kinematics import BODY, KinematicChain, Placement
+from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_functions import OsimFunction, read_function
 from dynamics.musculoskeletal.osim_xml import OsimObject
 from foundation.base.checks import FloatArray
@@ -31,8 +32,8 @@ _LINEAR_JOINTS = {
     **{name: _AXES[name] for name in ("PinJoint", "SliderJoint", "PlanarJoint", "UniversalJoint")},
     "GimbalJoint": _AXES["GimbalJoint"],
 }
-#: Defaults of an axis and of a translation or orientation.
-_X, _ORIGIN = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+#: Default of an axis.
+_X = (1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,59 +165,12 @@ def _function(axis: OsimObject) -> OsimFunction | None:
     return None if found is None else read_function(OsimObject(found, axis.file, axis.where))
 
 
-def read_joint(joint: OsimObject, bodies: Mapping[str, OsimObject]) -> OsimJoint:
-    """Return a joint between bodies by name; raise an `InputError` for a frame of no body."""
+def read_joint(joint: OsimObject, frames: FrameTree) -> OsimJoint:
+    """Return a joint between bodies; raise an `InputError` for a frame of no body."""
     (parent, on_parent), (child, on_child) = (
-        placed_frame(joint, f"socket_{end}_frame", bodies) for end in ("parent", "child")
+        frames.placed(joint, f"socket_{end}_frame") for end in ("parent", "child")
     )
     return OsimJoint(parent, child, on_parent, on_child, joint)
-
-
-def placed_frame(
-    found: OsimObject, socket: str, bodies: Mapping[str, OsimObject]
-) -> tuple[str, Placement]:
-    """Return the body of the frame that a socket of an object names, and the frame's placement.
-
-    Raises an `InputError` if the frame is neither a body nor a frame of the object or of a body.
-    """
-    path = found.text(socket)
-    name = path.rsplit("/", 1)[-1]
-    for offset in found.element.iterfind("frames/PhysicalOffsetFrame"):
-        if offset.get("name") == name:
-            frame = found.of(offset)
-            body, below = placed_frame(frame, "socket_parent", bodies)
-            return body, below.after(_offset(frame))
-    on_body = _frame_of_body(path, bodies)
-    if on_body is not None:
-        return on_body
-    if name == "ground" or path == f"/bodyset/{name}" or "/" not in path:
-        return name, BODY
-    wanted = "a body, or a frame of the same object or of a body"
-    raise found.fault(socket, wanted, repr(path))
-
-
-def _frame_of_body(path: str, bodies: Mapping[str, OsimObject]) -> tuple[str, Placement] | None:
-    """Return body and placement of a frame that a body owns; None for another path."""
-    _, first, *names = path.split("/") if path.startswith("/bodyset/") else ("", "", "")
-    if first != "bodyset" or len(names) < 2:
-        return None
-    owner, placement = bodies.get(names[0]), BODY
-    for name in names[1:]:
-        if owner is None:
-            return None
-        frames = owner.element.iterfind("components/PhysicalOffsetFrame")
-        frame = next((owner.of(each) for each in frames if each.get("name") == name), None)
-        if frame is None or frame.text("socket_parent", "..") != "..":
-            return None
-        owner, placement = frame, placement.after(_offset(frame))
-    return names[0], placement
-
-
-def _offset(frame: OsimObject) -> Placement:
-    """Return the placement of a PhysicalOffsetFrame in its parent."""
-    return Placement.of(
-        frame.numbers("orientation", _ORIGIN), frame.numbers("translation", _ORIGIN)
-    )
 
 
 def placements_in_ground(joints: Iterable[OsimJoint]) -> dict[str, Placement]:

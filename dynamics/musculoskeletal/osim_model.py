@@ -17,9 +17,11 @@ from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_joints import OsimJoint, chain_between, read_joint
 from dynamics.musculoskeletal.osim_writing import child_of
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from dynamics.musculoskeletal.reserves import Reserve, reserves_in
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -68,6 +70,10 @@ class OsimModel:
         return {body.name: body for body in self._model.objects("BodySet")}
 
     @cached_property
+    def _frames(self) -> FrameTree:
+        return FrameTree(self._model)
+
+    @cached_property
     def _coordinates(self) -> dict[str, tuple[OsimObject, str]]:
         """Each coordinate by its name, with its path in the model."""
         return {
@@ -87,7 +93,7 @@ class OsimModel:
         """
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            read_contact(force, meshes, self._bodies, self._geometry)
+            read_contact(force, meshes, self._frames, self._geometry)
             for force in self._model.objects("ForceSet", FORCE.tag)
             if force.boolean("appliesForce", True)
         )
@@ -122,7 +128,7 @@ class OsimModel:
         found = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                joint = read_joint(element, self._bodies)
+                joint = read_joint(element, self._frames)
                 _ = joint.default_placement
                 found.append(joint)
         return tuple(found)
@@ -161,6 +167,18 @@ class OsimModel:
                 coordinate, value = spring.last_name("coordinate"), spring.number("viscosity", 0.0)
                 found[coordinate] = found.get(coordinate, 0.0) + value
         return found
+
+    @property
+    def reserves(self) -> tuple[Reserve, ...]:
+        """Actuators of coordinates that the model applies, such as torques of trunk and arms.
+
+        Raises
+        ------
+        InputError
+            If a force is not a positive number.
+        """
+        forces = self._model.objects("ForceSet")
+        return reserves_in(each for each in forces if each.boolean("appliesForce", True))
 
     @property
     def contact_mesh_files(self) -> tuple[str, ...]:

@@ -125,7 +125,9 @@ class ContactSurfaces:
                 f"{mesh.name}: expected a mesh in metres, between 1 mm and 1 m wide, found "
                 f"{widest:.3g} m; check {file.name} and scale_factors of the model"
             )
-        return TriangleMesh(scaled, found.faces, name=mesh.name)
+        # A mirrored surface faces outwards again if its triangles run the other way round.
+        order = -1 if np.prod(mesh.scale) < 0.0 else 1
+        return TriangleMesh(scaled, found.faces[:, ::order], name=mesh.name)
 
     def _measure(self, mesh: ContactMesh, back: Path) -> FloatArray:
         """Return the distance (F,) from each triangle down to the bone, within its range [m]."""

@@ -119,7 +119,11 @@ class InverseKinematicsConfig(Section):
     functions: File | None = Field(
         None, description="constraint functions (.xml) in place of a sweep"
     )
-    coupled: str | None = Field(None, description="angle that the secondary coordinates follow")
+    coupled: str | tuple[str, ...] | None = Field(
+        None,
+        description="angle that the secondary coordinates follow; with several angles, such as the "
+        "flexions of both knees, each coordinate follows the angle of its leg",
+    )
     secondary: tuple[str, ...] | None = Field(
         None,
         description=(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.reserves import Reserve
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.osim_texts import LEG, MODEL
 
@@ -70,6 +71,16 @@ def test_viscosities_of_springs_on_a_coordinate_add_up(model):
     )
     end = "</objects></ForceSet>"
     assert model(end, text + end).viscosities == {"ty": 35.0}
+
+
+def test_actuators_of_coordinates_are_reserves(model):
+    text = "".join(
+        f"<CoordinateActuator name='{name}'><appliesForce>{applies}</appliesForce><coordinate>"
+        f"{name}</coordinate><optimal_force>{force}</optimal_force></CoordinateActuator>"
+        for name, force, applies in (("flex", 300, "true"), ("ty", 5, "false"))
+    )
+    end = "</objects></ForceSet>"
+    assert model(end, text + end).reserves == (Reserve("flex", 300.0, "flex"),)
 
 
 def test_the_rest_of_the_model_stays(model):
