@@ -47,8 +47,7 @@ class StoredEnergy:
             (energy(Pose.from_array(q + h)) - energy(Pose.from_array(q - h))) / (2.0 * _STEP)
             for h in _STEP * np.eye(6)
         ]
-        found: FloatArray = -np.linalg.solve(twist_jacobian(pose).T, rates)
-        return found
+        return -np.linalg.solve(twist_jacobian(pose).T, np.array(rates)).astype(np.float64)
 
 
 def articular_contacts(
