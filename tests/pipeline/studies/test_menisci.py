@@ -174,8 +174,8 @@ def test_the_forces_on_each_meniscus_balance(flexed, frame, side):
     q = dict(zip(setup.plant.motion.names, values.tolist(), strict=True))
     turns = {"tibia_proximal_r": (np.eye(3), np.zeros(3))}
     for each in ("medial", "lateral"):
-        angles = [q[f"meniscus_{each}_{axis}_r"] for axis in ("flex", "add", "rot")]
-        turn = Rotation.from_euler("ZXY", angles).as_matrix()
+        flexed, *others = (q[f"meniscus_{each}_{axis}_r"] for axis in ("flex", "add", "rot"))
+        turn = Rotation.from_euler("ZXY", [-flexed, *others]).as_matrix()
         place = np.array([q[f"meniscus_{each}_t{axis}_r"] for axis in "xyz"])
         turns[f"meniscus_{each}_r"] = turn, place
     body, (turn, at) = f"meniscus_{side}_r", turns[f"meniscus_{side}_r"]
