@@ -95,7 +95,7 @@ def motion_keys(
     """Return the keys of `[space.motion]`, poses `every` so many frames and the last."""
     values = motion.values.copy()
     values[:, motion.index(result.secondary)] = result.values
-    values = values[:, motion.index(contact.joint.coordinates)]
+    values = values[:, motion.index(contact.coordinates)]
     poses = np.array([contact.pose(row).array for row in values])
     rows = np.unique(np.append(np.arange(0, len(poses), every), len(poses) - 1))
     names = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")

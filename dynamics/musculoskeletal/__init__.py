@@ -17,7 +17,11 @@ from dynamics.musculoskeletal.comak_settings import (
     SecondaryCoordinate,
 )
 from dynamics.musculoskeletal.comak_solution import ComakResult
-from dynamics.musculoskeletal.constraint_functions import ConstraintFunctions, with_markers
+from dynamics.musculoskeletal.constraint_functions import (
+    ConstraintFunctions,
+    with_markers,
+    write_functions,
+)
 from dynamics.musculoskeletal.forward_settings import (
     ForwardFiles,
     ForwardSettings,
@@ -25,7 +29,7 @@ from dynamics.musculoskeletal.forward_settings import (
 )
 from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.marker_kinematics import MarkerMotion, follow_markers
 from dynamics.musculoskeletal.marker_settings import (
@@ -39,7 +43,7 @@ from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import OsimModel
-from dynamics.musculoskeletal.passive_sweep import Sweep, passive_functions
+from dynamics.musculoskeletal.passive_sweep import Sweep, followers, passive_functions
 from dynamics.musculoskeletal.plant import (
     Contractions,
     CoordinateMotion,
@@ -82,7 +86,7 @@ __all__ = [
     "ForwardFiles",
     "ForwardSettings",
     "JointContact",
-    "JointKinematics",
+    "KinematicChain",
     "LigamentSet",
     "MarkerFiles",
     "MarkerMotion",
@@ -105,6 +109,7 @@ __all__ = [
     "Sweep",
     "drive_muscles",
     "follow_markers",
+    "followers",
     "instants",
     "passive_functions",
     "prescribe_motion",
@@ -120,4 +125,5 @@ __all__ = [
     "simulate_forward",
     "with_markers",
     "write_external_loads",
+    "write_functions",
 ]

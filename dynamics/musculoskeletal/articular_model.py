@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dynamics.musculoskeletal.joint_kinematics import Placement
-from dynamics.musculoskeletal.osim_joints import placed_frame
+from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_xml import (
     FLAG,
     NUMBER,
@@ -91,7 +91,7 @@ class ContactMesh:
     thickness_range : tuple of float
         Least and largest thickness where the thickness is measured [m].
     scale : tuple of float
-        Factors of the mesh along its axes [1].
+        Factors of the mesh along its axes [1]; an odd number of negative ones mirrors the mesh.
     """
 
     name: str
@@ -136,10 +136,10 @@ class ArticularContact:
 def read_contact(
     force: OsimObject,
     meshes: Mapping[str, OsimObject],
-    bodies: Mapping[str, OsimObject],
+    frames: FrameTree,
     find_file: Callable[[str], Path],
 ) -> ArticularContact:
-    """Return a contact from its force, and the meshes and bodies of the model by name.
+    """Return a contact from its force, the meshes of a model by name, and the frames of the model.
 
     `find_file` returns the path of a mesh file by its name. Raises an `InputError` if the contact
     names a mesh that the model does not have, a value is out of range, or springs with little
@@ -157,7 +157,7 @@ def read_contact(
         )
     check_number(f"{force.where}, max_proximity", depth, above=0.0, unit="m")
     bed, target = (
-        _read_mesh(force, f"socket_{kind}_mesh", meshes, bodies, find_file)
+        _read_mesh(force, f"socket_{kind}_mesh", meshes, frames, find_file)
         for kind in ("casting", "target")
     )
     return ArticularContact(force.name, bed, target, _FORMULATIONS[law], values["lumped"], depth)
@@ -167,7 +167,7 @@ def _read_mesh(
     force: OsimObject,
     socket: str,
     meshes: Mapping[str, OsimObject],
-    bodies: Mapping[str, OsimObject],
+    frames: FrameTree,
     find_file: Callable[[str], Path],
 ) -> ContactMesh:
     name = force.last_name(socket)
@@ -175,9 +175,11 @@ def _read_mesh(
         known = f"a contact mesh among {', '.join(meshes)}"
         raise force.fault(socket, known, repr(force.text(socket)))
     mesh = meshes[name]
-    body, frame = placed_frame(mesh, "socket_frame", bodies)
+    body, frame = frames.placed(mesh, "socket_frame")
     values = mesh.read(MESH.properties)
     x, y, z = values["scale"].tolist()
+    if not x * y * z:
+        raise mesh.fault("scale_factors", "three factors other than 0", f"{x:g} {y:g} {z:g}")
     return ContactMesh(
         name,
         body,

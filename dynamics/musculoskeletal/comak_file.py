@@ -184,7 +184,8 @@ class ComakFile:
         coordinates : collection of str
             Names of the coordinates of the model.
         held : collection of str
-            Coordinates that are locked or coupled to others, which no list needs.
+            Coordinates that no list of the file needs: locked, coupled to others, or primary or
+            secondary by other settings.
 
         Raises
         ------

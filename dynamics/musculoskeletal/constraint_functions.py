@@ -9,7 +9,7 @@ COMAKInverseKinematicsTool; Smith, Vignos, Lenhart, Kaiser, Thelen 2016, J Biome
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -71,17 +71,18 @@ class ConstraintFunctions:
         inside = np.clip(at, self.at[0], self.at[-1])
         return spline(inside) + (at - inside)[:, None] * spline(inside, 1)
 
-    def write(self, path: str | Path, paths: Mapping[str, str]) -> None:
-        """Write OpenSim's FunctionSet (XML), with the path of each coordinate in the model."""
-        root = new_document()
-        objects = ET.SubElement(ET.SubElement(root, "FunctionSet"), "objects")
-        for name, values in zip(self.secondary, self.values.T, strict=True):
-            _add_spline(objects, paths[name], self.at, values)
-        write_xml(root, path)
-
     @classmethod
-    def read(cls, path: str | Path, coupled: str) -> Self:
+    def read(cls, path: str | Path, coupled: str, secondary: Collection[str] | None = None) -> Self:
         """Read OpenSim's FunctionSet of SimmSplines with the names of coordinates.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file (XML).
+        coupled : str
+            Coordinate that the others follow.
+        secondary : collection of str, optional
+            Coordinates to read; by default all in the file.
 
         Raises
         ------
@@ -89,9 +90,12 @@ class ConstraintFunctions:
             If the file is missing, no XML, or has no splines through the same points.
         """
         found = list(read_object(path, "constraint functions").below(SPLINE))
-        if not found:
-            raise InputError(f"{path}: expected SimmSplines, found none")
         splines = {each.name.rsplit("/", 1)[-1]: read_function(each) for each in found}
+        if secondary is not None:
+            splines = {name: each for name, each in splines.items() if name in secondary}
+        if not splines:
+            wanted = "" if secondary is None else f" of {', '.join(secondary)}"
+            raise InputError(f"{path}: expected SimmSplines{wanted}, found none")
         at = next(iter(splines.values())).x
         if any(f.x.shape != f.y.shape or not np.array_equal(f.x, at) for f in splines.values()):
             raise InputError(
@@ -122,6 +126,18 @@ class ConstraintFunctions:
                 child_of(coordinates[name], tag).text = "false"
         child_of(coordinates[self.coupled], "locked").text = "false"
         return ET.tostring(root, encoding="unicode")
+
+
+def write_functions(
+    path: str | Path, functions: Iterable[ConstraintFunctions], paths: Mapping[str, str]
+) -> None:
+    """Write OpenSim's FunctionSet (XML), with the path of each coordinate in the model."""
+    root = new_document()
+    objects = ET.SubElement(ET.SubElement(root, "FunctionSet"), "objects")
+    for each in functions:
+        for name, values in zip(each.secondary, each.values.T, strict=True):
+            _add_spline(objects, paths[name], each.at, values)
+    write_xml(root, path)
 
 
 def with_markers(model: str, markers: Path) -> str:

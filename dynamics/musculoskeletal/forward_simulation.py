@@ -10,8 +10,10 @@ equilibrium of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive, length_derivatives
 from dynamics.musculoskeletal.plant import Plant
@@ -23,6 +25,13 @@ from foundation.base.errors import InputError, PoseError
 KINDS = ("dynamic", "equilibrium")
 #: Most iterations of a step, and iterations with the same derivatives of the plant.
 _ITERATIONS, _REUSES = 60, 6
+#: Iterations with these derivatives, and with whole steps; shortest part of a step.
+_PATIENCE, _WHOLE, _SHORTEST = 12, 18, 1.0 / 64.0
+#: Iterations that hardly lessen the change before forces count as jumping.
+_STUCK, _FALLS = 3, 0.5
+#: Changes by which iterations may still go to and fro where the forces of triangles jump [rad, m],
+#: and iterations with shortened steps before.
+_JUMP_ANGLE, _JUMP_LENGTH, _TRIES = 1e-5, 2e-7, 12
 #: Change of an iteration below which a step has converged, and largest change [rad, m].
 _CONVERGED, _LARGEST = 1e-9, 0.02
 #: Step of the derivatives with respect to speeds [rad/s, m/s].
@@ -123,6 +132,15 @@ def _at_frame(drive: MuscleDrive, plant: Plant, frame: int) -> Tensions:
     return lambda values, speeds: drive.tensions(plant, frame, values, speeds)
 
 
+class _Step(NamedTuple):
+    """A step from values and speeds (S,) before to a frame, with the muscle forces there."""
+
+    frame: int
+    tensions: Tensions
+    before: FloatArray
+    speeds: FloatArray
+
+
 class SecondaryMotion:
     """Steps of the secondary coordinates of a plant.
 
@@ -138,6 +156,9 @@ class SecondaryMotion:
         self._contacts, self._plant, self._length = contacts, contacts.plant, length
         self._places = [self._plant.free.index(name) for name in self._plant.secondary]
         self._derivatives: tuple[FloatArray, FloatArray] | None = None
+        motion = self._plant.motion
+        angles = np.array(motion.rotational)[motion.index(self._plant.secondary)]
+        self._jumps = np.where(angles, _JUMP_ANGLE, _JUMP_LENGTH)
 
     def step(
         self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
@@ -147,45 +168,90 @@ class SecondaryMotion:
         With muscle forces (M,) [N], or a function that returns them at values and speeds.
         Raises `PoseError` if no balance is found.
         """
-        length = self._length
-        values = before + (0.0 if length is None else length) * speeds
-        for iteration in range(_ITERATIONS):
-            if iteration and iteration % _REUSES == 0:
+        step = _Step(frame, tensions, before, speeds)
+        start = before + (0.0 if self._length is None else self._length) * speeds
+        values, size, stuck = start, np.inf, 0
+        for iteration in range(_WHOLE):
+            if iteration and (iteration % _REUSES == 0 or iteration > _PATIENCE):
                 self._derivatives = None
-            now = np.zeros_like(values) if length is None else (values - before) / length
-            change = self._change(frame, tensions, values, now, speeds)
-            values = values + change * min(1.0, _LARGEST / max(1e-30, np.abs(change).max()))
-            if np.abs(change).max() < _CONVERGED:
-                rest = np.zeros_like(values) if length is None else (values - before) / length
-                return values, rest
+            change = np.linalg.solve(*self._linear(step, values))
+            last, size = size, float(np.abs(change).max())
+            values = values + change * min(1.0, _LARGEST / max(1e-30, size))
+            stuck += iteration > _PATIENCE and size > _FALLS * last
+            jumps = stuck >= _STUCK and np.abs(change / self._jumps).max() < 1.0
+            if size < _CONVERGED or jumps:
+                return values, self._rates(step, values)
+        return self._damped(step, start)
+
+    def _damped(self, step: _Step, start: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values and speeds by Newton's method with steps that are halved as needed.
+
+        A step is halved until the change that would follow with the same derivatives is smaller
+        (Deuflhard 2011, Newton Methods for Nonlinear Problems, section 3.3): kinks and stiff
+        contacts of light bodies send whole steps to and fro. Where forces jump, no values have a
+        balance; those with the least change are returned.
+        """
+        values, best, least = start, start, np.inf
+        for iteration in range(_ITERATIONS):
+            self._derivatives = None
+            matrix, rest = self._linear(step, values)
+            factors = lu_factor(matrix)
+            change = lu_solve(factors, rest)
+            size = float(np.abs(change).max())
+            if size < _CONVERGED:
+                return values + change, self._rates(step, values + change)
+            jump = float(np.abs(change / self._jumps).max())
+            if jump < least:
+                best, least = values, jump
+            if iteration >= _TRIES and least < 1.0:
+                return best, self._rates(step, best)
+            part = min(1.0, _LARGEST / size)
+            while part > _SHORTEST:
+                after = lu_solve(factors, self._surplus(step, values + part * change)[0])
+                if np.abs(after).max() < (1.0 - 0.5 * part) * size:
+                    break
+                part *= 0.5
+            values = values + part * change
         raise PoseError(
-            f"no balance of inertia, ligaments and contact found in {_ITERATIONS} iterations; "
-            f"{self._plant.secondary[int(np.abs(change).argmax())]} still changes"
+            f"no balance of inertia, ligaments and contact found in {_WHOLE + _ITERATIONS} "
+            f"iterations; {self._plant.secondary[int(np.abs(change).argmax())]} still changes"
         )
 
-    def _change(
-        self,
-        frame: int,
-        tensions: Tensions,
-        values: FloatArray,
-        now: FloatArray,
-        before: FloatArray,
-    ) -> FloatArray:
-        """Return the change of the values by Newton's method."""
-        places, plant = self._places, self._plant
-        contact = self._contacts.at(frame, values)
-        forces = plant.forces(frame, values, now)
+    def _rates(self, step: _Step, values: FloatArray) -> FloatArray:
+        """Return the speeds (S,) of a step to values; zero for an equilibrium."""
+        if self._length is None:
+            return np.zeros_like(values)
+        return (values - step.before) / self._length
+
+    def _linear(self, step: _Step, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return matrix (S, S) and right side (S,) of the change of the values by Newton's method.
+
+        With derivatives of the plant of an earlier iteration, if there are any.
+        """
+        rest, stiffness, inertia = self._surplus(step, values)
+        if self._derivatives is None:
+            now = self._rates(step, values)
+            self._derivatives = self._plant_derivatives(step.frame, step.tensions, values, now)
+        by_values, by_speeds = self._derivatives
+        stiffness = by_values + stiffness
+        if self._length is None:
+            return -stiffness, rest
+        return inertia / self._length - stiffness - by_speeds / self._length, rest
+
+    def _surplus(
+        self, step: _Step, values: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return surplus forces (S,), derivatives (S, S) of the contacts, and inertia over time."""
+        places, plant, now = self._places, self._plant, self._rates(step, values)
+        contact = self._contacts.at(step.frame, values)
+        forces = plant.forces(step.frame, values, now)
+        tensions = step.tensions
         pulls = tensions(values, now) if callable(tensions) else tensions
         surplus = (forces.arms @ pulls + contact.forces - forces.needed)[places]
-        if self._derivatives is None:
-            self._derivatives = self._plant_derivatives(frame, tensions, values, now)
-        by_values, by_speeds = self._derivatives
-        stiffness = by_values + contact.columns[places]
         if self._length is None:
-            return np.linalg.solve(-stiffness, surplus).astype(np.float64)
-        inertia = plant.mass(frame, values)[np.ix_(places, places)] / self._length
-        matrix = inertia / self._length - stiffness - by_speeds / self._length
-        return np.linalg.solve(matrix, surplus - inertia @ (now - before)).astype(np.float64)
+            return surplus, contact.columns[places], np.zeros((len(places), len(places)))
+        inertia = plant.mass(step.frame, values)[np.ix_(places, places)] / self._length
+        return surplus - inertia @ (now - step.speeds), contact.columns[places], inertia
 
     def _plant_derivatives(
         self, frame: int, tensions: Tensions, values: FloatArray, speeds: FloatArray

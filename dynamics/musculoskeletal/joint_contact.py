@@ -1,22 +1,22 @@
-"""Contact in a joint: generalised forces of the joint's coordinates, with their derivative.
+"""Contact of two bodies: generalised forces of the coordinates between both, with derivatives.
 
-The bed (the tibia or patella of a knee, the casting mesh of OpenSim-JAM) and the target (the
-femur) are fixed in the two bodies of the joint; a contact model gives the wrench on the target,
-in the frame of the bed, as a function of the target's pose.
+The bed (the tibia, patella or a meniscus of a knee, the casting mesh of OpenSim-JAM) and the target
+(the femur) are fixed in two bodies, which one joint or a chain of joints connects; a contact model
+gives the wrench on the target, in the frame of the bed, as a function of the target's pose.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, JointMotion, Placement
+from dynamics.musculoskeletal.joint_kinematics import BODY, KinematicChain, Placement
 from dynamics.protocol import ContactModel
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose, cross_matrix, twist_jacobian
+from foundation.base.pose import Pose, twist_jacobian
 
 
 class PotentialGradient(Protocol):
@@ -28,12 +28,12 @@ class PotentialGradient(Protocol):
 
 
 class JointContactForces(NamedTuple):
-    """Contact in a joint at one position.
+    """A contact at one position.
 
     Parameters
     ----------
     forces : (n,) float64
-        Generalised forces of the coordinates of the joint [N m, N].
+        Generalised forces of the coordinates [N m, N].
     jacobian : (n, n) float64
         Row: generalised force; column: coordinate [N m, N per rad, m].
     loads : ContactLoads
@@ -50,7 +50,7 @@ class JointContactForces(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointContact:
-    """A contact model between the two bodies of a joint.
+    """A contact model between two bodies that one joint or several joints connect.
 
     Parameters
     ----------
@@ -58,38 +58,36 @@ class JointContact:
         Name of the contact, such as "tf_contact".
     model : ContactModel
         Loads on the target in the frame of the bed.
-    joint : JointKinematics
-        The joint between the two bodies.
+    chain : KinematicChain
+        Motion of the body of the target in the body of the bed.
     bed, target : Placement
-        Placements of the frame of the bed and of the target in their joint frames: in the
-        parent or the child frame of the joint.
-    bed_on_child : bool
-        Whether the bed is fixed in the child of the joint and the target in its parent, or the
-        other way round.
+        Placements of the frames of bed and target in their bodies.
     energy : PotentialGradient, optional
         Gradient of the stored energy; needed where the energy has a weight in a cost.
     """
 
     name: str
     model: ContactModel
-    joint: JointKinematics
+    chain: KinematicChain
     bed: Placement = BODY
     target: Placement = BODY
-    bed_on_child: bool = True
     energy: PotentialGradient | None = None
+    _frames: KinematicChain = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_frames", self.chain.between(self.bed, self.target))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the n coordinates that move the target in the frame of the bed."""
+        return self.chain.coordinates
 
     def pose(self, values: FloatArray) -> Pose:
         """Return the pose of the target in the frame of the bed at coordinates (n,) [rad, m]."""
-        return self._pose(self.joint.motion(values))
-
-    def _pose(self, motion: JointMotion) -> Pose:
-        child = motion.placement
-        between = child.inverse if self.bed_on_child else child
-        relative = self.bed.inverse.after(between.after(self.target))
-        return pose_of(relative)
+        return pose_of(self._frames.motion(values).placement)
 
     def evaluate(self, values: FloatArray, *, energy: bool = False) -> JointContactForces:
-        """Return forces and derivatives at coordinates (n,) [rad, m] of the joint.
+        """Return forces and derivatives at coordinates (n,) [rad, m].
 
         With `energy`, the gradient of the stored energy too.
 
@@ -98,46 +96,16 @@ class JointContact:
         InputError
             If the values are not n finite numbers.
         """
-        motion = self.joint.motion(values)
-        pose = self._pose(motion)
+        motion = self._frames.motion(values)
+        pose = pose_of(motion.placement)
         loads, jacobian = self.model.loads_and_jacobian(pose)
-        wrench, frame = loads.wrench, self._frame(motion)
-        twists = self._twists(motion, frame)
+        wrench, twists = loads.wrench, motion.twists
         by_twist = np.linalg.solve(twist_jacobian(pose).T, jacobian.T).T
-        stiffness = twists.T @ by_twist @ twists + self._turning_wrench(motion, frame, wrench)
+        stiffness = twists.T @ by_twist @ twists + motion.turning_forces(wrench)
         gradient = np.full(len(values), np.nan)
         if energy and self.energy is not None:
             gradient = -twists.T @ self.energy.wrench(pose)
         return JointContactForces(twists.T @ wrench, stiffness, loads, gradient)
-
-    def _frame(self, motion: JointMotion) -> Placement:
-        """Return the placement of the bed in the parent."""
-        return motion.placement.after(self.bed) if self.bed_on_child else self.bed
-
-    def _twists(self, motion: JointMotion, frame: Placement) -> FloatArray:
-        """Return the twist (6, n) of the target per unit rate, frame of the bed [m/s, rad/s]."""
-        arm = frame.origin - motion.placement.origin
-        velocity = motion.moving + cross_matrix(arm).T @ motion.turning
-        sign = -1.0 if self.bed_on_child else 1.0
-        back = sign * frame.rotation.T
-        return np.vstack([back @ velocity, back @ motion.turning])
-
-    def _turning_wrench(
-        self, motion: JointMotion, frame: Placement, wrench: FloatArray
-    ) -> FloatArray:
-        """Return the derivative (n, n) of the generalised forces of a wrench fixed in the bed."""
-        force, moment = frame.rotation @ wrench[:3], frame.rotation @ wrench[3:]
-        arm = frame.origin - motion.placement.origin
-        axes = motion.turning
-        about_child = moment + cross_matrix(arm) @ force
-        geometric = np.tensordot(about_child, motion.bending, 1)
-        if not self.bed_on_child:
-            # The arm shortens as the child moves.
-            return geometric - (cross_matrix(force) @ axes).T @ motion.moving
-        # The wrench turns with the child, and the arm too.
-        turned = axes.T @ cross_matrix(about_child).T @ axes
-        moved = motion.moving.T @ cross_matrix(force).T @ axes
-        return -(geometric + turned + moved)
 
 
 def pose_of(placement: Placement) -> Pose:

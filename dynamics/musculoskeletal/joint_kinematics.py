@@ -1,17 +1,19 @@
-"""Kinematics of a joint with up to six coordinates, as OpenSim's `CustomJoint` defines them.
+"""Motion of a body in another one through the joints between the two bodies.
 
-The child turns about three axes in sequence, the first one fixed in the parent, and moves along
-three axes of the parent; each angle and each displacement is a linear function of one coordinate
-(Seth et al. 2010, Nonlinear Dyn 62:291-303). Contact acts between a target fixed in one body and
-a bed fixed in the other one.
+In OpenSim's `CustomJoint`, the child turns about three axes in sequence, the first one fixed in
+the parent, and moves along three axes of the parent; here, each angle and each displacement is a
+linear function of one coordinate (Seth et al. 2010, Nonlinear Dyn 62:291-303). Joints in series are
+a product of exponentials of screws (Lynch & Park 2017, Modern Robotics, chapters 4 and 5), whose
+first and second derivatives are exact.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from foundation.base.checks import FloatArray, check_array, check_fields
@@ -56,74 +58,170 @@ class Placement(NamedTuple):
 BODY = Placement(np.eye(3), np.zeros(3))
 
 
-class JointMotion(NamedTuple):
-    """Position of the child in the parent, and its motion per unit of each coordinate.
+class ChainMotion(NamedTuple):
+    """Position of the last frame of a chain in the first one, and how coordinates move the frame.
 
     Parameters
     ----------
     placement : Placement
-        Placement of the child frame in the parent frame.
-    turning : (3, n) float64
-        Angular velocity per unit rate of each coordinate, parent axes [rad/s].
-    moving : (3, n) float64
-        Velocity of the child's origin per unit rate of each coordinate, parent axes [m/s].
-    bending : (3, n, n) float64
-        Derivative of `turning` [., k] by coordinate l, at [., k, l].
+        Placement of the last frame in the first one.
+    screws : (m, 6) float64
+        Velocity of the point of the last frame at the origin of the first one, and angular
+        velocity, per unit rate of each angle or displacement, axes of the first frame [m/s, rad/s].
+    slopes : (m, n) float64
+        Angle or displacement per unit of each coordinate [1; rad/m, m/rad where units differ].
     """
 
     placement: Placement
-    turning: FloatArray
-    moving: FloatArray
-    bending: FloatArray
+    screws: FloatArray
+    slopes: FloatArray
+
+    @property
+    def twists(self) -> FloatArray:
+        """Twist (6, n) of the last frame per unit rate of each coordinate, as the screws."""
+        return self.screws.T @ self.slopes
+
+    def turning_forces(self, wrench: FloatArray) -> FloatArray:
+        """Return the derivative (n, n) of the generalised forces of a constant wrench.
+
+        Parameters
+        ----------
+        wrench : (6,) float64
+            Force and moment on the last frame about the origin of the first one, axes of the first
+            frame [N, N m].
+
+        Returns
+        -------
+        (n, n) float64
+            Row: generalised force `twists.T @ wrench`; column: coordinate. A screw turns and moves
+            with the joints before its own: its derivative is the Lie bracket of both screws.
+        """
+        force, moment = cross_matrix(wrench[:3]), cross_matrix(wrench[3:])
+        moving, turning = self.screws[:, :3], self.screws[:, 3:]
+        by_force = turning @ force.T
+        brackets = by_force @ moving.T + (turning @ moment.T + moving @ force.T) @ turning.T
+        return self.slopes.T @ np.triu(brackets, 1).T @ self.slopes
 
 
 @dataclass(frozen=True, eq=False)
-class JointKinematics:
-    """A joint of up to six coordinates.
+class KinematicChain:
+    """Motion of a frame in another one by n coordinates of the joints between the two frames.
+
+    The placement is the product of the exponentials of m screws times their angles or
+    displacements, in sequence, and of the placement `home`.
 
     Parameters
     ----------
     coordinates : tuple of str
-        Names of the n coordinates of the joint.
-    axes : (6, 3) float64
-        Unit vectors of the three rotations, in sequence, and of the three translations [1].
-    slopes : (6, n) float64
+        Names of the n coordinates.
+    screws : (m, 6) float64
+        Velocity at the origin of the first frame and angular velocity of each screw where all
+        screws are at zero, axes of the first frame [m/s, rad/s]; an angular velocity is 1 or 0.
+    slopes : (m, n) float64
         Angle or displacement per unit of each coordinate [1; rad/m, m/rad where units differ].
-    offsets : (6,) float64
+    offsets : (m,) float64
         Angles and displacements at zero coordinates [rad, m].
+    home : Placement
+        Placement of the last frame in the first one where all screws are at zero.
 
     Raises
     ------
     InputError
-        If a shape does not fit or an axis has no length.
+        If a shape does not fit.
     """
 
-    coordinates: tuple[str, ...]
-    axes: FloatArray
-    slopes: FloatArray
-    offsets: FloatArray
-    #: Cross products with the axes of rotation (3, 3, 3), twice, and velocities (3, n).
+    coordinates: tuple[str, ...] = ()
+    screws: FloatArray = field(default_factory=lambda: np.zeros((0, 6)))
+    slopes: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    offsets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    home: Placement = BODY
+    #: Cross products with the angular velocities (m, 3, 3), once and twice.
     _crosses: FloatArray = field(init=False, repr=False)
     _squares: FloatArray = field(init=False, repr=False)
-    _moving: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_fields(self, axes=(6, 3), slopes=(6, len(self.coordinates)), offsets=(6,))
-        length = np.linalg.norm(self.axes, axis=1)
-        if not (length > 0.0).all():
-            raise InputError(f"axes: expected axes with a length, found {self.axes.tolist()}")
-        axes = self.axes / length[:, None]
-        crosses = np.array([cross_matrix(axis) for axis in axes[:3]])
-        for name, value in (
-            ("axes", axes),
-            ("_crosses", crosses),
-            ("_squares", crosses @ crosses),
-            ("_moving", axes[3:].T @ self.slopes[3:]),
-        ):
-            object.__setattr__(self, name, value)
+        count = len(check_array("screws", self.screws, (None, 6)))
+        check_fields(self, slopes=(count, len(self.coordinates)), offsets=(count,))
+        crosses = np.array([cross_matrix(screw[3:]) for screw in self.screws]).reshape(-1, 3, 3)
+        object.__setattr__(self, "_crosses", crosses)
+        object.__setattr__(self, "_squares", crosses @ crosses)
 
-    def motion(self, values: FloatArray) -> JointMotion:
-        """Return the motion of the child in the parent at coordinates (n,) [rad, m].
+    @classmethod
+    def of_joint(
+        cls,
+        coordinates: tuple[str, ...],
+        axes: FloatArray,
+        slopes: FloatArray,
+        offsets: FloatArray,
+    ) -> Self:
+        """Return the motion of the child frame of a joint in its parent frame.
+
+        Parameters
+        ----------
+        coordinates : tuple of str
+            Names of the n coordinates of the joint.
+        axes : (6, 3) float64
+            Axes of the three rotations, in sequence, and of the three translations [1].
+        slopes : (6, n) float64
+            Angle or displacement per unit of each coordinate [1; rad/m, m/rad].
+        offsets : (6,) float64
+            Angles and displacements at zero coordinates [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a shape does not fit or an axis has no length.
+        """
+        axes = check_array("axes", axes, (6, 3))
+        slopes = check_array("slopes", slopes, (6, len(coordinates)))
+        offsets = check_array("offsets", offsets, (6,))
+        length = np.linalg.norm(axes, axis=1, keepdims=True)
+        if not (length > 0.0).all():
+            raise InputError(f"axes: expected axes with a length, found {axes.tolist()}")
+        screws = np.zeros((6, 6))
+        screws[:3, 3:], screws[3:, :3] = (axes / length)[:3], (axes / length)[3:]
+        # The displacements along axes of the parent come before the rotations.
+        order = np.array([3, 4, 5, 0, 1, 2])
+        moves = order[slopes[order].any(axis=1) | (offsets[order] != 0.0)]
+        return cls(coordinates, screws[moves], slopes[moves], offsets[moves])
+
+    @property
+    def inverse(self) -> Self:
+        """Motion of the first frame in the last one."""
+        back = self.home.inverse
+        screws = -_seen_from(back, self.screws)[::-1]
+        return type(self)(self.coordinates, screws, self.slopes[::-1], self.offsets[::-1], back)
+
+    def then(self, other: Self) -> Self:
+        """Return the motion of the last frame of another chain that starts where this one ends.
+
+        Raises
+        ------
+        InputError
+            If a coordinate moves both chains.
+        """
+        both = [name for name in other.coordinates if name in self.coordinates]
+        if both:
+            raise InputError(
+                f"coordinates: expected other names in each joint of a chain, found "
+                f"{', '.join(both)} twice"
+            )
+        return type(self)(
+            (*self.coordinates, *other.coordinates),
+            np.concatenate([self.screws, _seen_from(self.home, other.screws)]),
+            block_diag(self.slopes, other.slopes),
+            np.concatenate([self.offsets, other.offsets]),
+            self.home.after(other.home),
+        )
+
+    def between(self, first: Placement, last: Placement) -> Self:
+        """Return the motion between other frames, placed in the first and in the last frame."""
+        back = first.inverse
+        screws, home = _seen_from(back, self.screws), back.after(self.home).after(last)
+        return type(self)(self.coordinates, screws, self.slopes, self.offsets, home)
+
+    def motion(self, values: FloatArray) -> ChainMotion:
+        """Return the motion at coordinates (n,) [rad, m].
 
         Raises
         ------
@@ -131,23 +229,34 @@ class JointKinematics:
             If the values are not n finite numbers.
         """
         q = check_array("coordinates", values, (len(self.coordinates),))
-        found = self.slopes @ q + self.offsets
-        # Rodrigues' formula: once for each joint and iteration, where objects would cost more.
-        sines, versines = np.sin(found[:3]), 1.0 - np.cos(found[:3])
-        turned, rotation = np.empty((3, 3)), np.eye(3)
-        for k in range(3):
-            turned[:, k] = rotation @ self.axes[k]
-            rotation = rotation + rotation @ (
-                sines[k] * self._crosses[k] + versines[k] * self._squares[k]
-            )
-        bending = np.zeros((3, 3, 3))
-        # An axis turns with the rotations before it in the sequence.
-        bending[:, 1, 0] = cross_matrix(turned[:, 0]) @ turned[:, 1]
-        bending[:, 2, :2] = (cross_matrix(turned[:, 2]).T @ turned)[:, :2]
-        slopes = self.slopes[:3]
-        return JointMotion(
-            Placement(rotation, found[3:] @ self.axes[3:]),
-            turned @ slopes,
-            self._moving,
-            slopes.T @ bending @ slopes,
+        sizes = self.slopes @ q + self.offsets
+        # Rodrigues' formula, for all screws at once.
+        sines, versines = np.sin(sizes), 1.0 - np.cos(sizes)
+        turns = np.eye(3) + (
+            sines[:, None, None] * self._crosses + versines[:, None, None] * self._squares
         )
+        moving = self.screws[:, :3]
+        shifts = (
+            sizes[:, None] * moving
+            + (
+                (versines[:, None, None] * self._crosses) @ moving[:, :, None]
+                + ((sizes - sines)[:, None, None] * self._squares) @ moving[:, :, None]
+            )[:, :, 0]
+        )
+        rotations, origins = np.empty_like(turns), np.empty_like(shifts)
+        rotation, origin = np.eye(3), np.zeros(3)
+        for k, (turn, shift) in enumerate(zip(turns, shifts, strict=True)):
+            rotations[k], origins[k] = rotation, origin
+            origin = origin + rotation @ shift
+            rotation = rotation @ turn
+        angular = (rotations @ self.screws[:, 3:, None])[:, :, 0]
+        linear = (rotations @ moving[:, :, None])[:, :, 0] + np.cross(origins, angular)
+        placement = Placement(rotation, origin).after(self.home)
+        return ChainMotion(placement, np.hstack([linear, angular]), self.slopes)
+
+
+def _seen_from(placement: Placement, screws: FloatArray) -> FloatArray:
+    """Return screws (m, 6) of a frame in the frame that the frame is placed in."""
+    angular = screws[:, 3:] @ placement.rotation.T
+    linear = screws[:, :3] @ placement.rotation.T + np.cross(placement.origin, angular)
+    return np.hstack([linear, angular])

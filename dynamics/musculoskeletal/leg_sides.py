@@ -92,7 +92,13 @@ def leg_side(model: OsimModel, mesh: ContactMesh) -> LegSide:
 
 def counterpart(name: str) -> str:
     """Return the name of the same part of the other leg, such as calcn_l for calcn_r."""
-    return _PART.sub(lambda found: _OTHER[found[0].lower()], name)
+    return _PART.sub(lambda found: _other(found[0]), name)
+
+
+def _other(part: str) -> str:
+    """Return the other leg in the letters of a part of a name: left for right, L for R."""
+    other = _OTHER[part.lower()]
+    return other.upper() if part.isupper() else other.title() if part.istitle() else other
 
 
 def _outward(

@@ -51,7 +51,7 @@ def read_motion(
     -------
     CoordinateMotion
         Motion of all coordinates between the first and the last instant. A coordinate that the
-        file does not have is zero.
+        file does not have is as the model holds it (locked, prescribed or coupled), or else zero.
 
     Raises
     ------
@@ -78,9 +78,13 @@ def read_motion(
     time, filtered = _filtered(replace(table, values=values, in_degrees=False), settings)
     chosen = _chosen(time, settings, str(path))
     values = np.zeros((len(time), len(system.coordinates)))
-    for k, name in enumerate(system.coordinates):
-        if name in found.columns:
-            values[:, k] = filtered[:, found.columns[name]]
+    by_name = dict(zip(system.coordinates, values.T, strict=True))
+    for name, column in found.columns.items():
+        by_name[name][:] = filtered[:, column]
+    if len(found.columns) < len(by_name):
+        for name, course in system.held.items():
+            if name not in found.columns:
+                by_name[name][:] = course(time, by_name)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}
     for k, name in enumerate(system.coordinates):

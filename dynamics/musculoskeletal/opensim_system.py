@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
+from dynamics.musculoskeletal.held_coordinates import HeldCourse, held_courses
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
@@ -203,6 +205,11 @@ class OpenSimSystem:
             np.array([m.getOptimalFiberLength() for m in muscles]),
             np.array([[m.getMinControl(), m.getMaxControl()] for m in muscles]).reshape(-1, 2).T,
         )
+
+    @cached_property
+    def held(self) -> dict[str, HeldCourse]:
+        """Courses of the coordinates that the model holds, by name; see `held_courses`."""
+        return held_courses(self._model, self._state)
 
     def _find_ligaments(self) -> list[Any]:
         kind = opensim().Blankevoort1991Ligament

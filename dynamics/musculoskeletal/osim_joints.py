@@ -1,17 +1,19 @@
-"""Joints and frames of OpenSim models: bodies, placements, motion, and the default pose."""
+"""Joints of OpenSim models: bodies, frames, motion, and the default pose."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
+from dynamics.musculoskeletal.joint_kinematics import BODY, KinematicChain, Placement
+from dynamics.musculoskeletal.osim_frames import FrameTree
 from dynamics.musculoskeletal.osim_functions import OsimFunction, read_function
 from dynamics.musculoskeletal.osim_xml import OsimObject
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 #: Axes along which the coordinates of OpenSim's other joints turn (0 to 2) and move (3 to 5).
@@ -24,8 +26,14 @@ _AXES = {
     "GimbalJoint": (0, 1, 2),
     "FreeJoint": (0, 1, 2, 3, 4, 5),
 }
-#: Defaults of an axis and of a translation or orientation.
-_X, _ORIGIN = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+#: Joints whose generalised speeds are the rates of their coordinates.
+_LINEAR_JOINTS = {
+    "WeldJoint": (),
+    **{name: _AXES[name] for name in ("PinJoint", "SliderJoint", "PlanarJoint", "UniversalJoint")},
+    "GimbalJoint": _AXES["GimbalJoint"],
+}
+#: Default of an axis.
+_X = (1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,39 +71,33 @@ class OsimJoint:
         return self.xml.element.findall("coordinates/Coordinate")
 
     @cached_property
-    def kinematics(self) -> JointKinematics:
-        """Motion of the child frame in the parent frame.
+    def chain(self) -> KinematicChain:
+        """Motion of the child body in the parent body.
 
         Raises
         ------
         InputError
-            If the joint is not a CustomJoint, or its motion is not linear in its coordinates.
+            If the motion is not linear in the coordinates, or speeds are not their rates.
         """
-        transform = self.xml.child("SpatialTransform")
-        if self.xml.tag != "CustomJoint" or transform is None:
+        return self._frames.between(self.parent_frame.inverse, self.child_frame.inverse)
+
+    @property
+    def _frames(self) -> KinematicChain:
+        """Motion of the child frame in the parent frame."""
+        names, places = self.coordinates, _LINEAR_JOINTS.get(self.xml.tag)
+        axes, slopes, offsets = np.tile(np.eye(3), (2, 1)), np.zeros((6, len(names))), np.zeros(6)
+        if self.xml.tag == "CustomJoint" and self.xml.child("SpatialTransform") is not None:
+            for k, axis in enumerate(_axes(self.xml)):
+                axes[k] = axis.numbers("axis", _X)
+                slopes[k], offsets[k] = _line(axis, names)
+        elif places is not None and len(places) == len(names):
+            slopes[places, range(len(names))] = 1.0
+        else:
             raise InputError(
-                f"{self.xml.where}: expected a CustomJoint where surfaces touch, found "
-                f"{self.xml.tag}"
+                f"{self.xml.where}: expected a CustomJoint, {', '.join(_LINEAR_JOINTS)} between "
+                f"surfaces that touch, found {self.xml.tag} with {len(names)} coordinates"
             )
-        names = self.coordinates
-        axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
-        for k, axis in enumerate(_axes(self.xml)):
-            axes[k] = axis.numbers("axis", _X)
-            function = _function(axis)
-            line = None if function is None else function.line
-            if line is None:
-                found = "none" if function is None else function.kind
-                wanted = "a linear or constant function where surfaces touch"
-                raise InputError(f"{axis.where}: expected {wanted}, found {found}")
-            slope, offsets[k] = line
-            name = axis.text("coordinates")
-            if name:
-                if name not in names:
-                    raise axis.fault("coordinates", f"one of {', '.join(names)}", repr(name))
-                slopes[k, names.index(name)] = slope
-            elif slope:
-                raise axis.fault("coordinates", "the coordinate of a linear function", "none")
-        return JointKinematics(names, axes, slopes, offsets)
+        return KinematicChain.of_joint(names, axes, slopes, offsets)
 
     @cached_property
     def default_placement(self) -> Placement:
@@ -138,65 +140,37 @@ def _axes(joint: OsimObject) -> list[OsimObject]:
     return [OsimObject(e, joint.file, f"{joint.where}, {e.get('name')}") for e in found]
 
 
+def _line(axis: OsimObject, names: tuple[str, ...]) -> tuple[FloatArray, float]:
+    """Return slopes (n,) by the coordinates of a joint, and offset, of the function of an axis."""
+    function = _function(axis)
+    line = None if function is None else function.line
+    if line is None:
+        found = "none" if function is None else function.kind
+        wanted = "a linear or constant function between surfaces that touch"
+        raise InputError(f"{axis.where}: expected {wanted}, found {found}")
+    slope, offset = line
+    slopes, name = np.zeros(len(names)), axis.text("coordinates")
+    if name:
+        if name not in names:
+            raise axis.fault("coordinates", f"one of {', '.join(names)}", repr(name))
+        slopes[names.index(name)] = slope
+    elif slope:
+        raise axis.fault("coordinates", "the coordinate of a linear function", "none")
+    return slopes, offset
+
+
 def _function(axis: OsimObject) -> OsimFunction | None:
     """Return the function of an axis; None if the axis has none."""
     found = next((e for e in axis.element if e.tag not in ("coordinates", "axis")), None)
     return None if found is None else read_function(OsimObject(found, axis.file, axis.where))
 
 
-def read_joint(joint: OsimObject, bodies: Mapping[str, OsimObject]) -> OsimJoint:
-    """Return a joint between bodies by name; raise an `InputError` for a frame of no body."""
+def read_joint(joint: OsimObject, frames: FrameTree) -> OsimJoint:
+    """Return a joint between bodies; raise an `InputError` for a frame of no body."""
     (parent, on_parent), (child, on_child) = (
-        placed_frame(joint, f"socket_{end}_frame", bodies) for end in ("parent", "child")
+        frames.placed(joint, f"socket_{end}_frame") for end in ("parent", "child")
     )
     return OsimJoint(parent, child, on_parent, on_child, joint)
-
-
-def placed_frame(
-    found: OsimObject, socket: str, bodies: Mapping[str, OsimObject]
-) -> tuple[str, Placement]:
-    """Return the body of the frame that a socket of an object names, and the frame's placement.
-
-    Raises an `InputError` if the frame is neither a body nor a frame of the object or of a body.
-    """
-    path = found.text(socket)
-    name = path.rsplit("/", 1)[-1]
-    for offset in found.element.iterfind("frames/PhysicalOffsetFrame"):
-        if offset.get("name") == name:
-            frame = found.of(offset)
-            body, below = placed_frame(frame, "socket_parent", bodies)
-            return body, below.after(_offset(frame))
-    on_body = _frame_of_body(path, bodies)
-    if on_body is not None:
-        return on_body
-    if name == "ground" or path == f"/bodyset/{name}" or "/" not in path:
-        return name, BODY
-    wanted = "a body, or a frame of the same object or of a body"
-    raise found.fault(socket, wanted, repr(path))
-
-
-def _frame_of_body(path: str, bodies: Mapping[str, OsimObject]) -> tuple[str, Placement] | None:
-    """Return body and placement of a frame that a body owns; None for another path."""
-    _, first, *names = path.split("/") if path.startswith("/bodyset/") else ("", "", "")
-    if first != "bodyset" or len(names) < 2:
-        return None
-    owner, placement = bodies.get(names[0]), BODY
-    for name in names[1:]:
-        if owner is None:
-            return None
-        frames = owner.element.iterfind("components/PhysicalOffsetFrame")
-        frame = next((owner.of(each) for each in frames if each.get("name") == name), None)
-        if frame is None or frame.text("socket_parent", "..") != "..":
-            return None
-        owner, placement = frame, placement.after(_offset(frame))
-    return names[0], placement
-
-
-def _offset(frame: OsimObject) -> Placement:
-    """Return the placement of a PhysicalOffsetFrame in its parent."""
-    return Placement.of(
-        frame.numbers("orientation", _ORIGIN), frame.numbers("translation", _ORIGIN)
-    )
 
 
 def placements_in_ground(joints: Iterable[OsimJoint]) -> dict[str, Placement]:
@@ -217,3 +191,30 @@ def path_to_ground(joints: Iterable[OsimJoint], body: str) -> tuple[OsimJoint, .
         path.append(above[body])
         body = path[-1].parent
     return tuple(path)
+
+
+def chain_between(joints: Iterable[OsimJoint], first: str, last: str) -> KinematicChain | None:
+    """Return the motion of a body in another one through all joints between them.
+
+    From the first body down to the nearest body that carries both, and up to the last one; None if
+    no joints connect the two bodies.
+
+    Raises
+    ------
+    InputError
+        If a joint between the bodies has no chain (`OsimJoint.chain`).
+    """
+    joints = tuple(joints)
+    down, up = list(path_to_ground(joints, first)), list(path_to_ground(joints, last))
+    while down and up and down[-1] is up[-1]:
+        down.pop()
+        up.pop()
+    meeting = {path[-1].parent if path else body for path, body in ((down, first), (up, last))}
+    if len(meeting) != 1:
+        return None
+    chain = KinematicChain()
+    for joint in down:
+        chain = chain.then(joint.chain.inverse)
+    for joint in reversed(up):
+        chain = chain.then(joint.chain)
+    return chain

@@ -16,9 +16,12 @@ from pathlib import Path
 from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal.articular_model import FORCE, MESH, ArticularContact, read_contact
-from dynamics.musculoskeletal.osim_joints import OsimJoint, read_joint
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain
+from dynamics.musculoskeletal.osim_frames import FrameTree
+from dynamics.musculoskeletal.osim_joints import OsimJoint, chain_between, read_joint
 from dynamics.musculoskeletal.osim_writing import child_of
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
+from dynamics.musculoskeletal.reserves import Reserve, reserves_in
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -67,6 +70,10 @@ class OsimModel:
         return {body.name: body for body in self._model.objects("BodySet")}
 
     @cached_property
+    def _frames(self) -> FrameTree:
+        return FrameTree(self._model)
+
+    @cached_property
     def _coordinates(self) -> dict[str, tuple[OsimObject, str]]:
         """Each coordinate by its name, with its path in the model."""
         return {
@@ -86,7 +93,7 @@ class OsimModel:
         """
         meshes = {mesh.name: mesh for mesh in self._meshes()}
         return tuple(
-            read_contact(force, meshes, self._bodies, self._geometry)
+            read_contact(force, meshes, self._frames, self._geometry)
             for force in self._model.objects("ForceSet", FORCE.tag)
             if force.boolean("appliesForce", True)
         )
@@ -121,7 +128,7 @@ class OsimModel:
         found = []
         for element in self._model.objects("JointSet"):
             with suppress(InputError):
-                joint = read_joint(element, self._bodies)
+                joint = read_joint(element, self._frames)
                 _ = joint.default_placement
                 found.append(joint)
         return tuple(found)
@@ -162,6 +169,18 @@ class OsimModel:
         return found
 
     @property
+    def reserves(self) -> tuple[Reserve, ...]:
+        """Actuators of coordinates that the model applies, such as torques of trunk and arms.
+
+        Raises
+        ------
+        InputError
+            If a force is not a positive number.
+        """
+        forces = self._model.objects("ForceSet")
+        return reserves_in(each for each in forces if each.boolean("appliesForce", True))
+
+    @property
     def contact_mesh_files(self) -> tuple[str, ...]:
         """Names of the files of the contact meshes and of the bones under them, each once."""
         tags = ("mesh_file", "mesh_back_file")
@@ -198,24 +217,23 @@ class OsimModel:
             and not force.boolean(ignored_by, defaults.get(force.tag, False))
         )
 
-    def joint_between(self, first: str, second: str) -> OsimJoint:
-        """Return the joint between two bodies.
+    def chain_between(self, bed: str, target: str) -> KinematicChain:
+        """Return the motion of the body of a target in the body of a bed.
 
         Raises
         ------
         InputError
-            If no joint connects the two bodies.
+            If no joints connect the two bodies, or a joint between both is not linear in its
+            coordinates.
         """
-        found = []
-        for element in self._model.objects("JointSet"):
-            joint = read_joint(element, self._bodies)
-            if {joint.parent, joint.child} == {first, second}:
-                return joint
-            found.append(f"{joint.parent}-{joint.child}")
-        raise InputError(
-            f"{self.path.name}: expected a joint between {first} and {second}, whose surfaces are "
-            f"in contact, found joints {', '.join(found)}"
-        )
+        chain = chain_between(self.joints, bed, target)
+        if chain is None:
+            found = ", ".join(f"{joint.parent}-{joint.child}" for joint in self.joints)
+            raise InputError(
+                f"{self.path.name}: expected joints that connect {bed} and {target}, whose "
+                f"surfaces are in contact, found joints {found}"
+            )
+        return chain
 
     def notes(self, free: Collection[str]) -> tuple[str, ...]:
         """Return what the model states that is not taken into account.

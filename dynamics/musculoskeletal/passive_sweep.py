@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,12 @@ from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
+from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from dynamics.musculoskeletal.settling import settle
+from foundation.base.errors import InputError
 
 #: Activation of the muscles, without regard to length and velocity, and time step [1, s].
 _ACTIVATION, _STEP = 0.01, 0.01
@@ -60,6 +62,44 @@ class Sweep:
         return Course(time, self.start + (self.stop - self.start) * (time / time[-1]) ** 2)
 
 
+def followers(
+    joints: Sequence[OsimJoint], coupled: Sequence[str], secondary: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the secondary coordinates that follow each coupled coordinate.
+
+    All follow a single one. Of several coupled coordinates, such as the flexions of both knees, a
+    secondary coordinate follows that with the fewest joints between, which is that of its leg.
+
+    Raises
+    ------
+    InputError
+        If a coordinate is that of no joint in `joints`, or none follows a coupled coordinate.
+    """
+    if len(coupled) == 1:
+        return {coupled[0]: tuple(secondary)}
+    chains = {
+        name: {each.name for each in path_to_ground(joints, joint.child)}
+        for joint in joints
+        for name in joint.coordinates
+    }
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(coupled, ())
+    for name in secondary:
+        missing = [each for each in (name, *coupled) if each not in chains]
+        if missing:
+            raise InputError(
+                f"coupled coordinates: expected coordinates of the model, found {missing[0]}"
+            )
+        nearest = min(coupled, key=lambda each: len(chains[each] ^ chains[name]))
+        found[nearest] = (*found[nearest], name)
+    alone = [name for name, own in found.items() if not own]
+    if alone:
+        raise InputError(
+            f"coupled coordinates: expected a secondary coordinate of the leg of {alone[0]}, found "
+            "none; add those of its joints to inverse_kinematics.secondary"
+        )
+    return found
+
+
 def passive_functions(
     system: OpenSimSystem, contacts: Sequence[JointContact], sweep: Sweep
 ) -> ConstraintFunctions:
@@ -73,7 +113,8 @@ def passive_functions(
     system : OpenSimSystem
         The model.
     contacts : sequence of JointContact
-        Contacts of joint surfaces.
+        Contacts of joint surfaces; those that no secondary coordinate of the sweep moves have no
+        effect.
     sweep : Sweep
         The sweep, after the secondary coordinates have settled at its start.
 
@@ -84,7 +125,8 @@ def passive_functions(
     PoseError
         If no balance is found; the message names the instant.
     """
-    course = sweep.course
+    course, moved = sweep.course, set(sweep.secondary)
+    contacts = [each for each in contacts if moved.intersection(each.coordinates)]
     motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
     if sweep.kind == "equilibrium":
         motion = motion.resting

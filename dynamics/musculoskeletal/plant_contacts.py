@@ -54,7 +54,7 @@ class PlantContacts:
     def __init__(self, plant: Plant, contacts: Sequence[JointContact]) -> None:
         self.plant, self.contacts = plant, tuple(contacts)
         self.names = tuple(contact.name for contact in self.contacts)
-        self._places = [plant.motion.index(c.joint.coordinates) for c in self.contacts]
+        self._places = [plant.motion.index(c.coordinates) for c in self.contacts]
         self._free = plant.motion.index(plant.free)
         self._secondary = plant.motion.index(plant.secondary)
 

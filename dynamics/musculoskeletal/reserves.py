@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import hypot
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
 from foundation.base.checks import check_number
 
@@ -51,14 +54,41 @@ def read_reserves(path: str | Path) -> tuple[Reserve, ...]:
     InputError
         If the file is missing, is not XML, or a force is not a positive number.
     """
+    return reserves_in(_applied(path))
+
+
+def reserves_in(forces: Iterable[OsimObject]) -> tuple[Reserve, ...]:
+    """Return the reserve of each coordinate among the objects of a force set, of several the last.
+
+    Raises an `InputError` if a force is not a positive number.
+    """
     found: dict[str, Reserve] = {}
-    for actuator in _applied(path):
+    for actuator in forces:
         if actuator.tag == _ACTUATOR:
             force = actuator.number("optimal_force", 1.0)
             check_number(f"{actuator.where}, optimal_force", force, above=0.0)
             coordinate = actuator.last_name("coordinate")
             found[coordinate] = Reserve(coordinate, force, actuator.name)
     return tuple(found.values())
+
+
+def with_actuators(settings: ComakSettings, actuators: Iterable[Reserve]) -> ComakSettings:
+    """Return settings whose reserves include actuators of the model on coordinates solved for.
+
+    Two actuators of one coordinate, of forces f₁ and f₂ at full control, share its force at the
+    least cost as one of √(f₁² + f₂²).
+    """
+    free = (*settings.primary, *(s.name for s in settings.secondary))
+    own = [each for each in actuators if each.coordinate in free]
+    if not own:
+        return settings
+    forces = dict(settings.reserve_forces) or dict.fromkeys(free, 1.0)
+    labels = dict(zip(forces, settings.reserve_names, strict=False))
+    reserves = {n: Reserve(n, force, labels.get(n, f"{n}_reserve")) for n, force in forces.items()}
+    for each in own:
+        known = reserves.get(each.coordinate, each._replace(force=0.0))
+        reserves[each.coordinate] = known._replace(force=hypot(known.force, each.force))
+    return replace(settings, **reserve_fields(tuple(reserves.values())))
 
 
 def reserve_notes(path: Path) -> tuple[str, ...]:

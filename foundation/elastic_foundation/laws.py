@@ -38,6 +38,17 @@ class LayerArrays:
         """Arrays (L,), (L, S) [1, Pa, m] in the order of the kernels' arguments."""
         return self.kinds, self.exponents, self.offsets, self.coefficients, self.thicknesses
 
+    def thickened(self, springs: NDArray[np.int64], excess: FloatArray) -> LayerArrays:
+        """Return the layers with a last layer that is thicker by the excess (K,) [m] at K springs.
+
+        For laws in which the pressure depends on the strain of the layer alone.
+        """
+        coefficients, thicknesses = self.coefficients.copy(), self.thicknesses.copy()
+        thicknesses[-1, springs] += excess
+        if self.kinds[-1] == kernels.POWER:
+            coefficients[-1, springs] *= self.thicknesses[-1, springs] / thicknesses[-1, springs]
+        return replace(self, coefficients=coefficients, thicknesses=thicknesses)
+
     def merged(self) -> LayerArrays:
         """Return linear layers in series as one equivalent layer, other layers unchanged.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,11 @@ from foundation.base.pose import Pose, twist_jacobian
 from foundation.elastic_foundation.confinement import confinement_flags, soft_layers
 from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
+from foundation.elastic_foundation.femoral_thickness import (
+    FemoralThickness,
+    OpenScratch,
+    corner_values,
+)
 from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
@@ -28,7 +34,7 @@ from foundation.kernels.arrays import Scratch
 from foundation.kernels.sums import OFFSET, STRAIN
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
-from foundation.surfaces.femur_patches import PLANE_REACH, femur_patches
+from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
@@ -36,6 +42,8 @@ from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 SURFACES = ("curved", "flat")
 
 _AT_REST = np.zeros(6)
+#: Largest change of thickness in derivatives by the thickness of the femoral layer [m].
+_THICKNESS_STEP = 1e-8
 
 
 class ElasticFoundation(SurfaceContact):
@@ -70,13 +78,17 @@ class ElasticFoundation(SurfaceContact):
         Names of the compartments.
     search_depth : float
         Largest indentation of the search [m].
+    femur_excess : (T,) or (V,) float64, optional
+        Thickness of the femoral layer at each femoral triangle or vertex beyond that of the last
+        layer of the law [m], see `foundation.elastic_foundation.femoral_thickness`.
 
     Raises
     ------
     InputError
         If an argument is out of its range, the sizes do not agree, `conservative` is True for a
-        law without an energy (the modified law, see `ModifiedLaw`), or a coupled law comes with
-        flat surfaces or with dissipation.
+        law without an energy (the modified law, see `ModifiedLaw`), a coupled law comes with
+        flat surfaces or with dissipation, or `femur_excess` comes with a modified or coupled law,
+        with `conservative`, or leaves no thickness.
     """
 
     def __init__(
@@ -91,6 +103,7 @@ class ElasticFoundation(SurfaceContact):
         compartments: ArrayLike | None = None,
         compartment_names: Sequence[str] = COMPARTMENTS,
         search_depth: float = 20e-3,
+        femur_excess: ArrayLike | None = None,
     ) -> None:
         self.femur = femur
         self.tibia = tibia
@@ -107,18 +120,24 @@ class ElasticFoundation(SurfaceContact):
             self._bed = curved_bed(tibia, smooth_surface(tibia), self.compartments)
         else:
             self._bed = flat_bed(tibia, self.compartments)
+        patches = smooth_surface(femur) if curved else flat_surface(femur)
         self._femur = femur_patches(
             femur,
-            smooth_surface(femur) if curved else flat_surface(femur),
+            patches,
             curved=curved,
             reach=PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
+        self._excess: FemoralThickness | None = None
+        if femur_excess is not None:
+            corners = corner_values(femur, femur_excess, curved=curved)[facet_order(patches)]
+            self._excess = FemoralThickness(self._femur, corners, self._bed.arrays)
         self._set_law(law)
-        self._scratch = Scratch(self._bed.arrays)
+        arrays = self._bed.arrays
+        self._scratch = Scratch(arrays) if self._excess is None else OpenScratch(arrays)
 
     def _set_law(self, law: SpringLaw) -> None:
         """Lay the layers of a law under the bed."""
-        layers = layers_on_bed(law, self.tibia, self._bed)
+        layers = self._layers = layers_on_bed(law, self.tibia, self._bed)
         self.law = law
         self._law = law_on_bed(layers)
         self._handle: tuple[Any, Any, Any] | None = None
@@ -134,14 +153,33 @@ class ElasticFoundation(SurfaceContact):
                 "conservative: this law has no stored energy, its pressures depend on the deepest "
                 "point of the patch (f is finite); use f = inf or conservative = False"
             )
+        if self._excess is not None:
+            self._check_excess(float(self._excess.corners.min()))
 
-    def with_law(self, law: SpringLaw) -> ElasticFoundation:
+    def _check_excess(self, least: float) -> None:
+        """Raise an error unless the springs can have a femoral layer of varying thickness."""
+        if self._coupled is not None or self._law.offsets.any() or self.conservative:
+            raise InputError(
+                "femur_excess: expected a linear or logarithmic law and conservative = False with "
+                f"a femoral layer of varying thickness, found {type(self.law).__name__} and "
+                f"conservative = {self.conservative}"
+            )
+        thinnest = float(self._layers.thicknesses[-1].min()) + least
+        if not thinnest > 0.0:
+            raise InputError(
+                "femur_excess: expected a layer of the law that is thicker than the excess takes "
+                f"away, found {1e3 * thinnest:.3g} mm where the layer is thinnest"
+            )
+
+    def with_law(self, law: SpringLaw, *, excess_scale: float = 1.0) -> ElasticFoundation:
         """Return a bed of another spring law over the same surfaces.
 
         Parameters
         ----------
         law : SpringLaw
             The law, with a thickness [m] as the constructor expects.
+        excess_scale : float
+            Factor of `femur_excess` [1].
 
         Raises
         ------
@@ -149,6 +187,8 @@ class ElasticFoundation(SurfaceContact):
             As the constructor.
         """
         other = copy(self)
+        if self._excess is not None:
+            other._excess = replace(self._excess, corners=excess_scale * self._excess.corners)
         other._set_law(law)
         return other
 
@@ -215,9 +255,10 @@ class ElasticFoundation(SurfaceContact):
 
     def _middle_state(self, work: Any, pose: Pose, sides: Sequence[int]) -> FloatArray:
         """Return indentation [m] and pressure [Pa] of independent springs by element, (2, F)."""
-        sums, _, active = self._evaluate_springs(work, pose, False, self._chosen(sides), None)
+        found = self._evaluate_springs(work, pose, False, self._chosen(sides), None)
+        sums, _, active, law = found
         state = np.zeros((2, len(self.tibia.faces)))
-        _, arrays, law = self._handles()
+        _, arrays, _ = self._handles()
         kernels.middle_state(arrays, law, work, active, self._bed.ends, sums[:, OFFSET], *state)
         return state
 
@@ -290,24 +331,64 @@ class ElasticFoundation(SurfaceContact):
         rates: ArrayLike | None,
         *,
         energy: bool = False,
-    ) -> tuple[FloatArray, FloatArray, int]:
-        """Return sums, Jacobians by twist and number of active elements of independent springs."""
-        sums, by_twist = no_sums(len(chosen))
-        active = kernels.evaluate_contact(
-            pose.rotation_matrix,
-            pose.translation,
-            *self._handles(),
-            self._motion(pose, rates),
-            chosen,
-            self.search_depth,
-            self.conservative,
-            jacobian,
-            energy,
-            work,
-            sums,
-            by_twist,
-        )
-        return sums, by_twist, active
+    ) -> tuple[FloatArray, FloatArray, int, Any]:
+        """Return sums, Jacobians by twist, number of active elements, and law of the springs."""
+        motion = self._motion(pose, rates)
+
+        def evaluate(law: Any, jacobian: bool) -> tuple[FloatArray, FloatArray, int]:
+            sums, by_twist = no_sums(len(chosen))
+            active = kernels.evaluate_contact(
+                pose.rotation_matrix,
+                pose.translation,
+                *self._handles()[:2],
+                law,
+                motion,
+                chosen,
+                self.search_depth,
+                self.conservative,
+                jacobian,
+                energy,
+                work,
+                sums,
+                by_twist,
+            )
+            return sums, by_twist, active
+
+        law = self._handles()[2]
+        found = evaluate(law, jacobian)
+        if self._excess is None or found[2] == 0:
+            return (*found, law)
+        return self._with_excess(self._excess, work, pose, jacobian, found[2], evaluate)
+
+    def _with_excess(
+        self,
+        excess: FemoralThickness,
+        work: Any,
+        pose: Pose,
+        jacobian: bool,
+        active: int,
+        evaluate: Callable[[Any, bool], tuple[FloatArray, FloatArray, int]],
+    ) -> tuple[FloatArray, FloatArray, int, Any]:
+        """Return the loads with the thickness of the femur where the springs have met the femur.
+
+        Arguments after an evaluation at the pose, and results as of `_evaluate_springs`.
+        """
+        elements, added = excess.at(work.arrays, active)
+        by_twist = None
+        if jacobian and self.surface == "curved":
+            by_twist = excess.rates(pose.rotation_matrix, work.arrays, active)
+        law = kernels.handle(law_on_bed(self._layers.thickened(elements, added)))
+        sums, slopes, _ = evaluate(law, jacobian)
+        if by_twist is None:
+            return sums, slopes, active, law
+        for k, rate in enumerate(by_twist.T):
+            largest = float(np.abs(rate).max(initial=0.0))
+            if largest > 0.0:
+                step = _THICKNESS_STEP / largest
+                other = law_on_bed(self._layers.thickened(elements, added + step * rate))
+                moved, _, _ = evaluate(kernels.handle(other), False)
+                slopes[:, :, k] += (moved[:, :6] - sums[:, :6]) / step
+        return sums, slopes, active, law
 
     def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
         if rates is None:

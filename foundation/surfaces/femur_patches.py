@@ -54,10 +54,9 @@ def femur_patches(
     kernels.Femur
         Arrays, facets in the order of their tree.
     """
-    control = control_points(surface)
-    tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
+    tree = _facet_tree(surface)
     order = tree.order
-    control = np.ascontiguousarray(control[order])
+    control = np.ascontiguousarray(control_points(surface)[order])
     plane_of, points, normals = _planes(mesh, tree)
     rise = np.zeros(len(points))
     kernels.largest_protrusions(
@@ -88,6 +87,16 @@ def femur_patches(
         brick,
         bricks,
     )
+
+
+def facet_order(surface: SmoothSurface) -> IntArray:
+    """Return the triangle of each facet of `femur_patches`, (F,)."""
+    return _facet_tree(surface).order
+
+
+def _facet_tree(surface: SmoothSurface) -> BoxTree:
+    control = control_points(surface)
+    return build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
 
 
 def polynomial(surface: SmoothSurface) -> FloatArray:

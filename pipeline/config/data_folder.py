@@ -44,6 +44,12 @@ SOURCES = {
         "models/knee_tka/grand_challenge/DM",
         "Apache-2.0",
     ),
+    "jam_grand_challenge_DM": DataSource(
+        "model, markers and ground forces of the same subject",
+        _JAM,
+        "models/knee_tka/grand_challenge/DM",
+        "Apache-2.0",
+    ),
     "opensim_core_gait": DataSource(
         "joint angles and ground forces of OpenSim's subject01",
         "github.com/opensim-org/opensim-core",

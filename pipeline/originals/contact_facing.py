@@ -51,7 +51,7 @@ def check_facing(
     """
     defaults, count = model.coordinate_defaults, len(motion.time)
     for contact in contacts:
-        names = contact.joint.coordinates
+        names = contact.coordinates
         own = np.array([defaults.get(name, 0.0) for name in names])
         along = motion.values[[0, count // 2, count - 1]][:, motion.index(names)]
         _check_contact(contact, [own, *along])

@@ -10,6 +10,7 @@ from pipeline.reports.pages import write_page
 from pipeline.studies.forward_motions.setup import ForwardSetup
 from pipeline.studies.forward_motions.summary import ForwardSummary
 from pipeline.studies.muscle_walks.charts import FrameCharts, for_people, sign_of
+from pipeline.studies.muscle_walks.interposed_loads import interposed_loads
 
 
 def write_forward_page(
@@ -54,6 +55,7 @@ def write_forward_page(
         pictures={
             "secondary": list(charts.secondary()),
             "contact": list(charts.contact()),
+            "shared": list(charts.shares(interposed_loads(setup, setup.contacts.contacts, result))),
             "ligaments": list(charts.ligaments(setup.plant.ligaments.names, tensions)),
             "muscles": list(charts.muscles()),
         },

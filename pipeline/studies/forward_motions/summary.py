@@ -17,6 +17,12 @@ from pipeline.studies.muscle_walks.contact_forces import (
     largest_first,
     not_trusted,
 )
+from pipeline.studies.muscle_walks.interposed_loads import (
+    SharedLoad,
+    interposed_loads,
+    shared_loads,
+    shared_text,
+)
 from pipeline.studies.muscle_walks.sides import ContactSide, contact_sides
 
 
@@ -50,6 +56,7 @@ class ForwardSummary(Computed):
     secondary: dict[str, CoordinateCourse]
     sides: dict[str, ContactSide]
     contact: dict[str, dict[str, Course]]
+    shared: dict[str, dict[str, SharedLoad]]
     ligaments: dict[str, Course]
     muscles: dict[str, Course]
     warnings: list[str]
@@ -85,6 +92,7 @@ def summarise(
             }
             for k, name in enumerate(result.contacts)
         },
+        shared=shared_loads(interposed_loads(setup, setup.contacts.contacts, result), time),
         ligaments=_courses(bundled(setup.plant.ligaments.names, tensions), time),
         muscles=_courses(bundled(result.muscles, result.muscle_forces), time),
         warnings=list(setup.warnings),
@@ -119,6 +127,7 @@ def summary_text(summary: ForwardSummary, folder: Path) -> str:
     for name, parts in summary.contact.items():
         told = ", ".join(f"{part} {row.end_N:.1f} N" for part, row in parts.items())
         lines.append(f"{name} at the end: {told}")
+    lines += shared_text(summary.shared)
     ends = {name: row.end_N or 0.0 for name, row in summary.ligaments.items()}
     told = ", ".join(f"{name} {force:.1f} N" for name, force in ends.items() if force > 0.0)
     lines.append(f"ligaments at the end: {told or 'all slack'}")

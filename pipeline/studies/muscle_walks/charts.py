@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from pipeline.studies.muscle_walks.contact_forces import (
     compartment_forces,
     largest_first,
 )
+from pipeline.studies.muscle_walks.interposed_loads import InterposedLoad
 
 #: Lines in a chart of muscles or ligaments.
 _MOST_LINES = 8
@@ -75,6 +76,17 @@ class FrameCharts:
             title, label = f"{name}: contact force", f"force [{unit}]"
             yield self.chart(
                 f"contact-force-{name}", title, label, shown, size=WIDE, from_zero=True
+            )
+
+    def shares(self, loads: Iterable[InterposedLoad]) -> Iterator[Picture]:
+        """Yield a chart for each contact with bodies between bed and target."""
+        by_contact: dict[str, dict[str, FloatArray]] = {}
+        for load in loads:
+            by_contact.setdefault(load.contact, {})[load.part] = load.percent
+        for name, lines in by_contact.items():
+            title = f"{name}: part of the load through the bodies between the surfaces"
+            yield self.chart(
+                f"share-{name}", title, "part of the load [%]", lines, size=WIDE, from_zero=True
             )
 
     def muscles(self) -> Iterator[Picture]:

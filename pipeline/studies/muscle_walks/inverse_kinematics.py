@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
+    JointContact,
     MarkerFiles,
     MarkerMotion,
     MarkerSettings,
@@ -16,9 +17,11 @@ from dynamics.musculoskeletal import (
     OsimModel,
     Sweep,
     follow_markers,
+    followers,
     passive_functions,
     read_marker_settings,
     with_markers,
+    write_functions,
 )
 from dynamics.walking.motion_tables import motion_text
 from foundation.base.errors import InputError, PoseError
@@ -33,7 +36,7 @@ MOTION, ERRORS, FUNCTIONS = "ik.mot", "marker_errors.sto", "constraint_functions
 #: Fields of `MarkerSettings`, `MarkerFiles` and `Sweep` by keys of [inverse_kinematics].
 _ENDS = {"start_s": "start", "stop_s": "stop"}
 _FILES = {"markers": "markers", "functions": "functions"}
-_SWEEP = {"coupled": "coupled", "sweep_s": "seconds", "points": "points"}
+_SWEEP = {"sweep_s": "seconds", "points": "points"}
 _ANGLES = {"from_deg": "start", "to_deg": "stop"}
 
 
@@ -71,9 +74,11 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        functions = _functions(file, model, text, sweep, files.functions)
-        functions.write(folder / FUNCTIONS, model.coordinate_paths)
-        text = functions.add_to(text)
+        sweeps = _sweeps(model, sweep, _coupled(config) or (sweep.coupled,))
+        found_functions = _functions(file, model, text, sweeps, files.functions)
+        write_functions(folder / FUNCTIONS, found_functions, model.coordinate_paths)
+        for functions in found_functions:
+            text = functions.add_to(text)
     if config.marker_set is not None:
         text = with_markers(text, data_file(config.marker_set))
     found = follow_markers(text, files.markers, settings)
@@ -106,6 +111,9 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     if secondary is None and file.comak.secondary is not None and known is None:
         secondary = tuple(file.comak.secondary)
     changes = stated_fields(config, _SWEEP)
+    coupled = _coupled(config)
+    if coupled:
+        changes["coupled"] = coupled[0]
     changes |= {key: float(np.radians(v)) for key, v in stated_fields(config, _ANGLES).items()}
     if secondary is not None:
         changes["secondary"] = secondary
@@ -120,15 +128,37 @@ def _sweep(config: InverseKinematicsConfig, file: MuscleWalkFile, known: Sweep |
     return Sweep(**({"coupled": "", "secondary": (), "kind": config.kind} | changes))
 
 
+def _coupled(config: InverseKinematicsConfig) -> tuple[str, ...]:
+    """Return the coupled angles that the configuration states."""
+    if config.coupled is None:
+        return ()
+    return (config.coupled,) if isinstance(config.coupled, str) else config.coupled
+
+
+def _sweeps(model: OsimModel, sweep: Sweep, coupled: tuple[str, ...]) -> list[Sweep]:
+    """Return a sweep of each coupled angle, with the secondary coordinates that follow it."""
+    own = followers(model.joints, coupled, sweep.secondary)
+    return [replace(sweep, coupled=name, secondary=names) for name, names in own.items()]
+
+
 def _functions(
-    file: MuscleWalkFile, model: OsimModel, text: str, sweep: Sweep, given: Path | None
-) -> ConstraintFunctions:
-    """Return the constraint functions of a file, or those of a sweep."""
+    file: MuscleWalkFile, model: OsimModel, text: str, sweeps: list[Sweep], given: Path | None
+) -> list[ConstraintFunctions]:
+    """Return the constraint functions of a file, or those of sweeps."""
+    if given is not None and len(sweeps) == 1:
+        return [ConstraintFunctions.read(given, sweeps[0].coupled)]
     if given is not None:
-        return ConstraintFunctions.read(given, sweep.coupled)
-    contacts = spring_contacts(model, file.walk)
+        return [ConstraintFunctions.read(given, each.coupled, each.secondary) for each in sweeps]
+    contacts, system = spring_contacts(model, file.walk), OpenSimSystem(text)
+    return [_swept(system, contacts, sweep) for sweep in sweeps]
+
+
+def _swept(
+    system: OpenSimSystem, contacts: tuple[JointContact, ...], sweep: Sweep
+) -> ConstraintFunctions:
+    """Return the constraint functions of a sweep."""
     try:
-        return passive_functions(OpenSimSystem(text), contacts, sweep)
+        return passive_functions(system, contacts, sweep)
     except PoseError as error:
         raise InputError(
             f"sweep of {sweep.coupled}: {error}; choose a longer inverse_kinematics.sweep_s or a "

@@ -17,7 +17,11 @@ def spring_contacts(
     gradient of their energy too.
     """
     return articular_contacts(
-        model, meshes=config.mesh_files, surface=config.surface, energy=energy
+        model,
+        meshes=config.mesh_files,
+        thicknesses=config.thicknesses,
+        surface=config.surface,
+        energy=energy,
     )
 
 

@@ -16,6 +16,7 @@ from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
 from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces
+from pipeline.studies.muscle_walks.interposed_loads import interposed_loads
 from pipeline.studies.muscle_walks.pressures import pressure_history, pressure_pictures
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
@@ -40,6 +41,7 @@ def write_walk_page(
         summary=summary,
         pictures={
             "contact": list(_contact(charts, setup)),
+            "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
             "pressure": list(_pressure(setup, result)),
             "secondary": list(charts.secondary()),
             "muscles": [

@@ -57,7 +57,7 @@ def pressure_history(
 ) -> PressureHistory:
     """Return the pressure of a contact, which has surfaces, at the poses of a walk."""
     motion = whole_motion(setup, result)
-    places = motion.index(contact.joint.coordinates)
+    places = motion.index(contact.coordinates)
     poses = [contact.pose(row[places]) for row in motion.values]
     bed: Any = contact.model
     pressure = np.array([bed.spring_state(pose).pressure for pose in poses])

@@ -34,6 +34,16 @@ class ArticularModelConfig(Section):
         description="mesh files that replace files of the model, by the name of the replaced file; "
         "`$KNEE_DATA` at the start is the data folder",
     )
+    thickness_mm: dict[str, Positive] = Field(
+        default_factory=dict,
+        description="uniform thicknesses of layers in place of those of the model, by the name of "
+        "the contact mesh; a layer that the model measures needs no mesh of the bone then",
+    )
+
+    @property
+    def thicknesses(self) -> dict[str, float]:
+        """Uniform thicknesses of layers [m], by the names of the contact meshes."""
+        return {name: 1e-3 * value for name, value in self.thickness_mm.items()}
 
     @property
     def mesh_files(self) -> dict[str, Path]:
@@ -109,7 +119,11 @@ class InverseKinematicsConfig(Section):
     functions: File | None = Field(
         None, description="constraint functions (.xml) in place of a sweep"
     )
-    coupled: str | None = Field(None, description="angle that the secondary coordinates follow")
+    coupled: str | tuple[str, ...] | None = Field(
+        None,
+        description="angle that the secondary coordinates follow; with several angles, such as the "
+        "flexions of both knees, each coordinate follows the angle of its leg",
+    )
     secondary: tuple[str, ...] | None = Field(
         None,
         description=(

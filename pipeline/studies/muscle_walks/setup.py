@@ -30,6 +30,7 @@ from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
+from dynamics.musculoskeletal.reserves import with_actuators
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -173,7 +174,7 @@ def _rigid_notes(
     left = {
         f"{name} ({contact.name})": None
         for contact in contacts
-        for name in contact.joint.coordinates
+        for name in contact.coordinates
         if name not in free
     }
     if not left:
@@ -210,11 +211,15 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
     stated = walk_settings(file, viscosities=model.viscosities)
     settings, files, source = stated
+    settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     for path in (files.motion, files.external_loads):
         if path is not None and not Path(path).is_file():
-            raise InputError(f"{path}: no such file; check walk.motion and walk.external_loads")
+            remedy = "check walk.motion and walk.external_loads"
+            if path == files.motion:
+                remedy += ", or state [inverse_kinematics] to find the motion from markers"
+            raise InputError(f"{path}: no such file; {remedy}")
     system = OpenSimSystem(text, files.external_loads)
     table = read_motion_table(files.motion)
     columns = CoordinateTable(table, system)
@@ -225,7 +230,8 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
-    absent = [name for name in system.coordinates if name not in columns.columns]
+    known = {*columns.columns, *system.held}
+    absent = [name for name in system.coordinates if name not in known]
     if absent:
         notes += (
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
@@ -242,8 +248,9 @@ def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
     check_coordinates("comak.primary", settings.primary, known)
     check_coordinates("comak.secondary", secondary_names(settings), known)
     source = stated.source
-    notes = () if source is None else source.notes(known, model.held_coordinates)
-    notes += model.notes((*settings.primary, *secondary_names(settings)))
+    free = (*settings.primary, *secondary_names(settings))
+    notes = () if source is None else source.notes(known, (*model.held_coordinates, *free))
+    notes += model.notes(free)
     viscosities = model.viscosities
     other = [
         f"{s.name} {s.damping:g} ({viscosities.get(s.name, 0.0):g} in the model)"
@@ -270,6 +277,8 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     _check_times(file, plant.settings)
     stated = walk_settings(file, plant.settings, model.viscosities)
     settings = stated.settings
+    if stated.source is not None:  # Those of the record have the actuators of the model.
+        settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):

@@ -22,6 +22,12 @@ from pipeline.studies.muscle_walks.contact_forces import (
     largest_first,
     not_trusted,
 )
+from pipeline.studies.muscle_walks.interposed_loads import (
+    SharedLoad,
+    interposed_loads,
+    shared_loads,
+    shared_text,
+)
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.sides import ContactSide, contact_sides
@@ -110,6 +116,7 @@ class MuscleWalkSummary(Computed):
     residuals: Residuals | None
     sides: dict[str, ContactSide]
     contact: dict[str, dict[str, ContactPeaks]]
+    shared: dict[str, dict[str, SharedLoad]]
     secondary: dict[str, Extremes]
     muscles: dict[str, Peak]
     ligaments: dict[str, Peak]
@@ -157,6 +164,7 @@ def summarise(
         residuals=_residuals(setup),
         sides=contact_sides(setup.model, setup.springs),
         contact={name: _contact_peaks(result, k, weight) for k, name in enumerate(result.contacts)},
+        shared=shared_loads(interposed_loads(setup, setup.contacts, result), result.time),
         secondary=_ranges(setup, result),
         muscles=_peaks(bundled(result.muscles, result.muscle_forces), result.time),
         ligaments=_peaks(bundled(setup.plant.ligaments.names, tensions), result.time),
@@ -268,6 +276,7 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
         told = ", ".join(f"{part} {row.peak_BW:.2f}" for part, row in parts.items())
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += shared_text(summary.shared)
     lines += marker_text(summary.markers)
     if residuals := summary.residuals:
         lines.append(

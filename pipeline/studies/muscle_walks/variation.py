@@ -20,7 +20,8 @@ from dynamics.musculoskeletal import (
 from dynamics.simulator.variation import VariedContact
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from pipeline.originals.articular_contacts import StoredEnergy, with_thickness
+from pipeline.originals.articular_contacts import StoredEnergy
+from pipeline.originals.contact_layers import with_thickness
 from pipeline.originals.spring_bed import springs_of
 from pipeline.studies.factors import Factor
 from pipeline.studies.muscle_walks.contact_forces import group_of

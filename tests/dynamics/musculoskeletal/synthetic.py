@@ -6,7 +6,7 @@ from dynamics.musculoskeletal import (
     ComakSettings,
     CoordinateMotion,
     JointContact,
-    JointKinematics,
+    KinematicChain,
     LigamentSet,
     MuscleSet,
     RecordedPlant,
@@ -107,5 +107,5 @@ def contact(model=None):
     slopes = np.zeros((6, 2))
     slopes[0, 0] = slopes[4, 1] = 1.0
     axes = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
-    joint = JointKinematics(SECONDARY, axes, slopes, np.zeros(6))
-    return JointContact("touch", model or Spring(), joint, bed_on_child=False)
+    joint = KinematicChain.of_joint(SECONDARY, axes, slopes, np.zeros(6))
+    return JointContact("touch", model or Spring(), joint)

@@ -10,7 +10,9 @@ from dynamics.musculoskeletal import (
     SecondaryCoordinate,
     read_reserves,
 )
+from dynamics.musculoskeletal.reserves import Reserve, with_actuators
 from foundation.base.errors import InputError
+from tests.dynamics.musculoskeletal.synthetic import settings
 
 TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
 <model_file>../m.osim</model_file><coordinates_file>ik.mot</coordinates_file>
@@ -234,3 +236,14 @@ def test_settings_are_read_as_written(tool):
 def test_other_text_than_settings_is_refused(text):
     with pytest.raises(InputError, match="settings"):
         ComakSettings.from_json(text)
+
+
+def test_actuators_of_the_model_add_to_the_reserves_of_what_is_solved_for():
+    own = (Reserve("hip", 3.0, "torque"), Reserve("elbow", 9.0, "arm"))
+    assert with_actuators(settings(), own[1:]) == settings()
+    alone = with_actuators(settings(), own)
+    assert dict(alone.reserve_forces) == {"hip": np.hypot(1.0, 3.0), "turn": 1.0, "height": 1.0}
+    given = settings(reserve_forces=(("turn", 4.0), ("height", 4.0)), reserve_names=("a", "b"))
+    both = with_actuators(given, (*own, Reserve("turn", 3.0, "spin")))
+    assert dict(both.reserve_forces) == {"turn": 5.0, "height": 4.0, "hip": 3.0}
+    assert both.reserve_names == ("a", "b", "torque")

@@ -9,9 +9,12 @@ from numpy.testing import assert_allclose
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     Sweep,
+    followers,
     with_markers,
+    write_functions,
 )
 from foundation.base.errors import InputError
+from tests.dynamics.musculoskeletal.legs import leg_model
 
 AT = np.linspace(0.0, 2.0, 20)
 MODEL = """<OpenSimDocument Version="40000"><Model name="m"><JointSet><objects>
@@ -36,13 +39,37 @@ def test_splines_are_exact_for_cubics_and_straight_outside():
 
 def test_functions_are_read_as_written(tmp_path):
     path = tmp_path / "functions.xml"
-    functions().write(path, PATHS)
+    write_functions(path, [functions()], PATHS)
     found = ConstraintFunctions.read(path, "flex")
     assert found.secondary == ("add", "ty")
     assert_allclose(found.at, AT, rtol=0, atol=0)
     assert_allclose(found.values, functions().values, rtol=0, atol=0)
     names = [spline.get("name") for spline in ET.parse(path).getroot().iter("SimmSpline")]
     assert names == list(PATHS.values())
+
+
+def test_functions_of_both_legs_share_a_file(tmp_path):
+    path = tmp_path / "functions.xml"
+    other = ConstraintFunctions("bend", ("tx",), AT + 1.0, AT[:, None])
+    write_functions(path, [functions(), other], PATHS | {"tx": "/jointset/other/tx"})
+    found = ConstraintFunctions.read(path, "bend", ("tx",))
+    assert (found.coupled, found.secondary) == ("bend", ("tx",))
+    assert_allclose(found.at, AT + 1.0, rtol=0, atol=0)
+    assert ConstraintFunctions.read(path, "flex", ("add", "ty")).secondary == ("add", "ty")
+    with pytest.raises(InputError, match="expected SimmSplines of rz, found none"):
+        ConstraintFunctions.read(path, "flex", ("rz",))
+
+
+def test_coordinates_follow_the_coupled_one_of_their_leg(tmp_path):
+    joints = leg_model(tmp_path, right=True).joints
+    coupled = ("hip_l_rz", "knee_r_rz")
+    found = followers(joints, coupled, ("knee_r_ty", "hip_l_tx", "hip_r_rx"))
+    assert found == {"hip_l_rz": ("hip_l_tx",), "knee_r_rz": ("knee_r_ty", "hip_r_rx")}
+    assert followers(joints, ("any",), ("all",)) == {"any": ("all",)}
+    with pytest.raises(InputError, match="expected coordinates of the model, found elbow"):
+        followers(joints, coupled, ("elbow",))
+    with pytest.raises(InputError, match="of the leg of hip_l_rz, found none"):
+        followers(joints, coupled, ("knee_r_ty",))
 
 
 def test_a_model_follows_the_functions():
@@ -75,7 +102,7 @@ def test_other_files_are_refused(tmp_path):
     path.write_text("<OpenSimDocument><FunctionSet><objects/></FunctionSet></OpenSimDocument>")
     with pytest.raises(InputError, match="expected SimmSplines, found none"):
         ConstraintFunctions.read(path, "flex")
-    functions().write(path, PATHS)
+    write_functions(path, [functions()], PATHS)
     path.write_text(path.read_text().replace("<x>0.0 ", "<x>-1.0 ", 1))
     with pytest.raises(InputError, match="through the same points, found different ones"):
         ConstraintFunctions.read(path, "flex")

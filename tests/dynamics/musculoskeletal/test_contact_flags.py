@@ -7,7 +7,7 @@ from dynamics.musculoskeletal import (
     ComakSettings,
     CoordinateMotion,
     JointContact,
-    JointKinematics,
+    KinematicChain,
     LigamentSet,
     MuscleSet,
     RecordedPlant,
@@ -41,7 +41,7 @@ def walk():
     axes = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     slopes = np.zeros((6, 1))
     slopes[4] = 1.0
-    joint = JointKinematics(("height",), np.array(axes, dtype=float), slopes, np.zeros(6))
+    joint = KinematicChain.of_joint(("height",), np.array(axes, dtype=float), slopes, np.zeros(6))
     count, still = len(LOADS), np.zeros((len(LOADS), 2))
     names = ("angle", "height")
     motion = CoordinateMotion(names, (True, False), 0.1 * np.arange(3.0), still, still, still)
@@ -67,7 +67,7 @@ def walk():
     settings = ComakSettings(primary=("angle",), secondary=(SecondaryCoordinate("height", 0.0),))
     start = np.array([HEIGHT])
     plant = RecordedPlant(motion, names, ("height",), muscles, ligaments, frames, start, settings)
-    pad = JointContact("knee_contact", Pad(), joint, bed_on_child=False)
+    pad = JointContact("knee_contact", Pad(), joint)
     return Comak(plant, [pad], settings)
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from pulled_mass import ARM, DAMPING, MASS, MAX_FORCE, STIFFNESS, PulledMass, pulled_mass
 from scipy.integrate import solve_ivp
 
-from dynamics.musculoskeletal import MuscleDrive, PlantContacts, simulate_forward
+from dynamics.musculoskeletal import MuscleDrive, PlantContacts, PlantForces, simulate_forward
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from foundation.base.errors import InputError, PoseError
 
@@ -123,3 +123,41 @@ def test_no_balance_names_the_instant():
     plant.mass = lambda *_: np.array([[0.0]])
     with pytest.raises(PoseError, match=r"^0 s: no balance"):
         simulate_forward(PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind="equilibrium")
+
+
+def equilibrium(forces, slopes, start):
+    """Return the equilibrium of a mass on a spring with a force (1,) [N] of its place."""
+    plant = PulledMass([0.0, 0.1], [0.0, 0.0])
+    plant.forces = lambda _, values, __: PlantForces(forces(values), np.array([[ARM]]))
+    plant.columns = lambda _, values, *__: -np.atleast_2d(slopes(values))
+    contacts = PlantContacts(plant, ())
+    pull = np.array([30.0])
+    found = simulate_forward(contacts, pull, np.array([start]), kind="equilibrium")
+    return float(found.values[0, 0])
+
+
+def test_whole_steps_that_diverge_are_shortened():
+    """Newton's method on an arc tangent leaves its root from beyond 1.4 widths."""
+    width = 1e-3
+
+    def forces(values):
+        return ARM * 30.0 + 50.0 * np.arctan((values - 0.02) / width)
+
+    found = equilibrium(forces, lambda x: 50.0 * width / (width**2 + (x - 0.02) ** 2), 0.024)
+    assert found == pytest.approx(0.02, abs=1e-9)
+
+
+@pytest.mark.parametrize("place", [0.02, -0.013])
+def test_a_force_that_jumps_across_the_balance_is_solved_to_the_jump(place):
+    """Facets and rims of triangles: no place has a balance, and both sides are close."""
+    jump = 2e-8
+
+    def forces(values):
+        away = values - place
+        return ARM * 30.0 + STIFFNESS * (away + jump * np.where(away > 0.0, 1.0, -0.7))
+
+    found = equilibrium(forces, lambda _: np.array([STIFFNESS]), 0.0)
+    assert found == pytest.approx(place, abs=1e-7)
+    jump = 1e-3
+    with pytest.raises(PoseError, match="no balance"):
+        equilibrium(forces, lambda _: np.array([STIFFNESS]), 0.0)

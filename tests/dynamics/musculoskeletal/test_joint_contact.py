@@ -1,13 +1,25 @@
-"""Kinematics of a joint and contact in the joint."""
+"""Contact of bodies that one joint or several joints connect."""
 
 import numpy as np
 import pytest
 
 from dynamics.musculoskeletal.joint_contact import JointContact, pose_of
-from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
+from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
+
+#: Joints from bed to target with their numbers of coordinates: bed on the child (<) or parent (>).
+JOINTS = [
+    ("<1",),
+    (">1",),
+    ("<4",),
+    ("<6",),
+    (">6",),
+    ("<6", "<6"),
+    ("<6", ">6"),
+    ("<6", ">0", "<3"),
+]
 
 
 class Springs:
@@ -34,17 +46,30 @@ def placement(rng):
 def knee_joint():
     axes = [[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     names = ("flex", "add", "rot", "tx", "ty", "tz")
-    return JointKinematics(names, axes, np.diag([-1.0, 1, 1, 1, 1, 1]), np.zeros(6))
+    return KinematicChain.of_joint(names, axes, np.diag([-1.0, 1, 1, 1, 1, 1]), np.zeros(6))
 
 
-def any_contact(rng, bed_on_child, coordinates):
-    joint = JointKinematics(
-        tuple("abcdef"[:coordinates]),
+def any_joint(rng, names):
+    return KinematicChain.of_joint(
+        tuple(names),
         rng.normal(size=(6, 3)),
-        rng.normal(size=(6, coordinates)),
+        rng.normal(size=(6, len(names))),
         0.1 * rng.normal(size=6),
-    )
-    return JointContact("c", Springs(rng), joint, placement(rng), placement(rng), bed_on_child)
+    ).between(placement(rng), placement(rng))
+
+
+def any_chain(rng, joints):
+    """Return a chain of joints from the bed to the target, "<" with the bed on the child."""
+    chain, names = KinematicChain(), iter("abcdefghijklmnopqr")
+    for kind in joints:
+        count = int(kind[1:])
+        joint = any_joint(rng, [next(names) for _ in range(count)])
+        chain = chain.then(joint.inverse if kind[0] == "<" else joint)
+    return chain
+
+
+def any_contact(rng, joints):
+    return JointContact("c", Springs(rng), any_chain(rng, joints), placement(rng), placement(rng))
 
 
 def differences(function, values, step=1e-6):
@@ -52,12 +77,11 @@ def differences(function, values, step=1e-6):
     return np.array([(function(values + h) - function(values - h)) / (2 * step) for h in steps]).T
 
 
-@pytest.mark.parametrize("bed_on_child", [True, False])
-@pytest.mark.parametrize("coordinates", [1, 4, 6])
-def test_forces_are_the_work_of_the_wrench_on_the_target(bed_on_child, coordinates):
-    rng = np.random.default_rng(coordinates)
-    contact = any_contact(rng, bed_on_child, coordinates)
-    values = 0.2 * rng.normal(size=coordinates)
+@pytest.mark.parametrize("joints", JOINTS)
+def test_forces_are_the_work_of_the_wrench_on_the_target(joints):
+    rng = np.random.default_rng(len(joints))
+    contact = any_contact(rng, joints)
+    values = 0.2 * rng.normal(size=len(contact.coordinates))
     found = contact.evaluate(values)
     pose = contact.pose(values)
     by_coordinate = differences(lambda q: contact.pose(q).array, values)
@@ -65,19 +89,18 @@ def test_forces_are_the_work_of_the_wrench_on_the_target(bed_on_child, coordinat
     np.testing.assert_allclose(found.forces, by_work, atol=1e-8)
 
 
-@pytest.mark.parametrize("bed_on_child", [True, False])
-@pytest.mark.parametrize("coordinates", [1, 4, 6])
-def test_jacobian_agrees_with_differences(bed_on_child, coordinates):
-    rng = np.random.default_rng(10 + coordinates)
-    contact = any_contact(rng, bed_on_child, coordinates)
-    values = 0.2 * rng.normal(size=coordinates)
+@pytest.mark.parametrize("joints", JOINTS)
+def test_jacobian_agrees_with_differences(joints):
+    rng = np.random.default_rng(10 + len(joints))
+    contact = any_contact(rng, joints)
+    values = 0.2 * rng.normal(size=len(contact.coordinates))
     wanted = differences(lambda q: contact.evaluate(q).forces, values)
     np.testing.assert_allclose(contact.evaluate(values).jacobian, wanted, atol=3e-8)
 
 
 def test_the_joint_of_opensim_jam_has_the_poses_of_its_coordinates():
     rng = np.random.default_rng(3)
-    contact = JointContact("knee", Springs(rng), knee_joint())
+    contact = JointContact("knee", Springs(rng), knee_joint().inverse)
     for _ in range(10):
         values = np.r_[rng.uniform(-0.2, 1.8), rng.uniform(-0.3, 0.3, 2), 0.05 * rng.normal(size=3)]
         wanted = Pose.from_opensim(*values)
@@ -90,9 +113,9 @@ def test_a_target_that_moves_by_its_pose_has_the_forces_of_the_pose():
     axes = [[0, -1, 0], [-1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     slopes = np.zeros((6, 6))
     slopes[[0, 1, 2, 3, 4, 5], [2, 1, 0, 3, 4, 5]] = 1.0
-    joint = JointKinematics(("f", "a", "r", "x", "y", "z"), axes, slopes, np.zeros(6))
+    joint = KinematicChain.of_joint(("f", "a", "r", "x", "y", "z"), axes, slopes, np.zeros(6))
     model = Springs(rng)
-    contact = JointContact("pose", model, joint, bed_on_child=False)
+    contact = JointContact("pose", model, joint)
     values = np.array([0.7, 0.1, -0.2, 0.01, -0.02, 0.005])
     pose = Pose.from_array(values)
     loads, jacobian = model.loads_and_jacobian(pose)
@@ -114,8 +137,12 @@ def test_a_placement_and_its_inverse_cancel():
 
 def test_wrong_joints_are_refused():
     with pytest.raises(InputError, match=r"slopes: expected shape \(6, 1\)"):
-        JointKinematics(("a",), np.eye(6, 3) + 1.0, np.zeros((6, 2)), np.zeros(6))
+        KinematicChain.of_joint(("a",), np.eye(6, 3) + 1.0, np.zeros((6, 2)), np.zeros(6))
     with pytest.raises(InputError, match="axes with a length"):
-        JointKinematics(("a",), np.zeros((6, 3)), np.zeros((6, 1)), np.zeros(6))
+        KinematicChain.of_joint(("a",), np.zeros((6, 3)), np.zeros((6, 1)), np.zeros(6))
     with pytest.raises(InputError, match=r"coordinates: expected shape \(6\)"):
         knee_joint().motion(np.zeros(5))
+    with pytest.raises(
+        InputError, match="other names in each joint of a chain, found tx, ty twice"
+    ):
+        any_joint(np.random.default_rng(0), ("tx", "ty")).then(knee_joint())

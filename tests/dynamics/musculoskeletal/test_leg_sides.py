@@ -69,7 +69,10 @@ def test_gravity_tells_which_axis_is_up(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("calcn_r", "calcn_l"), ("right_toes", "left_toes"), ("L5_S1", "L5_S1"), ("ulnar", "ulnar")],
+    [
+        *(("calcn_r", "calcn_l"), ("right_toes", "left_toes"), ("L5_S1", "L5_S1")),
+        *(("ulnar", "ulnar"), ("R_Heel", "L_Heel"), ("Left_Foot", "Right_Foot")),
+    ],
 )
 def test_parts_of_the_other_leg(name, other):
     assert counterpart(name) == other

@@ -18,9 +18,12 @@ from dynamics.musculoskeletal import (
     OpenSimSystem,
     OsimModel,
     follow_markers,
+    read_motion,
     write_external_loads,
 )
+from dynamics.walking import MotionTable
 from foundation.base.errors import InputError
+from tests.dynamics.musculoskeletal.synthetic import settings
 
 ROOT = Path(__file__).resolve().parents[3]
 #: A bar that hangs on two hinges; the second coordinate may follow the first.
@@ -225,3 +228,38 @@ def test_splines_over_time_are_those_of_opensim(opensim, count):
     for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():
         theirs = function.calcValue(opensim.Vector(1, time))
         assert own.at(time) == pytest.approx(theirs, rel=1e-10), time
+
+
+@pytest.mark.parametrize(
+    ("tags", "constraint", "expected"),
+    [
+        ("<default_value>0.3</default_value><locked>true</locked>", "", lambda time, swing: 0.3),
+        (
+            "<prescribed_function><LinearFunction><coefficients>2 0.1</coefficients>"
+            "</LinearFunction></prescribed_function><prescribed>true</prescribed>",
+            "",
+            lambda time, swing: 2.0 * time + 0.1,
+        ),
+        ("", "<coefficients>3 0.2</coefficients>", lambda time, swing: 0.5 * (3.0 * swing + 0.2)),
+        ("<default_value>0.3</default_value>", "", lambda time, swing: 0.0),
+    ],
+)
+def test_coordinates_without_a_column_are_as_the_model_holds_them(
+    opensim, tags, constraint, expected
+):
+    free = '<Coordinate name="tilt"><default_value>0</default_value></Coordinate>'
+    model = PENDULUM.replace(free, f'<Coordinate name="tilt">{tags}</Coordinate>')
+    if constraint:
+        coupler = (
+            '<ConstraintSet><objects><CoordinateCouplerConstraint name="c">'
+            f"<coupled_coordinates_function><LinearFunction>{constraint}</LinearFunction>"
+            "</coupled_coordinates_function><independent_coordinate_names>swing"
+            "</independent_coordinate_names><dependent_coordinate_name>tilt"
+            "</dependent_coordinate_name><scale_factor>0.5</scale_factor>"
+            "</CoordinateCouplerConstraint></objects></ConstraintSet><JointSet>"
+        )
+        model = model.replace("<JointSet>", coupler)
+    time = 0.1 * np.arange(8.0)
+    table = MotionTable(("swing",), time, np.sin(time)[:, None], False)
+    found = read_motion(table, OpenSimSystem(model), settings(primary=("swing",)))
+    assert_allclose(found.values[:, 1], expected(time, np.sin(time)), atol=1e-12)

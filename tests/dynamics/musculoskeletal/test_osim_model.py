@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.reserves import Reserve
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.osim_texts import LEG, MODEL
 
@@ -49,15 +50,16 @@ def test_bodies_and_coordinates_have_names_and_defaults(model):
 
 
 def test_joints_have_frames_and_linear_motion(model):
-    joint = model().joint_between("tibia", "femur")
+    (joint,) = model().joints
     assert (joint.name, joint.parent, joint.child) == ("knee", "femur", "tibia")
     np.testing.assert_allclose(joint.parent_frame.origin, [0.01, 0.02, 0.03])
-    kinematics = joint.kinematics
-    assert kinematics.coordinates == ("flex", "ty")
-    np.testing.assert_allclose(kinematics.slopes[:, 0], [-1, 0, 0, 0, 0, 0])
-    np.testing.assert_allclose(kinematics.slopes[:, 1], [0, 0, 0, 0, 3, 0])
-    np.testing.assert_allclose(kinematics.offsets, [0.5, 0.25, 0, 0, 0.3, 0])
-    np.testing.assert_allclose(kinematics.axes[0], [0, 0, 1])
+    frames = joint.chain.between(joint.parent_frame, joint.child_frame)
+    assert frames.coordinates == ("flex", "ty")
+    # The displacement along y, and turns about z and x.
+    wanted = [[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]]
+    np.testing.assert_allclose(frames.screws, wanted, atol=1e-15)
+    np.testing.assert_allclose(frames.slopes, [[0, 3], [-1, 0], [0, 0]])
+    np.testing.assert_allclose(frames.offsets, [0.3, 0.5, 0.25])
 
 
 def test_viscosities_of_springs_on_a_coordinate_add_up(model):
@@ -69,6 +71,16 @@ def test_viscosities_of_springs_on_a_coordinate_add_up(model):
     )
     end = "</objects></ForceSet>"
     assert model(end, text + end).viscosities == {"ty": 35.0}
+
+
+def test_actuators_of_coordinates_are_reserves(model):
+    text = "".join(
+        f"<CoordinateActuator name='{name}'><appliesForce>{applies}</appliesForce><coordinate>"
+        f"{name}</coordinate><optimal_force>{force}</optimal_force></CoordinateActuator>"
+        for name, force, applies in (("flex", 300, "true"), ("ty", 5, "false"))
+    )
+    end = "</objects></ForceSet>"
+    assert model(end, text + end).reserves == (Reserve("flex", 300.0, "flex"),)
 
 
 def test_the_rest_of_the_model_stays(model):
@@ -114,15 +126,13 @@ def test_wrong_contacts_and_models_are_refused(model, old, new, told):
 
 
 def test_joints_without_linear_motion_are_refused(model):
-    with pytest.raises(InputError, match="expected a joint between tibia and ground"):
-        model().joint_between("tibia", "ground")
+    with pytest.raises(InputError, match="expected joints that connect tibia and ground"):
+        model().chain_between("tibia", "ground")
     line = "<LinearFunction><coefficients>-1 0.5</coefficients></LinearFunction>"
-    joint = model(line, "<SimmSpline><x>0 1</x><y>0 1</y></SimmSpline>").joint_between(
-        "tibia", "femur"
-    )
+    found = model(line, "<SimmSpline><x>0 1</x><y>0 1</y></SimmSpline>")
     told = r"knee, rotation1: expected a linear or constant function .*, found SimmSpline"
     with pytest.raises(InputError, match=told):
-        _ = joint.kinematics
+        found.chain_between("tibia", "femur")
 
 
 @pytest.mark.parametrize(("least", "depth"), [("0", 0.01), ("-0.001", 0.01)])
@@ -183,9 +193,10 @@ def test_the_model_of_opensim_jam(jam_folder):
         assert contact.law == "linear"
         assert contact.lumped
         assert contact.bed.thickness + contact.target.thickness == pytest.approx(0.006)
-        joint = found.joint_between(contact.bed.body, contact.target.body)
-        assert joint.name == name
+        (joint,) = (each for each in found.joints if each.name == name)
         assert joint.child == contact.bed.body
+        chain = found.chain_between(contact.bed.body, contact.target.body)
+        assert chain.coordinates == joint.coordinates
 
 
 @pytest.mark.data

@@ -25,8 +25,9 @@ from surrogates.formulations.registry import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
-    *("montecarlo", "sobol", "walking"),
+    *("montecarlo", "sobol", "walking", "grand_challenge_walk"),
     *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
+    *("menisci_flexion", "menisci_walking"),
 }
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 

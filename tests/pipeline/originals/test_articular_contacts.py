@@ -59,3 +59,22 @@ def test_an_unknown_side_is_told(tmp_path):
     model = leg_model(tmp_path, right=True, end="", pelvis=False)
     (note,) = side_notes(model, articular_contacts(model, surface="flat"))
     assert note.startswith("leg.osim, tf: expected the side of the leg")
+
+
+def test_a_mesh_mirrored_by_its_factors_is_that_of_the_other_leg(tmp_path):
+    beds = {}
+    for leg, ends in (("right", ("_r", "_l")), ("left", ("_l", "_r"))):
+        folder = tmp_path / leg
+        folder.mkdir()
+        plateaus(folder, np.eye(3))
+        model = leg_model(folder, right=leg == "right", end=ends[0], other=ends[1])
+        text = model.path.read_text()
+        if leg == "left":
+            text = text.replace("<mesh_file>", "<scale_factors>1 1 -1</scale_factors><mesh_file>")
+        model.path.write_text(text)
+        (contact,) = articular_contacts(OsimModel(model.path), surface="flat")
+        beds[leg] = contact.model
+    right, left = beds["right"].tibia, beds["left"].tibia
+    np.testing.assert_allclose(left.centroids, right.centroids * (1.0, 1.0, -1.0), atol=1e-9)
+    np.testing.assert_allclose(left.normals, right.normals * (1.0, 1.0, -1.0), atol=1e-9)
+    np.testing.assert_array_equal(beds["left"].compartments, beds["right"].compartments)

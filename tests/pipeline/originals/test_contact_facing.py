@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from shapes import plate
 
-from dynamics.musculoskeletal import CoordinateMotion, JointContact, JointKinematics
+from dynamics.musculoskeletal import CoordinateMotion, JointContact, KinematicChain
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
@@ -25,7 +25,7 @@ def contact(*, bed_up=True, target_up=False):
     axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     slopes = np.zeros((6, 1))
     slopes[4] = 1.0
-    joint = JointKinematics(("height",), axes.astype(float), slopes, np.zeros(6))
+    joint = KinematicChain.of_joint(("height",), axes.astype(float), slopes, np.zeros(6))
     springs = ElasticFoundation(
         plate(0.04, 4, up=target_up),
         plate(0.04, 4, up=bed_up),
@@ -35,7 +35,7 @@ def contact(*, bed_up=True, target_up=False):
         compartment_names=("joint",),
         search_depth=DEPTH,
     )
-    return JointContact("knee_contact", springs, joint, bed_on_child=False)
+    return JointContact("knee_contact", springs, joint)
 
 
 def check(default, heights, **faces):
@@ -80,9 +80,7 @@ def test_gaps_are_the_heights(height):
 
 
 def test_a_surrogate_has_no_surfaces():
-    own = SimpleNamespace(
-        name="s", model=None, joint=SimpleNamespace(coordinates=("height",)), pose=None
-    )
+    own = SimpleNamespace(name="s", model=None, coordinates=("height",), pose=None)
     motion = SimpleNamespace(time=np.zeros(2), values=np.zeros((2, 1)), index=lambda names: [0])
     with pytest.raises(InputError, match="s: expected a bed of springs"):
         check_facing([own], SimpleNamespace(coordinate_defaults={}), motion)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from dynamics.musculoskeletal import JointContact, JointKinematics, Placement
+from dynamics.musculoskeletal import JointContact, KinematicChain, Placement
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -19,7 +19,8 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import poses_of
 
 AXES = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
-JOINT = JointKinematics(("flex", "add", "rot", "tx", "ty", "tz"), AXES, np.eye(6), np.zeros(6))
+NAMES = ("flex", "add", "rot", "tx", "ty", "tz")
+JOINT = KinematicChain.of_joint(NAMES, AXES, np.eye(6), np.zeros(6))
 #: Frames of the files of the meshes in the frames of the run: turned and moved, each on its own.
 BED = Placement.of(np.array([0.2, -0.5, 1.1]), np.array([0.01, 0.02, -0.03]))
 TARGET = Placement.of(np.array([-0.3, 0.4, 0.6]), np.array([-0.02, 0.01, 0.04]))
@@ -49,9 +50,13 @@ def springs(model, factor=1.0, **changes):
     return ElasticFoundation(femur, tibia, given.pop("law"), **given)
 
 
+def chain_of(bed_on_child):
+    return JOINT.inverse if bed_on_child else JOINT
+
+
 def contact_of(model, bed_on_child):
     """Return a contact that lies in its joint as the frames of the run do in one another."""
-    return JointContact("knee", model, JOINT, BED, TARGET, bed_on_child)
+    return JointContact("knee", model, chain_of(bed_on_child), BED, TARGET)
 
 
 def coordinates(pose, bed_on_child):
@@ -66,7 +71,7 @@ def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
     """Forces on the joint are those of the surrogate in the joint of the run's own frames."""
     contact = contact_of(springs(run.contact), bed_on_child)
     (found,) = with_surrogates([contact], {"knee": tiny_run})
-    plain = JointContact("knee", run.surrogate, JOINT, bed_on_child=bed_on_child)
+    plain = JointContact("knee", run.surrogate, chain_of(bed_on_child))
     for row in poses_of(run.samples("heldout"))[:4]:
         q = coordinates(Pose.from_array(row), bed_on_child)
         np.testing.assert_allclose(found.pose(q).array, row, rtol=0.0, atol=1e-12)

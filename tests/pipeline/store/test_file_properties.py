@@ -23,7 +23,10 @@ CONFIGS = SMOKE.parent
 READERS = {
     **dict.fromkeys(("smoke", "lenhart"), load_config),
     **dict.fromkeys(("sobol", "comak_montecarlo"), partial(load_file, "study")),
-    **dict.fromkeys(("walking", "comak_walking", "comak_markers"), partial(load_file, "walk")),
+    **dict.fromkeys(
+        ("walking", "comak_walking", "comak_markers", "grand_challenge_walk"),
+        partial(load_file, "walk"),
+    ),
 }
 NUMBERS = st.floats() | st.sampled_from([-0.0, 5e-324, 1.7976931348623157e308])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -57,11 +57,14 @@ def pulled(osim, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["passive_flexion", "anterior_laxity"])
-def test_shipped_configurations_are_complete(name):
+@pytest.mark.parametrize(
+    ("name", "secondary"),
+    [("passive_flexion", 11), ("anterior_laxity", 11), ("menisci_flexion", 23)],
+)
+def test_shipped_configurations_are_complete(name, secondary):
     file = load_forward(CONFIGS / f"{name}.toml")
     assert file.forward.name == name
-    assert len(file.forward.secondary) == 11
+    assert len(file.forward.secondary) == secondary
 
 
 def test_a_forward_simulation_writes_its_folder(pulled):

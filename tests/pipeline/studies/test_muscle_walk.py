@@ -341,8 +341,7 @@ def test_a_coordinate_that_the_configuration_leaves_out_is_told():
     """The file of settings lists the coordinate as secondary, the configuration does not."""
     settings = walk_setup.walk_settings(load_muscle_walk(JAM_WALK)).settings
     names = [coordinate.name for coordinate in settings.secondary]
-    joint = SimpleNamespace(coordinates=("knee_flex_r", *names))
-    contacts = (SimpleNamespace(name="tf_contact", joint=joint),)
+    contacts = (SimpleNamespace(name="tf_contact", coordinates=("knee_flex_r", *names)),)
     assert _rigid_notes(contacts, settings, set()) == ()
     kept = tuple(s for s in settings.secondary if s.name != "knee_tz_r")
     left = replace(settings, secondary=kept)
