@@ -10,25 +10,39 @@ equilibrium of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.musculoskeletal.muscle_drive import MuscleDrive, length_derivatives
+from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.plant import Plant
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
+from dynamics.musculoskeletal.secondary_motion import SecondaryMotion, SecondaryStep, Tensions
 from dynamics.musculoskeletal.simulated_frames import SimulatedFrames
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError, PoseError
 
 KINDS = ("dynamic", "equilibrium")
-#: Most iterations of a step, and iterations with the same derivatives of the plant.
-_ITERATIONS, _REUSES = 60, 6
-#: Change of an iteration below which a step has converged, and largest change [rad, m].
-_CONVERGED, _LARGEST = 1e-9, 0.02
-#: Step of the derivatives with respect to speeds [rad/s, m/s].
-_SPEED_STEP = 1e-4
-#: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
-Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
+#: Step in time with which an equilibrium is found that Newton's method does not find [s], most
+#: steps, and change of a step below which the coordinates rest [rad, m].
+_REST_STEP, _REST_STEPS, _AT_REST = 0.01, 500, 1e-6
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForwardFrames(SimulatedFrames):
+    """Frames of a forward simulation, up to the frame that found no balance.
+
+    Parameters
+    ----------
+    imbalance : (N, S) float64
+        Generalised forces on the secondary coordinates that are left where the forces of contact
+        jump [N m, N]; zero where the forces balance.
+    failure : str or None
+        Instant and reason of the first frame without a balance; None for a whole simulation.
+    """
+
+    imbalance: FloatArray
+    failure: str | None = None
 
 
 def simulate_forward(
@@ -38,8 +52,11 @@ def simulate_forward(
     *,
     kind: str = "dynamic",
     progress: Callable[[int], object] | None = None,
-) -> SimulatedFrames:
+) -> ForwardFrames:
     """Simulate the secondary coordinates along the motion of a plant.
+
+    An equilibrium that is lost, such as that of a patella that tilts over, goes on as a motion at
+    rest of all other coordinates, which ends in another equilibrium.
 
     Parameters
     ----------
@@ -59,47 +76,91 @@ def simulate_forward(
 
     Returns
     -------
-    SimulatedFrames
-        The secondary coordinates and the loads of the contacts.
+    ForwardFrames
+        The secondary coordinates and the loads of the contacts at all frames, or up to the frame
+        that finds no balance.
 
     Raises
     ------
     InputError
         If an argument has another shape or value.
     PoseError
-        If a step finds no balance; the message names the instant.
+        If the first frame finds no balance; the message names the instant.
     """
     check_in("kind", kind, KINDS)
     plant = contacts.plant
     motion = plant.motion
     pulls = _drive(tensions, (len(motion.time), len(plant.muscles.names)))
-    solver = SecondaryMotion(contacts, motion.step if kind == "dynamic" else None)
-    values = check_array("start", start, (len(plant.secondary),))
-    speeds = np.zeros_like(values)
-    rows, loads = [], []
+    solver = _Stepper(contacts, kind)
+    start = check_array("start", start, (len(plant.secondary),))
+    found = SecondaryStep(start, np.zeros_like(start), np.zeros_like(start))
+    rows, loads, failure = [], [], None
     for frame in range(len(motion.time)):
-        pull = _at_frame(pulls, plant, frame)
         if frame or kind == "equilibrium":
             try:
-                values, speeds = solver.step(frame, pull, values, speeds)
+                found = solver.step(frame, _at_frame(pulls, plant, frame), found)
             except PoseError as error:
-                raise PoseError(f"{motion.time[frame]:g} s: {error}") from error
-        rows.append((values, speeds, pulls.tensions(plant, frame, values, speeds)))
-        loads.append(contacts.at(frame, values).loads)
+                failure = f"{motion.time[frame]:g} s: {error}"
+                if not frame:
+                    raise PoseError(failure) from error
+                break
+        tensions = pulls.tensions(plant, frame, found.values, found.speeds)
+        rows.append((*found, tensions))
+        loads.append(contacts.at(frame, found.values).loads)
         if progress is not None:
             progress(frame + 1)
-    values, speeds, forces = (np.array(column) for column in zip(*rows, strict=True))
-    return SimulatedFrames(
-        time=motion.time,
+    values, speeds, imbalance, forces = (np.array(column) for column in zip(*rows, strict=True))
+    count = len(values)
+    activations = np.where(np.isnan(pulls.forces), pulls.activations, 0.0)
+    return ForwardFrames(
+        time=motion.time[:count],
         secondary=plant.secondary,
         muscles=plant.muscles.names,
         contacts=contacts.names,
         values=values,
         speeds=speeds,
-        activations=np.where(np.isnan(pulls.forces), pulls.activations, 0.0),
+        activations=activations[:count],
         muscle_forces=forces,
         loads=tuple(loads),
+        imbalance=imbalance,
+        failure=failure,
     )
+
+
+class _Stepper:
+    """Steps of a kind of simulation."""
+
+    def __init__(self, contacts: PlantContacts, kind: str) -> None:
+        motion = contacts.plant.motion
+        self._equilibria = kind == "equilibrium"
+        self._solver = SecondaryMotion(contacts, None if self._equilibria else motion.step)
+        self._resting = SecondaryMotion(contacts, _REST_STEP)
+
+    def step(self, frame: int, tensions: Tensions, last: SecondaryStep) -> SecondaryStep:
+        """Return the secondary coordinates at a frame; a `PoseError` if no balance is found."""
+        try:
+            return self._solver.step(frame, tensions, last.values, last.speeds)
+        except PoseError:
+            if not self._equilibria:
+                raise
+        rested = self._rest(frame, tensions, last.values)
+        try:
+            return self._solver.step(frame, tensions, rested.values, np.zeros_like(rested.values))
+        except PoseError:
+            return rested._replace(speeds=np.zeros_like(rested.values))
+
+    def _rest(self, frame: int, tensions: Tensions, values: FloatArray) -> SecondaryStep:
+        """Return where the coordinates come to rest at a frame from values (S,)."""
+        found = SecondaryStep(values, np.zeros_like(values), np.zeros_like(values))
+        for _ in range(_REST_STEPS):
+            before = found.values
+            found = self._resting.step(frame, tensions, before, found.speeds)
+            if np.abs(found.values - before).max() < _AT_REST:
+                return found
+        raise PoseError(
+            f"no equilibrium found; the coordinates do not come to rest within "
+            f"{_REST_STEP * _REST_STEPS:g} s"
+        )
 
 
 def _drive(tensions: FloatArray | MuscleDrive, shape: tuple[int, int]) -> MuscleDrive:
@@ -121,91 +182,3 @@ def _at_frame(drive: MuscleDrive, plant: Plant, frame: int) -> Tensions:
     if not np.isnan(drive.forces[frame]).any():
         return drive.forces[frame]
     return lambda values, speeds: drive.tensions(plant, frame, values, speeds)
-
-
-class SecondaryMotion:
-    """Steps of the secondary coordinates of a plant.
-
-    Parameters
-    ----------
-    contacts : PlantContacts
-        The plant with its contacts.
-    length : float or None
-        Length of the implicit Euler steps [s]; None for equilibria without inertia and speeds.
-    """
-
-    def __init__(self, contacts: PlantContacts, length: float | None) -> None:
-        self._contacts, self._plant, self._length = contacts, contacts.plant, length
-        self._places = [self._plant.free.index(name) for name in self._plant.secondary]
-        self._derivatives: tuple[FloatArray, FloatArray] | None = None
-
-    def step(
-        self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return values and speeds (S,) at a frame from those before [rad, m; per s].
-
-        With muscle forces (M,) [N], or a function that returns them at values and speeds.
-        Raises `PoseError` if no balance is found.
-        """
-        length = self._length
-        values = before + (0.0 if length is None else length) * speeds
-        for iteration in range(_ITERATIONS):
-            if iteration and iteration % _REUSES == 0:
-                self._derivatives = None
-            now = np.zeros_like(values) if length is None else (values - before) / length
-            change = self._change(frame, tensions, values, now, speeds)
-            values = values + change * min(1.0, _LARGEST / max(1e-30, np.abs(change).max()))
-            if np.abs(change).max() < _CONVERGED:
-                rest = np.zeros_like(values) if length is None else (values - before) / length
-                return values, rest
-        raise PoseError(
-            f"no balance of inertia, ligaments and contact found in {_ITERATIONS} iterations; "
-            f"{self._plant.secondary[int(np.abs(change).argmax())]} still changes"
-        )
-
-    def _change(
-        self,
-        frame: int,
-        tensions: Tensions,
-        values: FloatArray,
-        now: FloatArray,
-        before: FloatArray,
-    ) -> FloatArray:
-        """Return the change of the values by Newton's method."""
-        places, plant = self._places, self._plant
-        contact = self._contacts.at(frame, values)
-        forces = plant.forces(frame, values, now)
-        pulls = tensions(values, now) if callable(tensions) else tensions
-        surplus = (forces.arms @ pulls + contact.forces - forces.needed)[places]
-        if self._derivatives is None:
-            self._derivatives = self._plant_derivatives(frame, tensions, values, now)
-        by_values, by_speeds = self._derivatives
-        stiffness = by_values + contact.columns[places]
-        if self._length is None:
-            return np.linalg.solve(-stiffness, surplus).astype(np.float64)
-        inertia = plant.mass(frame, values)[np.ix_(places, places)] / self._length
-        matrix = inertia / self._length - stiffness - by_speeds / self._length
-        return np.linalg.solve(matrix, surplus - inertia @ (now - before)).astype(np.float64)
-
-    def _plant_derivatives(
-        self, frame: int, tensions: Tensions, values: FloatArray, speeds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives (S, S) of the plant's forces by values and by speeds."""
-        places, plant = self._places, self._plant
-        pulls = tensions(values, speeds) if callable(tensions) else tensions
-        by_values = plant.columns(frame, values, speeds, pulls)[places]
-        by_speeds = np.zeros_like(by_values)
-        if callable(tensions):
-            arms = plant.forces(frame, values, speeds).arms[places]
-            fibres = length_derivatives(tensions, arms, values, speeds)
-            by_values = by_values + fibres.columns(arms, arms)
-            by_speeds = fibres.speed_columns(arms, arms)
-        if self._length is None:
-            return by_values, by_speeds
-        needed = plant.forces(frame, values, speeds).needed[places]
-        for k in range(len(values)):
-            moved = speeds.copy()
-            moved[k] += _SPEED_STEP
-            changed = plant.forces(frame, values, moved).needed[places]
-            by_speeds[:, k] += (needed - changed) / _SPEED_STEP
-        return by_values, by_speeds
