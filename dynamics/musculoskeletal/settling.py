@@ -77,7 +77,10 @@ def settle(
         try:
             values, speeds, _ = motion.step(0, tensions, values, speeds)
         except PoseError as error:
-            raise InputError(f"secondary coordinates do not settle: {error}") from error
+            raise InputError(
+                f"secondary coordinates do not settle: {error}; give first values at which the "
+                "surfaces just touch, or leave out the settling (comak.settle=false)"
+            ) from error
         changes = np.abs(values - history[-1])
         history.append(values)
         if changes.max() < threshold:
