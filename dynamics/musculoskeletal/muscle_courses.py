@@ -55,7 +55,11 @@ class MuscleWeight:
 
     def __post_init__(self) -> None:
         check_in(f"{self.name}, function", self.kind, (PIECEWISE, SPLINE, NATURAL))
-        check_in(f"{self.name}, degree", self.degree, _DEGREES)
+        if self.degree not in _DEGREES:
+            raise InputError(
+                f"{self.name}, degree of the {NATURAL}: expected one of {_DEGREES}, found "
+                f"{self.degree}; state half_order 2, 3 or 4"
+            )
         fit = self.times and len(self.times) == len(self.weights)
         fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
         if not fit or (self._weighs and min(self.weights) < 0.0):
