@@ -254,12 +254,13 @@ def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
 
 def _repeated_notes(tool: OsimObject) -> tuple[str, ...]:
     """Return a note on parameters that name the muscle of another one with the same numbers."""
-    first: dict[str, str] = {}
+    named: set[str] = set()
     repeated = []
     for parameter in _parameters(tool):
         name = parameter.last_name("actuator")
-        if first.setdefault(name, parameter.where) != parameter.where:
+        if name in named:
             repeated.append(f"{parameter.name or parameter.tag} ({name})")
+        named.add(name)
     if not repeated:
         return ()
     return (

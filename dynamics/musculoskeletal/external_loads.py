@@ -134,15 +134,16 @@ def _data_file(root: OsimObject) -> tuple[Path, tuple[str, ...]]:
     loads = next(root.below("ExternalLoads"), None)
     data = "" if loads is None else loads.text("datafile")
     table = root.file.parent / data.replace("\\", "/")
-    # Files of OpenSim-JAM double the ending in places: forces.sto.sto.
-    once = table.with_suffix("") if Path(table.stem).suffix == table.suffix else None
-    twice = table.with_name(table.name + table.suffix)
-    for other in (once, twice):
-        if data and not table.is_file() and other is not None and other.is_file():
-            return other, (
-                f"{root.where}, datafile: expected the name of a file, found {data}, which does "
-                f"not exist; {other.name} is taken",
-            )
+    if data and not table.is_file():
+        # Files of OpenSim-JAM double the ending in places: forces.sto.sto.
+        twice = table.with_name(table.name + table.suffix)
+        once = table.with_suffix("") if Path(table.stem).suffix == table.suffix else twice
+        for other in (once, twice):
+            if other.is_file():
+                return other, (
+                    f"{root.where}, datafile: expected the name of a file, found {data}, which "
+                    f"does not exist; {other.name} is taken",
+                )
     if not data or not table.is_file():
         raise root.fault(
             "datafile",

@@ -102,12 +102,12 @@ class SecondaryMotion:
         try:
             return self._solve(_Problem(frame, tensions, before, speeds, self._length))
         except PoseError:
+            self._derivatives = None
             if self._length is None:
                 raise
         part = self._length / _PARTS
         found = SecondaryStep(before, speeds, np.zeros_like(before))
         for _ in range(_PARTS):
-            self._derivatives = None
             found = self._solve(_Problem(frame, tensions, found.values, found.speeds, part))
         self._derivatives = None
         return found
