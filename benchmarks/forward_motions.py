@@ -34,7 +34,7 @@ def against_jam(example: str) -> Rows:
     found = prepare_forward(file.forward).run()
     for name, (column, unit) in _COORDINATES.items():
         own = found.values[:, found.secondary.index(name)]
-        other = np.interp(found.time, *(theirs[key].to_numpy() for key in ("time_s", column)))
+        other = np.interp(found.time, theirs["time_s"].to_numpy(), theirs[column].to_numpy())
         apart = (own - other) * _PER_SI[unit]
         yield example, f"{name} [{unit}]", rms(apart), max_abs(apart)
 
