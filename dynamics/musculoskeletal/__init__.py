@@ -27,7 +27,7 @@ from dynamics.musculoskeletal.forward_settings import (
     ForwardSettings,
     read_forward_settings,
 )
-from dynamics.musculoskeletal.forward_simulation import simulate_forward
+from dynamics.musculoskeletal.forward_simulation import ForwardFrames, simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
@@ -84,6 +84,7 @@ __all__ = [
     "CoordinateMotion",
     "Course",
     "ForwardFiles",
+    "ForwardFrames",
     "ForwardSettings",
     "JointContact",
     "KinematicChain",

@@ -15,7 +15,7 @@ from dynamics.musculoskeletal.comak_settings import (
 )
 from dynamics.musculoskeletal.jam_tools import read_tool, settings_notes
 from dynamics.musculoskeletal.muscle_courses import MuscleWeight
-from dynamics.musculoskeletal.osim_functions import PIECEWISE, SPLINE, read_function
+from dynamics.musculoskeletal.osim_functions import NATURAL, POINTS, read_function
 from dynamics.musculoskeletal.osim_xml import (
     FILE,
     FLAG,
@@ -47,6 +47,7 @@ _SETTINGS = (
     ),
     Property("non_muscle_actuator_weight", "reserve_weight", NUMBER, 1e3, "cost of reserves [1]"),
     Property("contact_energy_weight", "contact_energy_weight", NUMBER, 0.0, "cost [1/J]"),
+    Property("use_muscle_physiology", "fibre_forces", FLAG, False, "whether fibres limit forces"),
 )
 _FILES = (
     Property("model_file", "model", FILE, None, "model (.osim)"),
@@ -93,7 +94,7 @@ _COURSES = (
     ("activation_lower_bound", "least_activations", "least activation"),
     ("activation_upper_bound", "largest_activations", "largest activation"),
 )
-_FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction or a SimmSpline"
+_FUNCTIONS = "a Constant, a LinearFunction, a PiecewiseLinearFunction, a SimmSpline or a GCVSpline"
 
 
 class ComakFile:
@@ -103,6 +104,8 @@ class ComakFile:
     ----------
     path : str or Path
         XML file; the files that it names are relative to its folder.
+    others : mapping of str to Path, optional
+        Files in place of those that the settings name, by field of `ComakFiles`.
 
     Raises
     ------
@@ -110,9 +113,10 @@ class ComakFile:
         If the file is missing or has no COMAKTool.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, others: Mapping[str, Path] | None = None) -> None:
         #: The settings as XML.
         self.tool = read_tool(path, TOOL)
+        self._others = {} if others is None else dict(others)
         self._prescribed = self.tool.names("prescribed_coordinates")
         self._path = path
 
@@ -125,7 +129,7 @@ class ComakFile:
         InputError
             If the settings name no model or no motion.
         """
-        named = self.tool.read(_FILES)
+        named = self.tool.read(_FILES) | self._others
         for tag, field in (("model_file", "model"), ("coordinates_file", "motion")):
             if named[field] is None:
                 raise self.tool.fault(tag, "a file", "none")
@@ -201,7 +205,7 @@ class ComakFile:
             )
         where = f"{self._path}, prescribed_coordinates"
         check_coordinates(where, self._prescribed, coordinates)
-        notes = settings_notes(tool, TOOL, _SECONDARY)
+        notes = settings_notes(tool, TOOL, _SECONDARY) + _repeated_notes(tool)
         left = self._in_no_list([name for name in coordinates if name not in held])
         if left:
             notes += (
@@ -223,28 +227,54 @@ def check_coordinates(where: str, names: Collection[str], known: Collection[str]
             raise InputError(f"{where}: expected coordinates of the model, {wanted}, found {name}")
 
 
+def _parameters(tool: OsimObject) -> list[OsimObject]:
+    """Return the parameters of single muscles, in older files their weights."""
+    tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
+    return [parameter for tag in tags for parameter in tool.below(tag)]
+
+
 def _muscle_courses(tool: OsimObject) -> dict[str, Any]:
     """Return the fields of `ComakSettings` that functions of single muscles determine."""
-    found: dict[str, list[MuscleWeight]] = {field: [] for _, field, _ in _COURSES}
+    named: dict[str, tuple[OsimObject, dict[str, MuscleWeight]]] = {}
+    for parameter in _parameters(tool):
+        name = parameter.last_name("actuator")
+        _check_parameter(parameter, name)
+        courses = _courses(parameter, name)
+        first, stated = named.setdefault(name, (parameter, courses))
+        if stated != courses:
+            raise parameter.fault(
+                "actuator",
+                f"a muscle that no other parameter names, or the numbers of {first.name}",
+                f"{name} with other numbers",
+            )
+    return {
+        field: tuple(courses[field] for _, courses in named.values() if field in courses)
+        for _, field, _ in _COURSES
+    }
+
+
+def _repeated_notes(tool: OsimObject) -> tuple[str, ...]:
+    """Return a note on parameters that name the muscle of another one with the same numbers."""
     named: set[str] = set()
-    for tag in ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter"):
-        for parameter in tool.below(tag):
-            name = parameter.last_name("actuator")
-            _check_parameter(parameter, name, named)
-            named.add(name)
-            for key, field, quantity in _COURSES:
-                if parameter.value(key) is not None:
-                    found[field].append(_course(name, parameter, key, quantity))
-                elif parameter.element.find(key) is not None:
-                    raise parameter.fault(key, _FUNCTIONS, "none")
-    return {field: tuple(courses) for field, courses in found.items()}
+    repeated = []
+    for parameter in _parameters(tool):
+        name = parameter.last_name("actuator")
+        if name in named:
+            repeated.append(f"{parameter.name or parameter.tag} ({name})")
+        named.add(name)
+    if not repeated:
+        return ()
+    return (
+        f"{tool.where}, COMAKCostFunctionParameter: expected one parameter for each muscle, found "
+        f"another one for the muscles in parentheses: {', '.join(repeated)}; the numbers are the "
+        "same and count once; check the actuator of these parameters",
+    )
 
 
-def _check_parameter(parameter: OsimObject, name: str, named: set[str]) -> None:
-    """Raise an `InputError` if a parameter names no or a `named` muscle, or has unknown parts."""
-    if not name or name in named:
-        wanted = "a muscle that no other parameter names"
-        raise parameter.fault("actuator", wanted, name or "none")
+def _check_parameter(parameter: OsimObject, name: str) -> None:
+    """Raise an `InputError` if a parameter names no muscle, or has unknown parts."""
+    if not name:
+        raise parameter.fault("actuator", "a muscle", "none")
     known = ("actuator", *(key for key, _, _ in _COURSES))
     element = parameter.element
     parts = [part.tag if part.tag in known else part.get("name", "") for part in element]
@@ -259,15 +289,27 @@ def _check_parameter(parameter: OsimObject, name: str, named: set[str]) -> None:
             raise parameter.fault(key, "one", parts.count(key))
 
 
+def _courses(parameter: OsimObject, name: str) -> dict[str, MuscleWeight]:
+    """Return the numbers of a muscle, by field of `ComakSettings`."""
+    found = {}
+    for key, field, quantity in _COURSES:
+        if parameter.value(key) is not None:
+            found[field] = _course(name, parameter, key, quantity)
+        elif parameter.element.find(key) is not None:
+            raise parameter.fault(key, _FUNCTIONS, "none")
+    return found
+
+
 def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> MuscleWeight:
     """Return the numbers of a muscle that a function of OpenSim gives."""
     element = parameter.value(key)
     assert element is not None
     where = f"{parameter.where}, {key}"
     function = read_function(OsimObject(element, parameter.file, where))
-    if element.tag in (PIECEWISE, SPLINE):
+    if element.tag in POINTS:
         x, y = (tuple(each.tolist()) for each in (function.x, function.y))
-        return MuscleWeight(name, x, y, smooth=element.tag == SPLINE, quantity=quantity)
+        own = {"degree": _degree(parameter.of(element))} if element.tag == NATURAL else {}
+        return MuscleWeight(name, x, y, kind=element.tag, quantity=quantity, **own)
     if element.tag == "MultiplierFunction" or function.line is None:
         raise InputError(
             f"{where}: expected {_FUNCTIONS}, found {element.tag}; state a "
@@ -280,3 +322,13 @@ def _course(name: str, parameter: OsimObject, key: str, quantity: str) -> Muscle
     begin = -offset / slope - (slope < 0.0)
     numbers = (max(-slope, 0.0), max(slope, 0.0))
     return MuscleWeight(name, (begin, begin + 1.0), numbers, quantity=quantity)
+
+
+def _degree(spline: OsimObject) -> int:
+    """Return the degree of a GCVSpline; an `InputError` refuses one that smooths."""
+    variance = spline.number("error_variance", 0.0)
+    if variance != 0.0:
+        raise spline.fault(
+            "error_variance", "0, a spline through the points", f"{variance:g}, which smooths"
+        )
+    return 2 * spline.integer("half_order", 3) - 1

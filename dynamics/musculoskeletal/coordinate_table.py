@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dynamics.walking.motion_tables import MotionTable
+from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -20,8 +20,6 @@ _HALF_TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 0.18, 1.2, 3
 _BEYOND_HALF_TURN = 3.5
 #: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
 _FAR, _FAR_IN_JOINT = 100.0, 1.0
-#: Ending of the names of columns that OpenSim writes in SI units.
-_VALUE = "/value"
 
 
 class Coordinates(Protocol):
@@ -63,7 +61,7 @@ class CoordinateTable:
         #: Column of each coordinate that the table has, by the name of the coordinate.
         self.columns: dict[str, int] = {}
         for k, label in enumerate(table.names):
-            name = label.removesuffix(_VALUE).rsplit("/", 1)[-1]
+            name = label.removesuffix(STATE_VALUE).rsplit("/", 1)[-1]
             if name in system.coordinates:
                 self.columns[name] = k
 
@@ -81,7 +79,7 @@ class CoordinateTable:
             return {} if stated else dict.fromkeys(angles, "as the header has inDegrees=no")
         if not self._unstated_degrees:
             return dict.fromkeys(angles, "as the header has no inDegrees=yes")
-        paths = [n for n in angles if self.table.names[self.columns[n]].endswith(_VALUE)]
+        paths = [n for n in angles if self.table.names[self.columns[n]].endswith(STATE_VALUE)]
         return dict.fromkeys(paths, "as its name ends in /value")
 
     def in_si(self, name: str) -> FloatArray:

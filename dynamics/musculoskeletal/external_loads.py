@@ -65,11 +65,19 @@ class ExternalLoads:
         Forces, points and torques over time that the file names, as in its data file.
     forces : tuple of AppliedForce
         The forces that apply.
+    notes : tuple of str
+        Sentences on a data file that has another name than the file states.
     """
 
     path: str | Path
     table: MotionTable
     forces: tuple[AppliedForce, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def data_file(self) -> Path:
+        """The file of the table."""
+        return Path(self.table.source).resolve()
 
     def check_cover(self, start: float, stop: float, *, section: str = "comak") -> None:
         """Raise an `InputError` unless the loads cover a time from start to stop [s].
@@ -116,15 +124,26 @@ def read_external_loads(path: str | Path, bodies: Collection[str] | None = None)
             wanted, known = "a body of the model", ", ".join(bodies)
             raise force.fault("applied_to_body", wanted, f"{body!r}; the model has {known}")
     used = {column for force in forces for kind in _KINDS for column in _columns(force, kind)}
-    table = read_motion_table(_data_file(root), columns=used)
-    return ExternalLoads(path, table, tuple(_applied(force, table) for force in forces))
+    data, notes = _data_file(root)
+    table = read_motion_table(data, columns=used)
+    return ExternalLoads(path, table, tuple(_applied(force, table) for force in forces), notes)
 
 
-def _data_file(root: OsimObject) -> Path:
-    """Return the table of forces that external loads name."""
+def _data_file(root: OsimObject) -> tuple[Path, tuple[str, ...]]:
+    """Return the table of forces that external loads name, and a note on another name."""
     loads = next(root.below("ExternalLoads"), None)
     data = "" if loads is None else loads.text("datafile")
     table = root.file.parent / data.replace("\\", "/")
+    if data and not table.is_file():
+        # Files of OpenSim-JAM double the ending in places: forces.sto.sto.
+        twice = table.with_name(table.name + table.suffix)
+        once = table.with_suffix("") if Path(table.stem).suffix == table.suffix else twice
+        for other in (once, twice):
+            if other.is_file():
+                return other, (
+                    f"{root.where}, datafile: expected the name of a file, found {data}, which "
+                    f"does not exist; {other.name} is taken",
+                )
     if not data or not table.is_file():
         raise root.fault(
             "datafile",
@@ -132,7 +151,7 @@ def _data_file(root: OsimObject) -> Path:
             f"{'no file ' * bool(data)}{data or 'none'}; paths are relative to the folder of the "
             "external loads",
         )
-    return table
+    return table, ()
 
 
 def _columns(force: OsimObject, kind: str) -> list[str]:

@@ -51,6 +51,8 @@ _TOOL = ObjectTable(
         "results_directory", "results_file_basename", "minimum_time_step", "maximum_time_step",
         "integrator_accuracy", "internal_step_limit", "equilibrate_muscles", "geometry_folder",
         "use_visualizer", "verbose",
+        # Activations follow the controls at once, so that none is left over from the default.
+        "override_default_muscle_activation",
     }),
     not_done=frozenset({"AnalysisSet"}),
 )  # fmt: skip
@@ -122,6 +124,11 @@ class ForwardFiles:
     external_loads: Path | None
 
 
+def read_forward_tool(path: str | Path) -> OsimObject:
+    """Return the settings of a ForsimTool as XML; errors as of `read_forward_settings`."""
+    return read_tool(path, _TOOL)
+
+
 def read_forward_settings(
     path: str | Path,
 ) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
@@ -146,7 +153,7 @@ def read_forward_settings(
     InputError
         If the file is missing, has no ForsimTool, or a value is malformed or out of its range.
     """
-    tool = read_tool(path, _TOOL)
+    tool = read_forward_tool(path)
     files = ForwardFiles(**tool.read(_FILES))
     if files.model is None:
         raise tool.fault("model_file", "a file", "none")

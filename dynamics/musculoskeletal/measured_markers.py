@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,8 @@ _UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "inch": 0.0254}
 _EXTENTS = 0.01, 20.0
 #: A marker that moves less does not move, while half of the others move more [m].
 _STILL, _MOVING = 1e-5, 0.02
+#: Texts of a missing number in files of Windows programs, such as -nan(ind) and 1.#QNAN.
+_NO_NUMBER = re.compile(r"[+-]?(nan(\(\w*\))?|1\.#(qnan|snan|ind|nan)\d*)", re.I)
 #: Lines before the names of the markers.
 _HEAD = 3
 
@@ -106,7 +109,8 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     Parameters
     ----------
     path : str or Path
-        `.trc` file. Empty cells, NaN and 0, 0, 0 stand for a missing marker.
+        `.trc` file. Empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a missing
+        marker.
 
     Raises
     ------
@@ -162,7 +166,10 @@ def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[f
             f"found {len(cells) - 1}"
         )
     try:
-        return [float(cell or "nan") for cell in cells[: 1 + 3 * markers]]
+        return [
+            np.nan if not cell or _NO_NUMBER.fullmatch(cell) else float(cell)
+            for cell in cells[: 1 + 3 * markers]
+        ]
     except ValueError as error:
         raise InputError(f"{source}, line {number}: expected numbers, found {error}") from error
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import factorial
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from foundation.base.checks import FloatArray
+from dynamics.musculoskeletal.osim_functions import NATURAL, PIECEWISE, SPLINE
+from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
 
+#: Degrees of OpenSim's GCVSpline that have an end condition here.
+_DEGREES = (3, 5, 7)
 #: Quantities of a muscle that are activations it can have.
 _AT_MOST_ONE = ("desired activation", "largest activation")
 
@@ -26,10 +30,12 @@ class MuscleWeight:
         Name of the muscle.
     times, weights : tuple of float
         Instants [s] and the weights there [1]. A single weight is constant.
-    smooth : bool
-        False: linear between the instants; outside, the first and the last segment are extended, as
-        OpenSim's PiecewiseLinearFunction. True: cubic, with straight lines outside, as OpenSim's
-        SimmSpline.
+    kind : {"PiecewiseLinearFunction", "SimmSpline", "GCVSpline"}
+        Function of OpenSim through the numbers. PiecewiseLinearFunction: linear between the
+        instants; outside, the first and the last segment are extended. SimmSpline: cubic, with
+        straight lines outside. GCVSpline: the natural spline of a degree.
+    degree : {3, 5, 7}
+        Degree of a GCVSpline.
     quantity : {"weight", "desired activation", "least activation", "largest activation"}
         Quantity of the numbers.
 
@@ -43,10 +49,17 @@ class MuscleWeight:
     name: str
     times: tuple[float, ...]
     weights: tuple[float, ...]
-    smooth: bool = False
+    kind: str = PIECEWISE
+    degree: int = 5
     quantity: str = "weight"
 
     def __post_init__(self) -> None:
+        check_in(f"{self.name}, function", self.kind, (PIECEWISE, SPLINE, NATURAL))
+        if self.degree not in _DEGREES:
+            raise InputError(
+                f"{self.name}, degree of the {NATURAL}: expected one of {_DEGREES}, found "
+                f"{self.degree}; state half_order 2, 3 or 4"
+            )
         fit = self.times and len(self.times) == len(self.weights)
         fit = fit and bool(np.isfinite([*self.times, *self.weights]).all())
         if not fit or (self._weighs and min(self.weights) < 0.0):
@@ -60,6 +73,11 @@ class MuscleWeight:
             )
         if (np.diff(self.times) <= 0.0).any():
             raise InputError(f"{self.name}: expected increasing times, found {self.times}")
+        if self.kind == NATURAL and len(self.times) <= self.degree:
+            raise InputError(
+                f"{self.name}: expected at least {self.degree + 1} points of a {NATURAL} of degree "
+                f"{self.degree}, found {len(self.times)}; state a {PIECEWISE} through the points"
+            )
 
     @property
     def _weighs(self) -> bool:
@@ -81,9 +99,13 @@ class MuscleWeight:
             each[end - 1 : end + 1] for each in (self.times, self.weights)
         )
         weight = first + (time - begin) / (stop - begin) * (last - first)
-        if self.smooth:
+        if self.kind != PIECEWISE:
             inside = float(np.clip(time, self.times[0], self.times[-1]))
-            weight = float(self._spline(inside) + (time - inside) * self._spline(inside, 1))
+            # Outside, the lower half of the derivatives at the end goes on.
+            orders = range(2 if self.kind == SPLINE else (self.degree + 1) // 2)
+            weight = sum(
+                float(self._spline(inside, k)) * (time - inside) ** k / factorial(k) for k in orders
+            )
             # A spline through small numbers swings below zero between them.
             if self._weighs and self.times[0] <= time <= self.times[-1]:
                 weight = max(weight, 0.0)
@@ -98,11 +120,17 @@ class MuscleWeight:
 
     @cached_property
     def _spline(self) -> BSpline:
-        """The cubic spline of Forsythe, Malcolm & Moler, which OpenSim's SimmSpline has.
+        """The spline through the numbers.
 
-        Its third derivatives at the ends are those of the cubics through the outermost four points.
+        A natural spline has no derivatives above the lower half at its ends (OpenSim's GCVSpline
+        without variance of the errors). SimmSpline is the cubic spline of Forsythe, Malcolm &
+        Moler: its third derivatives at the ends are those of the cubics through the outermost four
+        points.
         """
         x, y = np.array(self.times), np.array(self.weights)
+        if self.kind == NATURAL:
+            free: Any = [(k, 0.0) for k in range((self.degree + 1) // 2, self.degree)]
+            return make_interp_spline(x, y, k=self.degree, bc_type=(free, free))
         if len(x) < 4:
             return make_interp_spline(x, y, k=len(x) - 1)
         ends = [6.0 * np.polyfit(u - u[0], v, 3)[0] for u, v in ((x[:4], y[:4]), (x[-4:], y[-4:]))]

@@ -75,6 +75,7 @@ class OpenSimSystem:
                 if external_loads is not None:
                     self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
+                    loads.setDataFileName(str(self.external_loads.data_file))
                     self._model.addModelComponent(loads)
                     self._loads = _members(loads)
                 state = self._model.initSystem()

@@ -10,8 +10,9 @@ from dynamics.musculoskeletal.osim_xml import OsimObject
 from foundation.base.checks import FloatArray
 
 _POLYNOMIALS = ("Constant", "LinearFunction", "PolynomialFunction")
-#: Functions through points.
-SPLINE, PIECEWISE = "SimmSpline", "PiecewiseLinearFunction"
+#: Functions through points; a GCVSpline without variance of the errors is a natural spline.
+SPLINE, PIECEWISE, NATURAL = "SimmSpline", "PiecewiseLinearFunction", "GCVSpline"
+POINTS = (SPLINE, PIECEWISE, NATURAL)
 _NO_NUMBERS = np.zeros(0)
 
 
@@ -28,7 +29,7 @@ class OsimFunction(NamedTuple):
     coefficients : (K,) float64
         Coefficients of a polynomial, that of the highest power first; empty for other kinds.
     x, y : (P,) float64
-        Points of a SimmSpline or PiecewiseLinearFunction; empty for other kinds.
+        Points of a SimmSpline, PiecewiseLinearFunction or GCVSpline; empty for other kinds.
     """
 
     kind: str
@@ -72,6 +73,6 @@ def read_function(function: OsimObject) -> OsimFunction:
         return OsimFunction(kind, factor, function.numbers("coefficients", (1.0, 0.0)))
     if kind == "PolynomialFunction":
         return OsimFunction(kind, factor, function.numbers("coefficients"))
-    if kind in (SPLINE, PIECEWISE):
+    if kind in POINTS:
         return OsimFunction(kind, factor, x=function.numbers("x"), y=function.numbers("y"))
     return OsimFunction(kind, factor)

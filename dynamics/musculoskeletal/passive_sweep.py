@@ -18,7 +18,7 @@ from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from dynamics.musculoskeletal.settling import settle
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 
 #: Activation of the muscles, without regard to length and velocity, and time step [1, s].
 _ACTIVATION, _STEP = 0.01, 0.01
@@ -144,6 +144,8 @@ def passive_functions(
         )
         tensions = _ACTIVATION * system.muscles.max_force
         found = simulate_forward(along(motion), tensions, settled.values, kind=sweep.kind)
+    if found.failure is not None:
+        raise PoseError(found.failure)
     at = np.linspace(sweep.start, sweep.stop, sweep.points)
     swept, values = course.values, found.values
     if swept[0] > swept[-1]:

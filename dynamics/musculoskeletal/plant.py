@@ -18,6 +18,9 @@ from dynamics.musculoskeletal.ligament_set import LigamentSet
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 
+#: Values of all coordinates and their derivatives.
+_COURSES = ("values", "speeds", "accelerations")
+
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMotion:
@@ -63,6 +66,11 @@ class CoordinateMotion:
         """The same values without speeds and accelerations."""
         rest = np.zeros_like(self.values)
         return replace(self, speeds=rest, accelerations=rest)
+
+    def first(self, count: int) -> CoordinateMotion:
+        """Return the motion at the first instants."""
+        rows = {name: getattr(self, name)[:count] for name in _COURSES}
+        return replace(self, time=self.time[:count], **rows)
 
     def index(self, names: tuple[str, ...]) -> list[int]:
         """Return the places of coordinates; raise `InputError` for an unknown name."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.musculoskeletal.forward_simulation import SecondaryMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
+from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError, PoseError
 
@@ -75,9 +75,12 @@ def settle(
     history, speeds = [values], np.zeros_like(values)
     for _ in range(_STEPS):
         try:
-            values, speeds = motion.step(0, tensions, values, speeds)
+            values, speeds, _ = motion.step(0, tensions, values, speeds)
         except PoseError as error:
-            raise InputError(f"secondary coordinates do not settle: {error}") from error
+            raise InputError(
+                f"secondary coordinates do not settle: {error}; give first values at which the "
+                "surfaces just touch, or leave out the settling (comak.settle=false)"
+            ) from error
         changes = np.abs(values - history[-1])
         history.append(values)
         if changes.max() < threshold:

@@ -26,7 +26,12 @@ from dynamics.walking.columns import (
     TIME_COLUMNS,
     unit_in_name,
 )
-from dynamics.walking.motion_tables import MotionTable, read_motion_columns, read_motion_table
+from dynamics.walking.motion_tables import (
+    STATE_VALUE,
+    MotionTable,
+    read_motion_columns,
+    read_motion_table,
+)
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose
@@ -40,7 +45,8 @@ class KneeColumns:
     ----------
     names : mapping
         Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
-        name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has.
+        name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has, by these
+        names or as state variables of OpenSim, such as `/jointset/knee_r/knee_flex_r/value`.
     angle_unit, length_unit : {"deg", "rad"}, {"m", "mm", "inch"}
         Units of columns without a unit in their name; of angles by default the unit in the header.
 
@@ -178,9 +184,15 @@ def _columns_of(source: Path) -> tuple[str, ...]:
 
 def _known_columns(source: Path, available: tuple[str, ...]) -> Mapping[str, str]:
     """Return the columns of `KNOWN_COLUMNS` that a table has."""
+    paths = {
+        name.removesuffix(STATE_VALUE).rsplit("/", 1)[-1]: name
+        for name in available
+        if name.endswith(STATE_VALUE)
+    }
     for known in KNOWN_COLUMNS:
-        if set(known.values()) <= set(available):
-            return known
+        for columns in (known, {key: paths.get(name, "") for key, name in known.items()}):
+            if set(columns.values()) <= set(available):
+                return columns
     expected = " or ".join(", ".join(known.values()) for known in KNOWN_COLUMNS)
     raise InputError(
         f"{source}: expected the columns {expected}, found {', '.join(available)}; name the "

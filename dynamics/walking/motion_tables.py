@@ -24,6 +24,8 @@ from foundation.base.errors import InputError
 OPENSIM_ENDINGS = (".mot", ".sto")
 _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
 _DEGREES = {"yes": True, "no": False}
+#: End of the name of a column with the value of a coordinate in OpenSim's states [rad, m].
+STATE_VALUE = "/value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,8 @@ class MotionTable:
     def angle(self, name: str) -> FloatArray:
         """Return one column (N,) of angles [rad].
 
-        The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`.
+        The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`; a
+        state variable of OpenSim, whose name ends in `/value`, is in radians without either.
 
         Raises
         ------
@@ -94,6 +97,8 @@ class MotionTable:
         values = self.column(name)
         unit = unit_in_name(name)
         degrees = self.in_degrees if unit is None else unit == "deg"
+        if degrees is None and name.endswith(STATE_VALUE):
+            degrees = False
         if degrees is None:
             raise InputError(
                 f"{self.source}, column {name}: expected the unit of the angle in the header "

@@ -151,6 +151,8 @@ def forward(
     config: Config,
     /,
     *,
+    model: Path | None = None,
+    geometry: Path | None = None,
     overrides: Overrides = (),
     out: OutFolder = None,
     force: Force = False,
@@ -160,15 +162,33 @@ def forward(
     Prescribed coordinates, muscles and loads of an OpenSim model act; ligaments and contact move
     the other coordinates of the joint.
 
+    Parameters
+    ----------
+    config : Path
+        TOML file, name of a shipped configuration, or settings of OpenSim-JAM's ForsimTool (.xml).
+    model
+        Model that replaces the model of the settings.
+    geometry
+        Folder with the mesh files that the folder of the model lacks.
+    overrides, out, force
+        Replaced values, folder to write, whether to replace another simulation there.
+
     Examples
     --------
     $ knee-contact forward configs/passive_flexion.toml
     $ knee-contact forward anterior_laxity --set forward.step_s=0.005
+    $ knee-contact forward forsim_settings.xml --geometry Geometry --out flexion
     """
     from pipeline.config.reading import find_config
     from pipeline.studies.dispatch import load_file, simulate_file
+    from pipeline.studies.forward_motions.forsim_tool import forward_file
 
-    file = load_file("forward", find_config(config), overrides)
+    path = find_config(config)
+    file = (
+        forward_file(path, overrides, model=model, geometry=geometry)
+        if path.suffix.lower() == ".xml" or model or geometry
+        else load_file("forward", path, overrides)
+    )
     return Answer(*simulate_file(file, out, replace=force))
 
 

@@ -65,7 +65,7 @@ def write_forward_page(
 
 def _charts(setup: ForwardSetup, result: SimulatedFrames, over: str | None) -> FrameCharts:
     """Return the charts over the time, or over a coordinate."""
-    motion = setup.plant.motion
+    motion = setup.plant.motion.first(len(result.time))
     if over is None:
         return FrameCharts(motion, result, "time", "time [s]", result.time)
     (place,) = motion.index((over,))

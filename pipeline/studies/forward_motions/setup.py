@@ -14,13 +14,13 @@ from dynamics.musculoskeletal import (
     BodyForce,
     Course,
     ForwardFiles,
+    ForwardFrames,
     ForwardSettings,
     MuscleDrive,
     OpenSimPlant,
     OpenSimSystem,
     OsimModel,
     PlantContacts,
-    SimulatedFrames,
     drive_muscles,
     instants,
     prescribe_motion,
@@ -32,6 +32,7 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
+from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
@@ -90,13 +91,26 @@ class ForwardSetup:
         assert isinstance(plant, OpenSimPlant)
         return plant
 
-    def run(self) -> SimulatedFrames:
-        """Simulate the motion.
+    @property
+    def remedy(self) -> str:
+        """What to change where no balance of forces is found."""
+        if self.kind == "equilibrium":
+            return (
+                'set forward.kind to "dynamic", where inertia and viscosity lead from one '
+                "equilibrium to the next"
+            )
+        return (
+            "choose a smaller forward.step_s; if this does not help, check the prescribed "
+            "coordinates, the loads, and the defaults of the secondary coordinates in the model"
+        )
+
+    def run(self) -> ForwardFrames:
+        """Simulate the motion, up to the first instant without a balance of forces.
 
         Raises
         ------
         InputError
-            If no balance of forces is found at an instant.
+            If no balance is found at the first instant.
         """
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
@@ -110,10 +124,7 @@ class ForwardSetup:
                     progress=lambda _: shown.update(1),
                 )
         except PoseError as error:
-            raise InputError(
-                f"{error}; check prescribed coordinates, loads and the defaults of the secondary "
-                "coordinates, or choose a smaller forward.step_s"
-            ) from error
+            raise InputError(f"{error}; {self.remedy}") from error
 
 
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
@@ -139,7 +150,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         table = read_course_table(files.prescribed)
         prescribed = read_prescribed(table, system)
         warnings += CoordinateTable(table, system, unstated_degrees=True).unit_notes()
-    check_not_secondary(str(files.prescribed), prescribed, settings.secondary)
+        warnings += _start_notes(table, prescribed, settings.secondary)
     courses = prescribed | _courses(forward, settings, system)
     time = instants(
         [*courses.values(), *muscles.values(), *forces],
@@ -149,6 +160,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     )
     if loads or files.external_loads is not None:
         system = _loaded(text, loads, files.external_loads, time)
+        assert system.external_loads is not None
+        warnings += system.external_loads.notes
     motion = prescribe_motion(system, courses, time)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
@@ -206,6 +219,24 @@ def check_not_secondary(
             f"{', '.join(both)}; leave out the course, or leave the coordinate out of "
             "forward.secondary (unconstrained_coordinates of the settings)"
         )
+
+
+def _start_notes(
+    table: MotionTable, courses: Mapping[str, Course], secondary: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return a note on secondary coordinates in states of OpenSim, which the simulation starts at.
+
+    Raises an `InputError` as of `check_not_secondary` if another table has secondary coordinates.
+    """
+    both = [name for name in courses if name in secondary]
+    if not both:
+        return ()
+    if not any(name.endswith(STATE_VALUE) for name in table.names):
+        check_not_secondary(table.source, courses, secondary)
+    return (
+        f"{table.source}: forces move {', '.join(both)}; of their values in the table, the first "
+        "instant alone is used",
+    )
 
 
 def held_constant(

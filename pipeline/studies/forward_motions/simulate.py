@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from foundation.base.errors import PoseError
 from pipeline.config.reading import load_section
 from pipeline.files import write_document, write_text
 from pipeline.store.job import FORWARD, Job
@@ -44,7 +45,10 @@ def simulate_forward_motion(
     Raises
     ------
     ConfigError, InputError
-        If a file cannot be used, OpenSim is not installed, or no balance of forces is found.
+        If a file cannot be used, OpenSim is not installed, or no balance of forces is found at the
+        first instant.
+    PoseError
+        If no balance of forces is found at a later instant; the folder has the instants before.
     """
     job = Job(FORWARD, folder, file, _FILES, replace=replace)
     job.check()
@@ -69,4 +73,9 @@ def simulate_forward_motion(
             folder, summary, setup, result, tensions, config=job.text, over=file.forward.over
         )
         write_document(folder / "forward.json", summary)
+    if summary.failure is not None:
+        raise PoseError(
+            f"{summary.failure}; {folder} has the {summary.instants} instants up to "
+            f"{summary.interval_s[1]:g} s"
+        )
     return summary

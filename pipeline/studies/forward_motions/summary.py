@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dynamics.musculoskeletal import SimulatedFrames
+import numpy as np
+
+from dynamics.musculoskeletal import ForwardFrames, SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.store.run_documents import Computed
 from pipeline.studies.forward_motions.schema import ForwardFile
@@ -62,13 +64,14 @@ class ForwardSummary(Computed):
     warnings: list[str]
     flags: list[str]
     not_trusted: str | None
+    failure: str | None
     seconds: dict[str, float]
 
 
 def summarise(
     file: ForwardFile,
     setup: ForwardSetup,
-    result: SimulatedFrames,
+    result: ForwardFrames,
     tensions: FloatArray,
     seconds: dict[str, float],
 ) -> ForwardSummary:
@@ -77,6 +80,7 @@ def summarise(
     `tensions` are (N, L) [N], `seconds` are the times by part [s].
     """
     forward, time = file.forward, result.time
+    failure = None if result.failure is None else f"{result.failure}; {setup.remedy}"
     return ForwardSummary(
         name=forward.name,
         model=forward.model,
@@ -96,10 +100,35 @@ def summarise(
         ligaments=_courses(bundled(setup.plant.ligaments.names, tensions), time),
         muscles=_courses(bundled(result.muscles, result.muscle_forces), time),
         warnings=list(setup.warnings),
-        flags=contact_flags(result),
+        flags=[*_stopped(failure), *contact_flags(result), *_jumps(setup, result)],
         not_trusted=not_trusted(result),
+        failure=failure,
         seconds=seconds,
     )
+
+
+def _stopped(failure: str | None) -> list[str]:
+    """Return a flag of the instant that found no balance, if any."""
+    return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
+
+
+def _jumps(setup: ForwardSetup, result: ForwardFrames) -> list[str]:
+    """Return a flag of the instants at which forces of contact jump, with what they leave."""
+    at = np.flatnonzero(np.abs(result.imbalance).max(axis=1, initial=0.0))
+    if not len(at):
+        return []
+    motion, largest = setup.plant.motion, np.abs(result.imbalance).max(axis=0)
+    turns = np.array(motion.rotational)[motion.index(result.secondary)]
+    left = [
+        f"{largest[rows].max():.2g} {unit} ({result.secondary[rows[largest[rows].argmax()]]})"
+        for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
+        if len(rows)
+    ]
+    return [
+        f"{len(at)} of {len(result.time)} instants, first at {result.time[at[0]]:g} s: the forces "
+        "jump where springs meet an edge or a border of a surface, and balance up to "
+        f"{' and '.join(left)}; finer meshes make the jumps smaller"
+    ]
 
 
 def _course(values: FloatArray, time: FloatArray) -> Course:

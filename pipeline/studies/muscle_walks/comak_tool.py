@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dynamics.musculoskeletal import ComakFile, OsimModel
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
+from pipeline.studies.muscle_walks.mesh_files import with_meshes
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 
 #: Contact by the springs of the model, and by trained surrogates in the folder of runs.
@@ -75,81 +74,27 @@ def comak_file(
     if not path.is_file():
         raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
     found = OsimModel(path)
-    return _with_contact(_with_meshes(file, found, geometry), found, contact)
+    walk = with_meshes(file.walk, found, geometry)
+    return _with_contact(file.model_copy(update={"walk": walk}), found, contact)
+
+
+def results_name(stated: str, default: str) -> str:
+    """Return the name of results that settings state, as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", stated).lstrip(".-") or default
 
 
 def _tree_of(settings: Path) -> dict[str, Any]:
     """Return the configuration of a file of settings of the COMAKTool."""
     tool = ComakFile(settings).tool
-    name = re.sub(r"[^A-Za-z0-9_.-]", "_", tool.text("results_prefix")).lstrip(".-") or "comak"
     return {
         "walk": {
-            "name": name,
+            "name": results_name(tool.text("results_prefix"), "comak"),
             "model": str(tool.path("model_file")),
             "settings": str(settings.resolve()),
             "surface": "flat",
             "single_wraps_slide": True,
         }
     }
-
-
-def _with_meshes(file: MuscleWalkFile, model: OsimModel, geometry: Path | None) -> MuscleWalkFile:
-    """Return a walk with mesh files of a folder in place of those that are missing."""
-    named = [
-        mesh_file
-        for contact in model.contacts
-        for mesh in (contact.bed, contact.target)
-        for mesh_file in (mesh.file, mesh.back_file)
-        if mesh_file is not None
-    ]
-    missing = [f for f in named if not f.is_file() and f.name not in file.walk.meshes]
-    if not missing:
-        return file
-    if geometry is None:
-        raise InputError(
-            f"{model.path.name}: the mesh file {missing[0]} does not exist; state "
-            "--geometry FOLDER, the folder that contains this file"
-        )
-    found = {mesh.name: str(mesh_in(geometry, mesh.name)) for mesh in missing}
-    walk = file.walk.model_copy(update={"meshes": {**file.walk.meshes, **found}})
-    return file.model_copy(update={"walk": walk})
-
-
-def mesh_in(folder: Path, name: str) -> Path:
-    """Return the mesh file of a folder that has a name, or else the one with the likest name.
-
-    Names are alike by their parts, such as R, femur and cart; a warning names the file.
-
-    Raises
-    ------
-    InputError
-        If no file, or more than one, has the likest name.
-    """
-    if (folder / name).is_file():
-        return (folder / name).resolve()
-    known = sorted(f for f in folder.glob("*") if f.suffix.lower() in EXTENSIONS)
-    scores = [_alike(file.stem, Path(name).stem) for file in known]
-    best = max(scores, default=(0, 0))
-    likest = [file for file, score in zip(known, scores, strict=True) if score == best]
-    if best[0] < 2 or len(likest) > 1:
-        files = ", ".join(file.name for file in known) or "no mesh"
-        raise InputError(
-            f"{folder}: expected the mesh {name}, found {files}; state the file with "
-            f"--set 'walk.meshes.\"{name}\"=FILE'"
-        )
-    warnings.warn(f"{name}: not in {folder}; {likest[0].name} is taken", stacklevel=2)
-    return likest[0].resolve()
-
-
-def _alike(found: str, wanted: str) -> tuple[int, int]:
-    """Return how many parts of two names begin alike, and minus the number of further parts."""
-    parts, others = (re.split(r"[^a-z0-9]+", text.lower()) for text in (found, wanted))
-    shared = sum(
-        any(part.startswith(other) or other.startswith(part) for other in others)
-        for part in parts
-        if part
-    )
-    return shared, shared - len(parts)
 
 
 def _with_contact(file: MuscleWalkFile, model: OsimModel, contact: Sequence[str]) -> MuscleWalkFile:

@@ -77,13 +77,14 @@ def walk_settings(
         If a file is missing or a setting is wrong.
     """
     walk = file.walk
-    settings, files = recorded, ComakFiles(data_file(walk.model), Path(), None, None)
-    source = None if walk.settings is None else ComakFile(data_file(walk.settings))
-    if source is not None:
+    stated = stated_files(walk, _FILES)
+    settings, source = recorded, None
+    files = replace(ComakFiles(data_file(walk.model), Path(), None, None), **stated)
+    if walk.settings is not None:
+        source = ComakFile(data_file(walk.settings), {"model": files.model, **stated})
         settings, files = source.settings(viscosities), source.files
     changes = _changes(file.comak, settings)
-    files = replace(files, **stated_files(walk, _FILES))
-    if walk.reserves is not None:
+    if source is None and walk.reserves is not None:
         changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
     if settings is None:
         return WalkSettings(ComakSettings(**changes), files, source)

@@ -227,6 +227,7 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     motion = read_motion(table, system, settings)
     notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
+        notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)

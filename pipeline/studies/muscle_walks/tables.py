@@ -50,8 +50,8 @@ class Simulated(Protocol):
 
 
 def whole_motion(setup: Simulated, result: SimulatedFrames) -> CoordinateMotion:
-    """Return the motion of all coordinates, the secondary ones as simulated."""
-    motion = setup.plant.motion
+    """Return the motion of all coordinates at the frames, the secondary ones as simulated."""
+    motion = setup.plant.motion.first(len(result.time))
     values, speeds = motion.values.copy(), motion.speeds.copy()
     places = motion.index(result.secondary)
     values[:, places], speeds[:, places] = result.values, result.speeds

@@ -154,7 +154,7 @@ def test_a_desired_activation_may_be_negative_as_in_jam(tool):
          'such as <Constant name="weight">, found Constant'),
         ("<weight><Constant><value>3</value></Constant></weight>",
          "<Constant><value>3</value></Constant>", "g: expected actuator, weight, .* found Const"),
-        ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* no other parameter names, found gas"),
+        ("/forceset/ham<", "/forceset/gas<", "h, actuator: .* of g, found gas with other numbers"),
         ("/forceset/ham<", "<", "h, actuator: .* found none"),
         ("<weight><Constant><value>3</value></Constant></weight>",
          "<weight><Constant><value>3</value></Constant></weight>"
@@ -164,6 +164,59 @@ def test_a_desired_activation_may_be_negative_as_in_jam(tool):
 def test_parameters_that_would_be_dropped_are_refused(tool, old, new, told):
     with pytest.raises(InputError, match=told):
         ComakFile(tool(old, new)).settings()
+
+
+def test_a_muscle_that_two_parameters_name_with_the_same_numbers_counts_once(tool):
+    """OpenSim-JAM's example of muscle weights names glmed1_r twice."""
+    second = '<COMAKCostFunctionParameter name="gas2"><actuator>/forceset/gas</actuator>'
+    second += "<weight><Constant><value>3</value></Constant></weight></COMAKCostFunctionParameter>"
+    end = "</COMAKCostFunctionParameter></objects>"
+    file = ComakFile(tool(end, f"</COMAKCostFunctionParameter>{second}</objects>"))
+    assert file.settings() == ComakFile(tool()).settings()
+    twice, none = ComakFile(tool(end, end.replace("</objects>", f"{second}</objects>"))), ()
+    (told,) = [text for text in twice.notes(("px", "py", "flex", "ty")) if "one parameter" in text]
+    assert "another one for the muscles in parentheses: gas2 (gas);" in told
+    assert ComakFile(tool()).notes(("px", "py", "flex", "ty")) == none
+
+
+SPLINE = """<GCVSpline name="weight"><half_order>2</half_order><error_variance>0</error_variance>
+<x>0 1 2 3</x><y>1 2 3 4</y></GCVSpline>"""
+
+
+def test_a_weight_may_be_a_natural_spline(tool):
+    constant = "<weight><Constant><value>3</value></Constant></weight>"
+    settings = ComakFile(tool(constant, SPLINE)).settings()
+    assert settings.muscle_weights[0] == MuscleWeight(
+        "gas", (0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0), kind="GCVSpline", degree=3
+    )
+    for old, new, told in (
+        (">0</error", ">0.1</error", "error_variance: expected 0, .* found 0.1"),
+        (">2</half", ">3</half", "at least 6 points of a GCVSpline of degree 5, found 4"),
+        (">2</half", ">5</half", "degree"),
+    ):
+        with pytest.raises(InputError, match=told):
+            ComakFile(tool(constant, SPLINE.replace(old, new))).settings()
+
+
+def test_other_files_stand_for_those_of_the_settings(tool, tmp_path):
+    edited = tool("<coordinates_file>ik.mot</coordinates_file>", "")
+    (tmp_path / "reserves.xml").unlink()
+    other = tmp_path / "others.xml"
+    other.write_text(
+        RESERVES.replace(">flex<", ">ty<").replace('"b"><coordinate>ty', '"b"><coordinate>flex')
+    )
+    file = ComakFile(edited, {"forces": other, "motion": tmp_path / "states.sto"})
+    assert file.files.motion == tmp_path / "states.sto"
+    assert file.settings().reserve_forces == (("ty", 4.0), ("flex", 1.0))
+    assert file.notes(("px", "py", "flex", "ty")) == ()
+    with pytest.raises(InputError, match=r"reserves\.xml: no such file"):
+        ComakFile(edited, {"motion": other}).settings()
+
+
+def test_physiology_of_muscles_is_that_of_the_tool(tool):
+    assert not ComakFile(tool()).settings().fibre_forces
+    more = "<use_muscle_physiology>true</use_muscle_physiology></COMAKTool>"
+    assert ComakFile(tool("</COMAKTool>", more)).settings().fibre_forces
 
 
 def test_bounds_that_exclude_each_other_are_refused(tool):

@@ -58,6 +58,21 @@ def test_wrong_loads_are_refused(read, old, new, told):
         read(old, new, ["calcn_r"])
 
 
+@pytest.mark.parametrize(("stated", "other"), [("f.sto.sto", "f.sto"), ("f.sto", "f.sto.sto")])
+def test_a_doubled_ending_of_the_data_file_is_told(edited, tmp_path, stated, other):
+    edited("x\nendheader\ntime\tforce_vy\n0.5\t800\n", name=other)
+    path = edited(LOADS, "grf.csv", stated, "loads.xml")
+    loads = read_external_loads(path)
+    assert loads.data_file == tmp_path / other
+    (note,) = loads.notes
+    assert note == (
+        f"loads.xml, datafile: expected the name of a file, found {stated}, which does not exist; "
+        f"{other} is taken"
+    )
+    edited("x\nendheader\ntime\tforce_vy\n0.5\t700\n", name=stated)
+    assert read_external_loads(path).notes == ()
+
+
 def test_forces_that_are_no_numbers_are_refused(edited):
     edited(TABLE, "790", "nan", name="grf.csv")
     with pytest.raises(InputError, match="force_vy: expected a finite number"):

@@ -117,12 +117,78 @@ def test_forces_of_another_number_of_frames_are_refused():
         simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
 
 
-def test_no_balance_names_the_instant():
+def test_no_balance_at_the_first_instant_is_named():
     plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
-    plant.columns = lambda *_: np.array([[1e-9]])
-    plant.mass = lambda *_: np.array([[0.0]])
-    with pytest.raises(PoseError, match=r"^0 s: no balance"):
-        simulate_forward(PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind="equilibrium")
+    plant.forces = lambda frame, values, speeds: PlantForces(5.0 + values**2, np.array([[ARM]]))
+    with pytest.raises(PoseError, match=r"^0 s: no "):
+        simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
+
+
+@pytest.mark.parametrize("kind", ["equilibrium", "dynamic"])
+def test_instants_before_one_without_balance_are_kept(kind):
+    plant = PulledMass(0.1 * np.arange(6.0), np.zeros(6))
+    whole = PulledMass.forces
+
+    def forces(frame, values, speeds):
+        if frame < 4:
+            return whole(plant, frame, values, speeds)
+        return PlantForces(np.full(1, 1e6) + 1e12 * values**2, np.array([[ARM]]))
+
+    plant.forces = forces
+    found = simulate_forward(PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind=kind)
+    assert found.failure.startswith("0.4 s: no ")
+    assert_allclose(found.time, [0.0, 0.1, 0.2, 0.3])
+    assert [len(rows) for rows in (found.values, found.muscle_forces, found.loads)] == [4, 4, 4]
+    plant.forces = lambda *at: whole(plant, *at)
+    undisturbed = simulate_forward(
+        PlantContacts(plant, ()), np.array([9.0]), np.zeros(1), kind=kind
+    )
+    assert undisturbed.failure is None
+    assert_allclose(found.values, undisturbed.values[:4], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("jump", [1e-3, 0.5, 40.0])
+@pytest.mark.parametrize("kind", ["equilibrium", "dynamic"])
+def test_a_jump_of_forces_is_where_they_change_sign(kind, jump):
+    """Newton's method steps back and forth across the jump."""
+    place, pull = 0.01, STIFFNESS * 0.01 / ARM  # The spring balances the muscle at the jump.
+    plant = PulledMass(np.linspace(0.0, 6.0, 60), np.zeros(60))
+    whole = PulledMass.forces
+
+    def forces(frame, values, speeds):
+        needed, arms = whole(plant, frame, values, speeds)
+        return PlantForces(needed + jump * np.where(values > place, 1.5, -0.5), arms)
+
+    plant.forces = forces
+    found = simulate_forward(PlantContacts(plant, ()), np.array([pull]), np.zeros(1), kind=kind)
+    assert found.failure is None
+    assert_allclose(found.values[-1], place, rtol=0, atol=1e-6)
+    assert 0.49 * jump < np.abs(found.imbalance[-1, 0]) < 1.51 * jump
+    if kind == "equilibrium":
+        assert_allclose(found.values, place, rtol=0, atol=1e-6)
+        assert (np.abs(found.imbalance) > 0.49 * jump).all()
+
+
+def test_an_equilibrium_that_is_lost_leads_to_another_one():
+    """Two wells, of which the load empties the first: a snap like that of a tilting patella."""
+    stiffness, width = 8e6, 1e-4
+    loads = np.linspace(-5.0, 5.0, 11)
+    plant = PulledMass(0.1 * np.arange(11.0), np.zeros(11))
+    plant.forces = lambda frame, values, speeds: PlantForces(
+        stiffness * (values**3 - width * values) + DAMPING * speeds - loads[frame],
+        np.array([[ARM]]),
+    )
+    plant.columns = lambda frame, values, *_: -stiffness * np.diag(3.0 * values**2 - width)
+    found = simulate_forward(
+        PlantContacts(plant, ()), np.zeros(1), -0.01 * np.ones(1), kind="equilibrium"
+    )
+    assert found.failure is None
+    assert_allclose(found.imbalance, 0.0)
+    assert (np.diff(found.values[:, 0]) > 0.0).all()
+    assert (found.values[:8] < 0.0).all()
+    assert (found.values[9:] > 0.01).all()
+    left = stiffness * (found.values[:, 0] ** 3 - width * found.values[:, 0]) - loads
+    assert_allclose(left, 0.0, atol=1e-3)
 
 
 def equilibrium(forces, slopes, start):
@@ -145,19 +211,3 @@ def test_whole_steps_that_diverge_are_shortened():
 
     found = equilibrium(forces, lambda x: 50.0 * width / (width**2 + (x - 0.02) ** 2), 0.024)
     assert found == pytest.approx(0.02, abs=1e-9)
-
-
-@pytest.mark.parametrize("place", [0.02, -0.013])
-def test_a_force_that_jumps_across_the_balance_is_solved_to_the_jump(place):
-    """Facets and rims of triangles: no place has a balance, and both sides are close."""
-    jump = 2e-8
-
-    def forces(values):
-        away = values - place
-        return ARM * 30.0 + STIFFNESS * (away + jump * np.where(away > 0.0, 1.0, -0.7))
-
-    found = equilibrium(forces, lambda _: np.array([STIFFNESS]), 0.0)
-    assert found == pytest.approx(place, abs=1e-7)
-    jump = 1e-3
-    with pytest.raises(PoseError, match="no balance"):
-        equilibrium(forces, lambda _: np.array([STIFFNESS]), 0.0)

@@ -85,7 +85,7 @@ def still(positions):
     positions[:, 1] = positions[0, 1]
 
 
-@pytest.mark.parametrize("empty", ["nan", ""])
+@pytest.mark.parametrize("empty", ["nan", "", "-nan(ind)", "1.#QNAN"])
 @pytest.mark.parametrize(
     ("change", "told"),
     [

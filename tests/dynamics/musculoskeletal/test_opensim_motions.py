@@ -217,12 +217,27 @@ def test_weights_over_time_are_those_of_opensim(opensim):
         assert own.at(time) == pytest.approx(theirs, rel=1e-12)
 
 
+@pytest.mark.parametrize("degree", [3, 5, 7])
+def test_natural_splines_over_time_are_those_of_opensim(opensim, degree):
+    rng = np.random.default_rng(degree)
+    times = tuple((1.0 + np.cumsum(rng.uniform(0.1, 0.5, 9))).tolist())
+    weights = tuple(rng.uniform(2.0, 3.0, 9).tolist())
+    function = opensim.GCVSpline()
+    function.setDegree(degree)
+    for point in zip(times, weights, strict=True):
+        function.addPoint(*point)
+    own = MuscleWeight("ham", times, weights, kind="GCVSpline", degree=degree)
+    for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():
+        theirs = function.calcValue(opensim.Vector(1, time))
+        assert own.at(time) == pytest.approx(theirs, rel=1e-7), time
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 9])
 def test_splines_over_time_are_those_of_opensim(opensim, count):
     rng = np.random.default_rng(count)
     times = tuple((1.0 + np.cumsum(rng.uniform(0.1, 0.5, count))).tolist())
     weights = tuple(rng.uniform(2.0, 3.0, count).tolist())
-    function, own = opensim.SimmSpline(), MuscleWeight("ham", times, weights, smooth=True)
+    function, own = opensim.SimmSpline(), MuscleWeight("ham", times, weights, kind="SimmSpline")
     for point in zip(times, weights, strict=True):
         function.addPoint(*point)
     for time in np.linspace(times[0] - 0.1, times[-1] + 0.1, 23).tolist():

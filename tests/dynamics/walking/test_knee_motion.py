@@ -105,6 +105,22 @@ def test_header_states_the_unit_of_the_angles(tmp_path, said, angles):
     assert_allclose(poses, [expected.array], rtol=1e-13, atol=1e-16)
 
 
+@pytest.mark.parametrize("header", ["inDegrees=no\n", ""])
+def test_states_of_opensim_are_read(tmp_path, header):
+    """OpenSim-JAM's states name each value by its path, and often state no unit."""
+    names = [
+        f"/jointset/knee_r/{name}/{kind}"
+        for name in KNEE_COORDINATES
+        for kind in ("value", "speed")
+    ]
+    values = np.array([0.5, 9.0, 0.1, 9.0, -0.1, 9.0, 0.01, 9.0, 0.02, 9.0, 0.03, 9.0])
+    rows = "\t".join(["0.1", *map(str, values)])
+    path = tmp_path / "walk_states.sto"
+    path.write_text(f"States\n{header}endheader\n" + "\t".join(["time", *names]) + f"\n{rows}\n")
+    _, poses = read_knee_poses(path)
+    assert_allclose(poses, Pose.from_opensim(*values[::2]).array[None])
+
+
 @pytest.mark.data
 def test_reads_a_published_solution(knee_data):
     path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 from dynamics.walking import read_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.studies.muscle_walks.comak_tool import comak_file, mesh_in
+from pipeline.studies.muscle_walks.comak_tool import comak_file
+from pipeline.studies.muscle_walks.mesh_files import mesh_in
 
 FEMUR = "lenhart2015-R-femur-cartilage.stl"
 

@@ -13,13 +13,16 @@ from dynamics.musculoskeletal import (
     ForwardFiles,
     OsimModel,
 )
+from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
+from pipeline.studies.forward_motions.forsim_tool import forward_file
 from pipeline.studies.forward_motions.schema import describe_forward
 from pipeline.studies.forward_motions.setup import (
     _model_dynamics,
+    _start_notes,
     check_not_secondary,
     held_constant,
     prepare_forward,
@@ -55,6 +58,60 @@ def pulled(osim, tmp_path_factory):
     config = str(CONFIGS / "anterior_laxity.toml")
     assert main(["forward", config, *words, "--out", str(folder), "--quiet"]) == 0
     return folder
+
+
+@pytest.mark.slow
+def test_instants_before_one_without_balance_are_written(osim, tmp_path, capsys, monkeypatch):
+    step = SecondaryMotion.step
+
+    def fails(self, frame, *rest):
+        if frame == 3:
+            raise PoseError("no balance")
+        return step(self, frame, *rest)
+
+    monkeypatch.setattr(SecondaryMotion, "step", fails)
+    sets = ("forward.coordinates={}", "forward.start_s=0.0", "forward.stop_s=0.04")
+    words = [word for text in sets for word in ("--set", text)]
+    out = tmp_path / "out"
+    config = str(CONFIGS / "passive_flexion.toml")
+    assert main(["forward", config, *words, "--out", str(out), "--quiet"]) == 1
+    told = capsys.readouterr().err
+    assert "error: 0.03 s: no balance; choose a smaller forward.step_s" in told
+    assert f"{out} has the 3 instants up to 0.02 s" in told
+    assert {path.name for path in out.iterdir()} - {".lock"} == FILES
+    summary = json.loads((out / "forward.json").read_text())
+    assert summary["failure"].startswith("0.03 s: no balance; choose a smaller forward.step_s")
+    assert summary["instants"] == len(read_motion_table(out / "states.sto").time) == 3
+    assert "0.03 s: no balance" in (out / "forward.html").read_text()
+
+
+@pytest.mark.data
+def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_path):
+    settings = tmp_path / "forsim_settings.xml"
+    settings.write_text(
+        "<D><ForsimTool><model_file>knee.osim</model_file><results_file_basename>anterior laxity"
+        "</results_file_basename><unconstrained_coordinates>/jointset/knee_r/knee_tx_r"
+        "</unconstrained_coordinates></ForsimTool></D>"
+    )
+    model = jam_folder / "models/lenhart2015/lenhart2015.osim"
+    with pytest.raises(InputError, match=r"knee\.osim does not exist; state --model FILE\.osim"):
+        forward_file(settings)
+    with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
+        forward_file(settings, model=model)
+    geometry = knee_data / "jam_lenhart2015_knee"
+    with pytest.warns(UserWarning, match="is taken"):
+        found = forward_file(
+            settings, ("forward.step_s=0.02",), model=model, geometry=geometry
+        ).forward
+    assert (found.name, found.surface, found.single_wraps_slide) == (
+        "anterior_laxity",
+        "flat",
+        True,
+    )
+    assert found.step_s == 0.02
+    meshes = {name: path.name for name, path in found.mesh_files.items()}
+    assert meshes["lenhart2015-R-femur-cartilage.stl"] == "ACLC01-R-femur-cart.obj"
+    assert found.mesh_files["lenhart2015-R-femur-cartilage.stl"].is_file()
 
 
 @pytest.mark.parametrize(
@@ -219,6 +276,17 @@ def test_a_course_of_a_secondary_coordinate_is_refused():
     check_not_secondary("a.sto", course, ("knee_rot_r",))
     with pytest.raises(InputError, match=r"^a\.sto: .*found knee_add_r; leave out the course"):
         check_not_secondary("a.sto", course, ("knee_rot_r", "knee_add_r"))
+
+
+def test_states_of_opensim_state_where_secondary_coordinates_start():
+    course, at = {"knee_add_r": Course(np.zeros(1), np.zeros(1))}, np.zeros(1)
+    states = MotionTable(("/jointset/knee_r/knee_add_r/value",), at, np.zeros((1, 1)))
+    (note,) = _start_notes(states, course, ("knee_add_r",))
+    assert "forces move knee_add_r; of their values in the table, the first instant alone" in note
+    assert _start_notes(states, course, ("knee_rot_r",)) == ()
+    motion = MotionTable(("knee_add_r",), at, np.zeros((1, 1)))
+    with pytest.raises(InputError, match="found knee_add_r; leave out the course"):
+        _start_notes(motion, course, ("knee_add_r",))
 
 
 def test_a_load_on_no_body_of_the_model_names_the_key(jam_folder):

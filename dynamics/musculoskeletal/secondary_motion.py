@@ -1,0 +1,228 @@
+"""Steps of the secondary coordinates of a plant: implicit Euler steps and equilibria.
+
+Newton's method with derivatives that several iterations share solves a step. Forces of contact are
+not continuous everywhere: a spring whose line meets an edge or a border of the other surface gains
+or loses its whole force within an arbitrarily small step. Where such a jump leads from a surplus of
+force to a lack of it, no position balances the forces, and Newton's method steps back and forth
+across the jump. Steps are then shortened (natural monotonicity test: Deuflhard 2004, Newton Methods
+for Nonlinear Problems, section 3.3), and the jump itself is the solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from dynamics.musculoskeletal.plant_contacts import PlantContacts
+from foundation.base.checks import FloatArray
+from foundation.base.errors import PoseError
+
+#: Most iterations with shared derivatives, iterations that share them, and iterations without a
+#: smaller change after which steps are shortened.
+_ITERATIONS, _REUSES, _STALLED = 60, 6, 18
+#: Most iterations with shortened steps.
+_SHORTENED = 40
+#: Change of an iteration below which a step has converged, and largest change [rad, m].
+_CONVERGED, _LARGEST = 1e-9, 0.02
+#: Distance between the two sides of a jump of forces [rad, m].
+_JUMP = 1e-7
+#: Step of the derivatives with respect to speeds [rad/s, m/s].
+_SPEED_STEP = 1e-4
+#: Parts of a step in time that finds no balance.
+_PARTS = 4
+#: Muscle forces (M,) [N], or a function that returns them at secondary values and speeds (S,).
+Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
+
+
+class SecondaryStep(NamedTuple):
+    """Secondary coordinates after a step.
+
+    Parameters
+    ----------
+    values, speeds : (S,) float64
+        Coordinates and speeds [rad, m; per s].
+    imbalance : (S,) float64
+        Generalised forces that are left where the forces jump from a surplus to a lack [N m, N];
+        zero where the forces balance.
+    """
+
+    values: FloatArray
+    speeds: FloatArray
+    imbalance: FloatArray
+
+
+class _Problem(NamedTuple):
+    """A step: frame, muscle forces, values and speeds before, and length [s]; None at rest."""
+
+    frame: int
+    tensions: Tensions
+    before: FloatArray
+    speeds: FloatArray
+    length: float | None
+
+    def speeds_at(self, values: FloatArray) -> FloatArray:
+        """Return the speeds (S,) with which values (S,) are reached."""
+        if self.length is None:
+            return np.zeros_like(values)
+        return (values - self.before) / self.length
+
+
+class SecondaryMotion:
+    """Steps of the secondary coordinates of a plant.
+
+    Parameters
+    ----------
+    contacts : PlantContacts
+        The plant with its contacts.
+    length : float or None
+        Length of the implicit Euler steps [s]; None for equilibria without inertia and speeds.
+    """
+
+    def __init__(self, contacts: PlantContacts, length: float | None) -> None:
+        self._contacts, self._plant, self._length = contacts, contacts.plant, length
+        self._places = [self._plant.free.index(name) for name in self._plant.secondary]
+        self._derivatives: tuple[FloatArray, FloatArray] | None = None
+
+    def step(
+        self, frame: int, tensions: Tensions, before: FloatArray, speeds: FloatArray
+    ) -> SecondaryStep:
+        """Return the secondary coordinates at a frame from values and speeds (S,) before.
+
+        With muscle forces (M,) [N], or a function that returns them at values and speeds. A step in
+        time without a balance is divided.
+
+        Raises
+        ------
+        PoseError
+            If no balance is found.
+        """
+        try:
+            return self._solve(_Problem(frame, tensions, before, speeds, self._length))
+        except PoseError:
+            self._derivatives = None
+            if self._length is None:
+                raise
+        part = self._length / _PARTS
+        found = SecondaryStep(before, speeds, np.zeros_like(before))
+        for _ in range(_PARTS):
+            found = self._solve(_Problem(frame, tensions, found.values, found.speeds, part))
+        self._derivatives = None
+        return found
+
+    def _solve(self, problem: _Problem) -> SecondaryStep:
+        """Return the solution of a step by Newton's method, with shortened steps where needed."""
+        values = problem.before + (problem.length or 0.0) * problem.speeds
+        best, nearest, since = np.inf, values, 0
+        for iteration in range(_ITERATIONS):
+            if iteration and iteration % _REUSES == 0:
+                self._derivatives = None
+            change, _ = self._change(problem, values)
+            largest = float(np.abs(change).max())
+            if largest < best:
+                best, nearest = largest, values
+                since = 0
+            # A step of the largest length is on its way, however far the solution is.
+            since = 0 if largest > _LARGEST else since + 1
+            if since > _STALLED:
+                break
+            values = values + change * min(1.0, _LARGEST / max(1e-30, largest))
+            if largest < _CONVERGED:
+                return self._found(problem, values, np.zeros_like(values))
+        return self._shortened(problem, nearest)
+
+    def _shortened(self, problem: _Problem, values: FloatArray) -> SecondaryStep:
+        """Return the solution of a step with shortened steps from values (S,)."""
+        change = np.full_like(values, np.nan)
+        for _ in range(_SHORTENED):
+            self._derivatives = None
+            change, surplus = self._change(problem, values)
+            largest = float(np.abs(change).max())
+            if largest < _CONVERGED:
+                return self._found(problem, values + change, np.zeros_like(values))
+            part = min(1.0, _LARGEST / largest)
+            while True:
+                moved = values + part * change
+                following, left = self._change(problem, moved)
+                if _size(following, change) < (1.0 - 0.25 * part):
+                    break
+                if part * largest < _JUMP:
+                    # Forces that do work along the change on one side, and against it on the other.
+                    if not left @ change < 0.0 < surplus @ change:
+                        raise self._unbalanced(change)
+                    nearer = _size(following, change) < 1.0
+                    return self._found(
+                        problem, moved if nearer else values, left if nearer else surplus
+                    )
+                part *= 0.5
+            values = moved
+        raise self._unbalanced(change)
+
+    def _found(self, problem: _Problem, values: FloatArray, left: FloatArray) -> SecondaryStep:
+        return SecondaryStep(values, problem.speeds_at(values), left)
+
+    def _unbalanced(self, change: FloatArray) -> PoseError:
+        name = self._plant.secondary[int(np.abs(change).argmax())]
+        return PoseError(
+            f"no balance of inertia, ligaments and contact found; {name} still changes"
+        )
+
+    def _change(self, problem: _Problem, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the change of values (S,) by Newton's method, and the surplus of forces (S,)."""
+        places, plant, frame = self._places, self._plant, problem.frame
+        tensions, now = problem.tensions, problem.speeds_at(values)
+        contact = self._contacts.at(frame, values)
+        forces = plant.forces(frame, values, now)
+        pulls = tensions(values, now) if callable(tensions) else tensions
+        surplus = (forces.arms @ pulls + contact.forces - forces.needed)[places]
+        if self._derivatives is None:
+            self._derivatives = self._plant_derivatives(problem, values, now)
+        by_values, by_speeds = self._derivatives
+        stiffness = by_values + contact.columns[places]
+        if problem.length is None:
+            return _solved(-stiffness, surplus), surplus
+        inertia = plant.mass(frame, values)[np.ix_(places, places)] / problem.length
+        matrix = inertia / problem.length - stiffness - by_speeds / problem.length
+        surplus = surplus - inertia @ (now - problem.speeds)
+        return _solved(matrix, surplus), surplus
+
+    def _plant_derivatives(
+        self, problem: _Problem, values: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives (S, S) of the plant's forces by values and by speeds."""
+        places, plant, frame, tensions = self._places, self._plant, problem.frame, problem.tensions
+        pulls = tensions(values, speeds) if callable(tensions) else tensions
+        by_values = plant.columns(frame, values, speeds, pulls)[places]
+        by_speeds = np.zeros_like(by_values)
+        if callable(tensions):
+            arms = plant.forces(frame, values, speeds).arms[places]
+            fibres = length_derivatives(tensions, arms, values, speeds)
+            by_values = by_values + fibres.columns(arms, arms)
+            by_speeds = fibres.speed_columns(arms, arms)
+        if problem.length is None:
+            return by_values, by_speeds
+        needed = plant.forces(frame, values, speeds).needed[places]
+        for k in range(len(values)):
+            moved = speeds.copy()
+            moved[k] += _SPEED_STEP
+            changed = plant.forces(frame, values, moved).needed[places]
+            by_speeds[:, k] += (needed - changed) / _SPEED_STEP
+        return by_values, by_speeds
+
+
+def _solved(matrix: FloatArray, surplus: FloatArray) -> FloatArray:
+    """Return the solution (S,) of linear equations (S, S)."""
+    try:
+        return np.linalg.solve(matrix, surplus).astype(np.float64)
+    except np.linalg.LinAlgError as error:
+        raise PoseError(
+            "no balance of inertia, ligaments and contact found; nothing holds some of the "
+            "secondary coordinates"
+        ) from error
+
+
+def _size(change: FloatArray, of: FloatArray) -> float:
+    """Return the largest change relative to the largest one of another change (S,) [1]."""
+    return float(np.abs(change).max() / np.abs(of).max())

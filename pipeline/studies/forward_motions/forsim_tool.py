@@ -1,0 +1,73 @@
+"""Forward simulations from OpenSim-JAM's own file of settings, and mesh files of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dynamics.musculoskeletal import OsimModel
+from dynamics.musculoskeletal.forward_settings import read_forward_tool
+from foundation.base.errors import InputError
+from pipeline.config.data_folder import data_file
+from pipeline.config.reading import checked_section, named, override_key, read_tree
+from pipeline.studies.forward_motions.schema import ForwardFile
+from pipeline.studies.muscle_walks.comak_tool import results_name
+from pipeline.studies.muscle_walks.mesh_files import with_meshes
+
+
+def forward_file(
+    settings: Path,
+    overrides: Sequence[str] = (),
+    *,
+    model: Path | None = None,
+    geometry: Path | None = None,
+) -> ForwardFile:
+    """Return the configuration of a forward simulation from settings of a ForsimTool.
+
+    Surfaces and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces as
+    until 2021.
+
+    Parameters
+    ----------
+    settings : Path
+        Settings (.xml), or a configuration of a forward simulation (.toml).
+    overrides : sequence of str
+        `section.key=value` pairs that replace values of the configuration.
+    model : Path, optional
+        Model in place of that of the settings.
+    geometry : Path, optional
+        Folder of mesh files that are not beside the model.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file is missing or cannot be used, or an option has a wrong value.
+    """
+    xml = settings.suffix.lower() == ".xml"
+    tree = _tree_of(settings) if xml else read_tree(settings)
+    if model is not None:
+        tree.setdefault("forward", {})["model"] = str(model.resolve())
+    for text in overrides:
+        override_key(tree, text)
+    tree = named(tree, ForwardFile, settings)
+    file = checked_section(tree, ForwardFile, str(settings), settings.resolve().parent)
+    path = data_file(file.forward.model)
+    if not path.is_file():
+        raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
+    forward = with_meshes(file.forward, OsimModel(path), geometry)
+    return file.model_copy(update={"forward": forward})
+
+
+def _tree_of(settings: Path) -> dict[str, Any]:
+    """Return the configuration of a file of settings of the ForsimTool."""
+    tool = read_forward_tool(settings)
+    return {
+        "forward": {
+            "name": results_name(tool.text("results_file_basename"), "forsim"),
+            "model": str(tool.path("model_file")),
+            "settings": str(settings.resolve()),
+            "surface": "flat",
+            "single_wraps_slide": True,
+        }
+    }
