@@ -61,11 +61,22 @@ def text_grid(text: str) -> Grid:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     separator = _separator(lines)
     if separator is None:
-        rows = [line.split() for line in lines]
+        rows = [_with_units(line.split()) for line in lines]
     else:
         rows = list(csv.reader(lines, delimiter=separator))
     comma = separator != ","
     return [[_cell(each, decimal_comma=comma) for each in row] for row in rows]
+
+
+def _with_units(words: list[str]) -> list[str]:
+    """Return words with each word in brackets, such as [N], joined to the word before."""
+    cells: list[str] = []
+    for word in words:
+        if cells and word[0] in "[(":
+            cells[-1] += f" {word}"
+        else:
+            cells.append(word)
+    return cells
 
 
 def _separator(lines: list[str]) -> str | None:

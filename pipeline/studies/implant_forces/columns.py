@@ -69,7 +69,8 @@ def sheet_columns(grid: Grid) -> list[Column]:
 def _numbers(rows: Grid) -> tuple[int, int]:
     """Return the longest block of rows of numbers: its first row, and the row after its last."""
     best, begin = (0, 0), None
-    for at, row in enumerate([*rows, ["end"]]):
+    end: list[Cell] = ["end"]
+    for at, row in enumerate([*rows, end]):
         numbers = sum(isinstance(cell, float) for cell in row)
         texts = sum(isinstance(cell, str) for cell in row)
         if numbers >= 2 and numbers > texts:

@@ -81,6 +81,11 @@ def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> Impl
     units, how = _force_units(table, config, raw, body_weight)
     forces = {role: newtons(unit, body_weight) * table.values(role) for role, unit in units.items()}
     total, _ = _raw_total(table, forces)
+    if not np.isfinite(total).any():
+        raise InputError(
+            f"{table.source}: expected forces at common instants, found none at which all columns "
+            f"of the {source} have a value; check implant_forces.columns"
+        )
     sign = 1.0 if np.nansum(total) >= 0.0 else -1.0
     unit = units[next(iter(units))]
     parts, facts = _compartments(table, config, forces, sign, newtons(unit, body_weight), unit)
@@ -137,7 +142,8 @@ def _raw_total(
     if have.keys() >= {"medial", "lateral"}:
         return have["medial"] + have["lateral"], "total force: sum of the compartments"
     if have.keys() >= set(CELLS):
-        return sum(have[cell] for cell in CELLS), "total force: sum of the four load cells"
+        every = np.sum([have[cell] for cell in CELLS], axis=0)
+        return every, "total force: sum of the four load cells"
     axial = max(
         (role for role in FORCES if role in have), key=lambda role: np.nanmean(have[role] ** 2)
     )
@@ -179,7 +185,8 @@ def _compartments(
     `sign` times a force is positive in compression; `factor` newtons are the `unit` of the forces.
     """
     if config.medial is not None:
-        medial = sum(c * table.values(name) for name, c in config.medial.items()) * factor
+        terms = [c * table.values(name) for name, c in config.medial.items()]
+        medial = factor * np.sum(terms, axis=0)
         total = sign * _raw_total(table, forces)[0]
         words = " + ".join(f"{c:g} {name}" for name, c in config.medial.items())
         return {"medial": medial, "lateral": total - medial}, (f"medial force: {words}",)

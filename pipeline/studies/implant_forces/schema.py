@@ -37,8 +37,8 @@ class ImplantForcesConfig(Section):
     )
     medial: dict[str, Finite] | None = Field(
         None,
-        description="force of the medial compartment as a sum of columns times factors, in units "
-        "of the file; the lateral force is the rest of the total force",
+        description="force of the medial compartment, positive in compression, as a sum of columns "
+        "times factors, in units of the file; the lateral force is the rest of the total force",
     )
     spacing_mm: Positive | None = Field(
         None,

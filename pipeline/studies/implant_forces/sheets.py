@@ -150,7 +150,7 @@ def unit_of_time(clock: Column) -> str:
 def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
     """Return values (M,) [any unit] at other instants [s]; NaN outside of the rows and in gaps.
 
-    Values are linear between the rows. A gap is longer than five steps and 0.05 s (of a table in per cent: five steps).
+    Values are linear between the rows. A gap is longer than five steps and 0.05 s.
     """
     if len(time) < 2:
         return np.full(len(wanted), np.nan)

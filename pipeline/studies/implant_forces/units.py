@@ -28,7 +28,7 @@ _SPELLINGS = {
         ("lbf", "lb", "lbs", "lbsf", "pound", "pounds", "poundsforce", "poundforce"), "lbf"
     ),
     **dict.fromkeys(("kgf", "kp"), "kgf"),
-    **dict.fromkeys(("bw", "xbw", "bodyweight", "bodyweights"), WEIGHT),
+    **dict.fromkeys(("bw", "xbw", "×bw", "bodyweight", "bodyweights"), WEIGHT),
     **dict.fromkeys(("%bw", "bw%", "%bodyweight", "percentbw"), PERCENT),
     **dict.fromkeys(("nm", "newtonmeter", "newtonmetre", "newtonmeters"), "N m"),
     **dict.fromkeys(("nmm",), "N mm"),

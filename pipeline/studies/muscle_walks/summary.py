@@ -120,7 +120,7 @@ class MuscleWalkSummary(Computed):
     ligaments: dict[str, Peak]
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
-    implant: ImplantComparison | None
+    implant: ImplantComparison | None = None  # Absent in files of earlier versions.
     verdict: Judgement | None
     warnings: list[str]
     flags: list[str]

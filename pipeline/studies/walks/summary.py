@@ -118,7 +118,7 @@ class WalkSummary(Computed):
     not_trusted: str | None
     differences: list[Difference]
     in_vivo: InVivo
-    implant: ImplantComparison | None
+    implant: ImplantComparison | None = None  # Absent in files of earlier versions.
     simulation_seconds: dict[str, float]
     seconds: float
 

@@ -91,6 +91,8 @@ def test_orthoload_has_negative_axial_forces_and_a_frontal_moment(tmp_path):
     assert_parts(found)
     assert "negative in compression" in found.facts[1]
     assert_parts(read(path, spacing_mm=46.0, moment_unit="N m"))
+    blanks = "Time [s]   Fx [N]   Fy [N]   Fz [N]   Mx [Nm]   My [Nm]   Mz [Nm]   F [N]"
+    assert_parts(read(text(tmp_path / "b.txt", [blanks], columns, "   "), spacing_mm=46.0))
     bare = [header[0], "", "Time\tFx\tFy\tFz\tMx\tMy\tMz\tF"]
     columns = (TIME, zero, zero + 100.0, -FORCE, zero, 1e3 * frontal, zero, FORCE)
     found = read(text(tmp_path / "bare.txt", bare, columns, "\t"), spacing_mm=46.0)
