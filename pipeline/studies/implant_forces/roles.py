@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from foundation.base.errors import InputError
+from foundation.base.loads import COMPARTMENTS
 from pipeline.studies.implant_forces.columns import Column
 
 #: Axes of a table, and the roles of its forces and moments.
@@ -27,10 +30,15 @@ _TIME = frozenset({"time", "t", "zeit"})
 _MEDIAL = frozenset({"medial", "med", "fmed", "fmedial", "mcf"})
 _LATERAL = frozenset({"lateral", "lat", "flat", "flateral", "lcf"})
 _TOTAL = frozenset(
-    {"total", "resultant", "fres", "ftot", "ftotal", "axial", "fax", "compression", "compressive"}
+    {
+        *("total", "resultant", "fres", "ftot", "ftotal", "axial", "fax", "compression"),
+        *("compressive", "vertical", "superior", "inferior", "proximal", "distal"),
+    }
 )
+#: Directions of shear forces.
+_DIRECTION = frozenset({"anterior", "posterior", "anteroposterior", "ap", "ml", "shear"})
 #: Names of a force that the row above may specify.
-_FORCE = frozenset({"force", "forces", "f", "load", "loads"})
+_FORCE = frozenset({"force", "forces", "f", "load", "loads", "kcf", "jcf"})
 #: Names of components, joined, with a unit at the end.
 _COMPONENTS = {
     "force": re.compile(r"(?:(?:f|forces?)([xyz])|([xyz])forces?)(?:n|kn|lbf|lbs?|%?bw)?"),
@@ -60,11 +68,7 @@ def roles_of(
     InputError
         If a stated column does not exist, or two columns have the same role.
     """
-    found: dict[str, list[int]] = {}
-    for at, column in enumerate(columns):
-        role = _role(column.names)
-        if role is not None and role not in stated:
-            found.setdefault(role, []).append(at)
+    found = {role: at for role, at in _recognised(columns).items() if role not in stated}
     for role, name in stated.items():
         places = [at for at, column in enumerate(columns) if column.is_named(name)]
         if len(places) != 1:
@@ -74,8 +78,6 @@ def roles_of(
                 f"{len(places)} among {listed}"
             )
         found[role] = places
-    if len(found.get("knee_angle", ())) > 1:
-        del found["knee_angle"]  # Those of both legs, for instance.
     for role, places in found.items():
         if len(places) > 1 and role not in ("time", "percent"):
             names = ", ".join(repr(columns[at].name) for at in places)
@@ -84,6 +86,36 @@ def roles_of(
                 f"implant_forces.columns.{role}, or a sheet as implant_forces.sheet"
             )
     return found
+
+
+def _recognised(columns: Sequence[Column]) -> dict[str, list[int]]:
+    """Return the places of the columns of each role that names tell."""
+    found: dict[str, list[int]] = {}
+    sides = [_side(_words(column.name)) for column in columns]
+    split = set(COMPARTMENTS) <= set(sides)
+    components: dict[str, dict[str, int]] = {axis: {} for axis in AXES}
+    for at, (column, side) in enumerate(zip(columns, sides, strict=True)):
+        role = _role(column.names)
+        if role in FORCES and split and side is not None:
+            components[role[-1]][side] = at
+        elif role is not None and not (role in MOMENTS and split and side is not None):
+            found.setdefault(role, []).append(at)
+    if whole := {axis: at for axis, at in components.items() if len(at) == len(COMPARTMENTS)}:
+        # Components of each compartment: the largest one is axial.
+        largest = max(whole.values(), key=lambda at: _size([columns[k] for k in at.values()]))
+        found = {side: [at] for side, at in largest.items()} | found
+    if len(found.get("knee_angle", ())) > 1:
+        del found["knee_angle"]  # Those of both legs, for instance.
+    if any(_DIRECTION & set(_words(column.name)) for column in columns):
+        alone = [side for side in COMPARTMENTS if side in found]
+        if len(alone) == 1:
+            del found[alone[0]]  # A shear force beside an anterior one.
+    return found
+
+
+def _size(columns: Sequence[Column]) -> float:
+    """Return the sum of the squares of the numbers of columns [any unit]."""
+    return float(sum(np.nansum(column.values**2) for column in columns))
 
 
 def _role(names: Sequence[str]) -> str | None:
@@ -105,8 +137,7 @@ def _named(name: str) -> str | None:
     """Return the role of a name; "force" for the name of any force."""
     if _OTHER.search(name.casefold()):
         return None
-    outside = re.sub(r"[\[(][^\])]*[\])]", " ", name)
-    words = re.findall(r"[a-z]+|%|\d+", outside.casefold().replace("'", ""))
+    words = _words(name)
     found = set(words)
     if found & _TIME:
         return "time"
@@ -116,18 +147,31 @@ def _named(name: str) -> str | None:
         return "percent"
     if found & _ANGLE or ("knee" in found and found & {"angle", "flexion", "flex"}):
         return "knee_angle"
-    if _MOMENT.search(outside.casefold()):
+    if _MOMENT.search(" ".join(words)) or found & _DIRECTION:
         return None
-    medial, lateral = bool(found & _MEDIAL), bool(found & _LATERAL)
-    if medial != lateral:
-        return "medial" if medial else "lateral"
-    if medial:
+    if side := _side(words):
+        return side
+    if found & _MEDIAL:
         return None  # A shear force, mediolateral.
     if len(words) <= 2 and (cell := next((each for each in CELLS if each in found), None)):
         return cell
     if found & _TOTAL:
         return "total"
     return "force" if found & _FORCE else None
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without what is in brackets."""
+    outside = re.sub(r"[\[(][^\])]*[\])]", " ", name)
+    return re.findall(r"[a-z]+|%|\d+", outside.casefold().replace("'", ""))
+
+
+def _side(words: Sequence[str]) -> str | None:
+    """Return the compartment that words name; None if they name none or both."""
+    medial, lateral = bool(_MEDIAL & set(words)), bool(_LATERAL & set(words))
+    if medial == lateral:
+        return None
+    return "medial" if medial else "lateral"
 
 
 def _axis(words: Sequence[str]) -> str | None:

@@ -166,6 +166,23 @@ def test_a_stated_unit_that_gives_no_walk_has_a_warning(tmp_path):
     assert not read(path, unit="lbf").warnings
 
 
+def test_components_of_each_compartment_under_merged_names(tmp_path):
+    header = [
+        ",Medial compartment [N],,,,Lateral compartment [N],,,",
+        "Time [s],Fx,Fy,Fz,Mx,Fx,Fy,Fz,Mx",
+    ]
+    zero = 0.0 * TIME
+    columns = (TIME, zero, MEDIAL, zero + 9.0, zero, zero, LATERAL, zero - 7.0, zero)
+    assert_parts(read(text(tmp_path / "f.csv", header, columns)))
+
+
+def test_shear_forces_are_no_compartments(tmp_path):
+    header = ["Time [s],Anterior force [N],Superior force [N],Lateral force [N]"]
+    found = read(text(tmp_path / "f.csv", header, (TIME, 0.1 * FORCE, FORCE, 0.05 * FORCE)))
+    assert set(found.parts) == {"total"}
+    assert_allclose(found.parts["total"], FORCE, rtol=1e-5)
+
+
 def test_unknown_columns_are_listed_and_can_be_stated(tmp_path):
     path = text(tmp_path / "f.csv", ["when (s),channel A (N)"], (TIME, FORCE))
     with pytest.raises(InputError, match=r"found when \(s\), channel A \(N\); state them"):
