@@ -172,7 +172,11 @@ def _best_shift(
         return 0.0, -1.0
     peaks = (inner >= found[:-2]) & (inner >= found[2:]) & (inner >= inner.max() - _ALIKE)
     best = min(np.flatnonzero(peaks), key=lambda k: abs(shifts[k]))
-    return float(shifts[best]), float(inner[best])
+    before, top, after = found[best : best + 3]
+    bend = before - 2.0 * top + after
+    # The top of the parabola through three neighbours, unless one of them is an end.
+    between = 0.5 * (before - after) / bend if bend < 0.0 and min(before, after) > -1.0 else 0.0
+    return float(shifts[best] + _STEP * between), float(top)
 
 
 def _correlation(found: FloatArray, wanted: FloatArray, span: float, length: float) -> float | None:
