@@ -10,6 +10,13 @@ import numpy as np
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.studies.implant_forces.columns import Column
+from pipeline.studies.implant_forces.units import (
+    FORCE_UNITS,
+    MOMENT_UNITS,
+    PERCENT,
+    WEIGHT,
+    unit_in,
+)
 
 #: Axes of a table, and the roles of its forces and moments.
 AXES = "xyz"
@@ -23,6 +30,7 @@ ROLES = (
     *("time", "percent", "total", "medial", "lateral"),
     *(*FORCES, *MOMENTS, *CELLS, "knee_angle"),
 )
+_UNITS = (*FORCE_UNITS, *MOMENT_UNITS, WEIGHT, PERCENT)
 _OTHER = re.compile(r"grf|ground|plate|emg|pressure|area|cop|centre|center|marker|hip|ankle|patell")
 _MOMENT = re.compile(r"moment|torque")
 _WEIGHT = re.compile(r"bw|body ?weight")
@@ -161,9 +169,14 @@ def _named(name: str) -> str | None:
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name in lower case, without what is in brackets."""
-    outside = re.sub(r"[\[(][^\])]*[\])]", " ", name)
+    """Return the words of a name in lower case, without units in brackets."""
+    outside = re.sub(r"[\[(]([^\])]*)[\])]", _unless_unit, name)
     return re.findall(r"[a-z]+|%|\d+", outside.casefold().replace("'", ""))
+
+
+def _unless_unit(bracket: re.Match[str]) -> str:
+    """Return the content of a bracket, nothing for a unit."""
+    return " " if unit_in([bracket[1]], _UNITS) else f" {bracket[1]} "
 
 
 def _side(words: Sequence[str]) -> str | None:
@@ -177,7 +190,8 @@ def _side(words: Sequence[str]) -> str | None:
 def _axis(words: Sequence[str]) -> str | None:
     """Return the role of a component of force or moment; None for another name."""
     text = "".join(word for word in words if word not in ("knee", "implant", "tibia", "tibial"))
-    for kind, pattern in _COMPONENTS.items():
-        if match := pattern.fullmatch(text):
-            return f"{kind}_{match[1] or match[2]}"
+    for candidate in (text, *words):
+        for kind, pattern in _COMPONENTS.items():
+            if match := pattern.fullmatch(candidate):
+                return f"{kind}_{match[1] or match[2]}"
     return None

@@ -176,6 +176,22 @@ def test_components_of_each_compartment_under_merged_names(tmp_path):
     assert_parts(read(text(tmp_path / "f.csv", header, columns)))
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "t (s),Contact force (medial) [lbf],Contact force (lateral) [lbf]",
+        "time_s,KCF_med_lbf,KCF_lat_lbf",
+        "Time,FMedial (lbs),FLateral (lbs)",
+        "Time [s],Knee Medial Force lbf,Knee Lateral Force lbf",
+    ],
+)
+def test_names_of_compartments(tmp_path, names):
+    path = text(tmp_path / "f.csv", [names], (TIME, MEDIAL / POUND, LATERAL / POUND))
+    found = read(path)
+    assert_parts(found)
+    assert found.facts[0] == "forces in lbf, as in the header"
+
+
 def test_shear_forces_are_no_compartments(tmp_path):
     header = ["Time [s],Anterior force [N],Superior force [N],Lateral force [N]"]
     found = read(text(tmp_path / "f.csv", header, (TIME, 0.1 * FORCE, FORCE, 0.05 * FORCE)))
