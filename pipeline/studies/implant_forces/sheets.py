@@ -19,6 +19,8 @@ from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 _SUFFICIENT = ({"total"}, {"medial", "lateral"}, set(CELLS), *({role} for role in FORCES))
 #: Steps of the median, and seconds, that a gap between instants exceeds.
 _GAP_STEPS, _GAP = 5.0, 0.05
+#: Rounding error of a written time [s].
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +157,10 @@ def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatA
     if len(time) < 2:
         return np.full(len(wanted), np.nan)
     step = float(np.median(np.diff(time)))
-    after = np.clip(np.searchsorted(time, wanted), 1, len(time) - 1)
+    at = np.clip(wanted, time[0], time[-1])
+    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
     wide = time[after] - time[after - 1] > max(_GAP_STEPS * step, _GAP)
-    found = np.interp(wanted, time, values, left=np.nan, right=np.nan)
-    on_row = (wanted == time[after]) | (wanted == time[after - 1])
-    return np.where(wide & ~on_row, np.nan, found)
+    between = wide & (at != time[after]) & (at != time[after - 1])
+    # Times are written with rounding errors.
+    outside = np.abs(wanted - at) > _ROUNDING
+    return np.where(between | outside, np.nan, np.interp(at, time, values))
