@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.musculoskeletal import SimulatedFrames
 from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline.flagged_instants import flagged_sentence
 
 #: Number at the end of the name of a bundle or a head, before its side.
@@ -25,6 +26,17 @@ def compartment_forces(result: SimulatedFrames, contact: int) -> dict[str, Float
         part: np.array([np.linalg.norm(each[part].force) for each in loads])
         for part in ("total", *(parts if len(parts) > 1 else ()))
     }
+
+
+def medial_share(parts: Mapping[str, FloatArray]) -> float | None:
+    """Return the medial share of the mean forces of both compartments (N,) [any unit].
+
+    None without a medial and a lateral compartment, or without a force.
+    """
+    if not set(COMPARTMENTS) <= parts.keys():
+        return None
+    medial, lateral = (float(parts[part].mean()) for part in COMPARTMENTS)
+    return medial / (medial + lateral) if medial + lateral > 0.0 else None
 
 
 def group_of(name: str) -> str:

@@ -14,6 +14,8 @@ from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
+from pipeline.studies.implant_forces.comparison import MeasuredWalk
+from pipeline.studies.implant_forces.page import implant_charts
 from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces
 from pipeline.studies.muscle_walks.interposed_loads import interposed_loads
@@ -28,11 +30,13 @@ def write_walk_page(
     setup: WalkSetup,
     result: ComakResult,
     tensions: FloatArray,
+    measured: MeasuredWalk | None,
     config: str,
 ) -> None:
     """Write `walk.html` to a folder.
 
-    `tensions` (N, L) [N] are those of the ligaments, `config` is the resolved walk as TOML.
+    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, and
+    `config` is the resolved walk as TOML.
     """
     charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
     write_page(
@@ -42,6 +46,7 @@ def write_walk_page(
         pictures={
             "contact": list(_contact(charts, setup)),
             "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
+            "implant": list(implant_charts(measured, summary.body_weight_N)),
             "pressure": list(_pressure(setup, result)),
             "secondary": list(charts.secondary()),
             "muscles": [

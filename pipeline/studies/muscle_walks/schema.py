@@ -18,6 +18,7 @@ from pipeline.config.schema_base import (
     describe_section,
     name_field,
 )
+from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 
 
 class ArticularModelConfig(Section):
@@ -179,6 +180,9 @@ class MuscleWalkFile(Section):
     comak: ComakConfig = Field(default_factory=lambda: ComakConfig())
     inverse_kinematics: InverseKinematicsConfig | None = Field(
         None, description="motion from markers"
+    )
+    implant_forces: ImplantForcesConfig | None = Field(
+        None, description="measured forces, compared with those of the walk"
     )
 
     @model_validator(mode="after")

@@ -14,6 +14,11 @@ from foundation.base.loads import ContactLoads
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.store.run_documents import Computed
 from pipeline.store.verdict_document import Judgement
+from pipeline.studies.implant_forces.comparison import (
+    ImplantComparison,
+    MeasuredWalk,
+    comparison_lines,
+)
 from pipeline.studies.muscle_walks.charts import shown_secondary
 from pipeline.studies.muscle_walks.contact_forces import (
     bundled,
@@ -122,6 +127,7 @@ class MuscleWalkSummary(Computed):
     ligaments: dict[str, Peak]
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
+    implant: ImplantComparison | None = None  # Absent in files of earlier versions.
     verdict: Judgement | None
     warnings: list[str]
     flags: list[str]
@@ -144,9 +150,13 @@ def summarise(
     setup: WalkSetup,
     result: ComakResult,
     tensions: FloatArray,
+    measured: MeasuredWalk | None,
     seconds: dict[str, float],
 ) -> MuscleWalkSummary:
-    """Return the summary of a walk; `tensions` are (N, L) [N], `seconds` the times by part [s]."""
+    """Return the summary of a walk.
+
+    `tensions` are (N, L) [N], `measured` the forces of an implant, `seconds` the times by part [s].
+    """
     weight = body_weight(setup)
     return MuscleWalkSummary(
         name=file.walk.name,
@@ -172,8 +182,9 @@ def summarise(
             zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
         ),
         markers=marker_errors(setup.markers),
+        implant=None if measured is None else measured.comparison,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
-        warnings=list(setup.warnings),
+        warnings=[*setup.warnings, *(measured.warnings if measured else ())],
         flags=[*setup.flags, *contact_flags(result), *result.flags],
         not_trusted=not_trusted(result),
         seconds=seconds,
@@ -277,6 +288,7 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
     lines += shared_text(summary.shared)
+    lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)
     if residuals := summary.residuals:
         lines.append(

@@ -11,10 +11,15 @@ from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
 from pipeline.config.reading import load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import bar
 from pipeline.store.job import WALK, Job
+from pipeline.store.sample_tables import write_csv
+from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
+from pipeline.studies.implant_forces.comparison import MeasuredWalk
+from pipeline.studies.muscle_walks.implant import check_implant_forces, measured_walk
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
@@ -26,7 +31,7 @@ from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_w
 
 #: Results of a walk.
 _FILES = (
-    *("model.osim", "plant.npz", "walk.json", "walk.html", *FILES),
+    *("model.osim", "plant.npz", "walk.json", "walk.html", IMPLANT_TABLE, *FILES),
     *(f"*{end}" for end in JAM_FILES),
 )
 
@@ -54,13 +59,14 @@ def simulate_muscle_walk(
     ------
     ConfigError, InputError
         If a file cannot be used, OpenSim is needed and not installed, or the secondary coordinates
-        do not settle.
+        do not settle; if the measured forces cannot be compared (the results are written before).
     SimulationError
         If no frame converges; the results are written before.
     """
     job = Job(WALK, folder, file, _FILES, replace=replace)
     job.check()
     from_markers = file.inverse_kinematics is not None and file.walk.replay is None
+    check_implant_forces(file)
     ignored = _without_effect(file)
     for text in ignored:
         warnings.warn(text, stacklevel=2)
@@ -92,15 +98,32 @@ def simulate_muscle_walk(
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
+        measured, refused = _measured(file, setup, result)
+        if measured is not None:
+            write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
+            for text in measured.warnings:
+                warnings.warn(text, stacklevel=2)
         times = setup.seconds | seconds | {"all": job.seconds}
-        summary = summarise(file, setup, result, tensions, times)
-        write_walk_page(folder, summary, setup, result, tensions, job.text)
+        summary = summarise(file, setup, result, tensions, measured, times)
+        write_walk_page(folder, summary, setup, result, tensions, measured, job.text)
         write_document(folder / "walk.json", summary)
+    if refused is not None:
+        raise refused  # The walk is written: a replay compares it with other settings.
     if not summary.converged:
         raise SimulationError(
             f"{folder}: none of {summary.frames} frames converged; frames.csv lists why"
         )
     return summary
+
+
+def _measured(
+    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult
+) -> tuple[MeasuredWalk | None, InputError | None]:
+    """Return the measured forces beside those of the walk, or why both cannot be compared."""
+    try:
+        return measured_walk(file, setup, result), None
+    except InputError as error:
+        return None, error
 
 
 def _without_effect(file: MuscleWalkFile) -> tuple[str, ...]:

@@ -6,9 +6,15 @@ import numpy as np
 
 from dynamics.musculoskeletal import ComakResult
 from foundation.base.checks import FloatArray
+from foundation.base.loads import COMPARTMENTS
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
-from pipeline.studies.muscle_walks.contact_forces import bundled, compartment_forces, group_of
+from pipeline.studies.muscle_walks.contact_forces import (
+    bundled,
+    compartment_forces,
+    group_of,
+    medial_share,
+)
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.tables import ligament_forces
@@ -32,6 +38,11 @@ def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
             pressure = f"{name}_peak_pressure"
             outputs[f"{pressure}_MPa"] = Output(f"{words} peak pressure", "MPa", f"{pressure}_Pa")
             waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
+        if set(COMPARTMENTS) <= parts.keys():
+            outputs[f"{contact}_medial_share_percent"] = Output(
+                f"{contact} medial share of the mean force", "%"
+            )
+            keys.append(f"{contact}_medial_share_percent")
         keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
     for name, unit, _ in shown_secondary(setup.plant.motion, result):
         waves[f"{name}_{unit}"] = Output(name, sign_of(unit))
@@ -67,11 +78,14 @@ def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
     """Return the outputs of a walk by the names of its catalogue."""
     weight, values = body_weight(setup), {}
     for k, contact in enumerate(result.contacts):
-        for part, force in compartment_forces(result, k).items():
+        parts = compartment_forces(result, k)
+        for part, force in parts.items():
             pressure = [frame[k][part].peak_pressure for frame in result.loads]
             values[f"{contact}_{part}_force_peak_BW"] = force.max() / weight
             values[f"{contact}_{part}_force_mean_BW"] = force.mean() / weight
             values[f"{contact}_{part}_peak_pressure_MPa"] = 1e-6 * np.nanmax(pressure)
+        if (share := medial_share(parts)) is not None:
+            values[f"{contact}_medial_share_percent"] = 100.0 * share
     for name, unit, shown in shown_secondary(setup.plant.motion, result):
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[f"{name}_{kind}_{unit}"] = statistic(shown)

@@ -12,6 +12,8 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.pages import write_page
+from pipeline.studies.implant_forces.comparison import MeasuredWalk
+from pipeline.studies.implant_forces.page import implant_charts
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
@@ -38,11 +40,13 @@ def write_walk_page(
     summary: WalkSummary,
     walk: Walk,
     results: Mapping[str, SimulationResult],
+    implant: MeasuredWalk | None,
     config: str,
 ) -> None:
     """Write `walk.html` to a folder.
 
-    `results` are the simulated gait cycles of each model, `config` is the resolved walk as TOML.
+    `results` are the simulated gait cycles of each model, `implant` the measured forces, and
+    `config` is the resolved walk as TOML.
     """
     outputs = summary.outputs["surrogate"]
     write_page(
@@ -53,6 +57,7 @@ def write_walk_page(
         pictures={
             "moments": list(_moments(walk, summary.subject["mass_kg"])),
             "knee": list(_knee(walk)),
+            "implant": list(implant_charts(implant, walk.body_weight)),
             "muscles": [_muscles(walk)],
             "cycle": list(_cycle(results)),
         },

@@ -17,6 +17,7 @@ from pipeline.config.schema_base import (
     describe_section,
     name_field,
 )
+from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 
 #: Quantities with columns that `columns` may rename.
 QUANTITIES = (*OPENSIM_COLUMNS["right"], "pelvis_z")
@@ -144,6 +145,9 @@ class WalkFile(Section):
     subject: SubjectConfig
     measured: MeasuredConfig
     muscles: MusclesConfig = Field(default_factory=lambda: MusclesConfig())
+    implant_forces: ImplantForcesConfig | None = Field(
+        None, description="measured forces, compared with those of the walk"
+    )
     simulation: dict[str, Any] = Field(
         default_factory=dict,
         description="keys of [simulation] that replace the keys of the run; waveforms and period "

@@ -15,6 +15,7 @@ from pipeline.reports.judgement import judgement
 from pipeline.simulation import compare_cycles
 from pipeline.store.run_documents import Computed, Difference
 from pipeline.store.verdict_document import Judgement
+from pipeline.studies.implant_forces.comparison import ImplantComparison, MeasuredWalk
 from pipeline.studies.outputs import OUTPUTS, model_errors
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK, InVivo
 from pipeline.studies.walks.loads import Walk
@@ -117,6 +118,7 @@ class WalkSummary(Computed):
     not_trusted: str | None
     differences: list[Difference]
     in_vivo: InVivo
+    implant: ImplantComparison | None = None  # Absent in files of earlier versions.
     simulation_seconds: dict[str, float]
     seconds: float
 
@@ -146,11 +148,13 @@ def summarise(
     cycles: SimulatedCycles,
     table: pd.DataFrame,
     in_vivo: InVivo,
+    implant: MeasuredWalk | None,
     seconds: float,
 ) -> WalkSummary:
     """Return the summary of a walk that took a time [s].
 
-    `table` is the table of the cycles by `pipeline.simulation.simulation_table`.
+    `table` is the table of the cycles by `pipeline.simulation.simulation_table`, `implant` the
+    measured forces.
     """
     judged = judgement(Path(file.walk.run))
     surrogate = cycles.results["surrogate"]
@@ -170,11 +174,12 @@ def summarise(
         outputs={model: dict(values) for model, values in cycles.outputs.items()},
         verdict=judged,
         model_errors=model_errors(OUTPUTS, cycles.outputs["surrogate"], judged),
-        warnings=list(walk.warnings),
+        warnings=[*walk.warnings, *(implant.warnings if implant else ())],
         flags=[str(each.flag) for each in surrogate.flags],
         not_trusted=flagged_sentence(surrogate.flagged, len(surrogate.time), kinds),
         differences=compare_cycles(table) if "original" in cycles.results else [],
         in_vivo=in_vivo,
+        implant=None if implant is None else implant.comparison,
         simulation_seconds=cycles.seconds,
         seconds=seconds,
     )

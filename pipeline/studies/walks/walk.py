@@ -19,7 +19,11 @@ from pipeline.simulation import simulation_table
 from pipeline.store.job import WALK, Job
 from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import write_table
+from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
+from pipeline.studies.implant_forces.comparison import comparison_lines
+from pipeline.studies.implant_forces.forces import read_implant_forces
 from pipeline.studies.runs import CycleSetup, Task, replaced
+from pipeline.studies.walks.implant import measured_walk
 from pipeline.studies.walks.in_vivo import in_vivo_comparison
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
 from pipeline.studies.walks.report import write_walk_page
@@ -28,7 +32,7 @@ from pipeline.studies.walks.summary import PATTERN, SimulatedCycles, WalkSummary
 
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
 #: Results of a walk.
-_FILES = (_LOADS, _WAVEFORMS, "simulation.parquet", "walk.json", "walk.html")
+_FILES = (_LOADS, _WAVEFORMS, IMPLANT_TABLE, "simulation.parquet", "walk.json", "walk.html")
 
 
 def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
@@ -57,6 +61,8 @@ def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> Wal
     walk = measure(file)  # Checks the input before a run is made.
     for text in walk.warnings:
         warnings.warn(text, stacklevel=2)
+    if file.implant_forces is not None:
+        read_implant_forces(file.implant_forces, walk.body_weight)
     with job.begun():
         write_csv(loads_table(walk), folder / _LOADS, "%.9g")
         write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS, "%.9g")
@@ -76,8 +82,13 @@ def simulate_walk(file: WalkFile, folder: Path, *, replace: bool = False) -> Wal
             medial_offset_mm=offset,
             largest_offset_mm=file.muscles.largest_offset_mm,
         )
-        summary = summarise(file, walk, cycles, table, in_vivo, job.seconds)
-        write_walk_page(folder, summary, walk, cycles.results, job.text)
+        implant = measured_walk(file, walk, cycles.results["surrogate"])
+        if implant is not None:
+            write_csv(implant.table(), folder / IMPLANT_TABLE, "%.9g")
+            for text in implant.warnings:
+                warnings.warn(text, stacklevel=2)
+        summary = summarise(file, walk, cycles, table, in_vivo, implant, job.seconds)
+        write_walk_page(folder, summary, walk, cycles.results, implant, job.text)
         write_document(folder / "walk.json", summary)
     return summary
 
@@ -130,6 +141,7 @@ def summary_text(summary: WalkSummary, folder: Path) -> str:
             f"simulated: AP range {cycle['anterior_range_mm']:.2f} mm, rotation range "
             f"{cycle['rotation_range_deg']:.2f} deg, peak pressure {pressure:.1f} MPa{spread}, "
             f"{counted(len(summary.flags), 'flag')}; {summary.seconds:.1f} s",
+            *comparison_lines(summary.implant),
             *judgement_lines(summary.verdict),
             f"page: {folder / 'walk.html'}",
             *told,

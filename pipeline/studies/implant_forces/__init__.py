@@ -1,0 +1,1 @@
+"""Forces that an instrumented implant measured, beside the forces of a simulated walk."""
