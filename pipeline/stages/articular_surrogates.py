@@ -11,7 +11,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from dynamics.musculoskeletal import JointContact, Placement
-from dynamics.musculoskeletal.joint_contact import pose_of
+from dynamics.musculoskeletal.joint_contact import PotentialGradient, pose_of
+from dynamics.musculoskeletal.mirrored_contact import (
+    MirroredContact,
+    MirroredGradient,
+    mirrored_pose,
+)
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -37,8 +42,10 @@ def with_surrogates(
     """Return contacts with trained surrogates in place of springs.
 
     The frames of a run may be turned and moved against those of the model: placements follow from
-    the meshes, which must be the same. Poses and loads of a contact with a surrogate are those in
-    the frames of the run, generalised forces do not depend on frames.
+    the meshes, which must be the same, or mirror images: a run mirrors a left knee, and a run of a
+    right knee also serves a left one whose meshes are mirrored. Poses and loads of a contact with a
+    surrogate are those in the frames of the run (of the mirror image, in their mirror image);
+    generalised forces do not depend on frames.
 
     Parameters
     ----------
@@ -143,9 +150,9 @@ def _contact_of(contacts: ContactMeshes, run: TrainedRun) -> str | None:
         return None
     trained = load_surfaces(run.config)
     for name, (bed, target) in contacts.items():
-        if np.array_equal(trained.tibia.faces, bed.faces) and np.array_equal(
-            trained.femur.faces, target.faces
-        ):
+        pairs = ((trained.tibia, bed), (trained.femur, target))
+        same = all(np.array_equal(own.faces, mesh.faces) for own, mesh in pairs)
+        if same or all(_are_mirrored(*pair) for pair in pairs):
             return name
     return None
 
@@ -162,22 +169,33 @@ def _replaced(contact: JointContact, run: TrainedRun) -> JointContact:
                 f"{where}: expected {name} = {wanted!r} as in the model, found {found!r}; train "
                 f"the surrogate with contact.{name} = {wanted!r}"
             )
-    bed = _placement(trained.tibia, model.tibia, where)
-    target = _placement(trained.femur, model.femur, where)
+    pairs = ((trained.tibia, model.tibia), (trained.femur, model.femur))
+    mirrored = all(_are_mirrored(*pair) for pair in pairs)
+    bed, target = (
+        _placement(own.mirrored() if mirrored else own, mesh, where) for own, mesh in pairs
+    )
     if not np.array_equal(trained.compartments, model.compartments):
         raise InputError(
             f"{where}: expected the compartments of the model, "
             f"{', '.join(model.compartment_names)}, with the same triangles, found "
             f"{', '.join(trained.compartment_names)}; check knee.compartments"
         )
-    _check_forces(model, run, bed, target, where)
+    _check_forces(model, run, bed, target, mirrored, where)
+    energy: PotentialGradient = StoredEnergy(_conservative(trained))
+    if mirrored:
+        energy = MirroredGradient(energy)
     return replace(
         contact,
-        model=run.surrogate,
+        model=MirroredContact(run.surrogate) if mirrored else run.surrogate,
         bed=contact.bed.after(bed),
         target=contact.target.after(target),
-        energy=None if contact.energy is None else StoredEnergy(_conservative(trained)),
+        energy=None if contact.energy is None else energy,
     )
+
+
+def _are_mirrored(trained: TriangleMesh, mesh: TriangleMesh) -> bool:
+    """Return whether the triangles are those of a mirror image, which run the other way round."""
+    return np.array_equal(trained.faces[:, ::-1], mesh.faces)
 
 
 def _placement(trained: TriangleMesh, mesh: TriangleMesh, where: str) -> Placement:
@@ -203,13 +221,19 @@ def _placement(trained: TriangleMesh, mesh: TriangleMesh, where: str) -> Placeme
 
 
 def _check_forces(
-    model: ElasticFoundation, run: TrainedRun, bed: Placement, target: Placement, where: str
+    model: ElasticFoundation,
+    run: TrainedRun,
+    bed: Placement,
+    target: Placement,
+    mirrored: bool,
+    where: str,
 ) -> None:
     """Raise an error unless both beds of springs press equally."""
     held_out = run.samples("heldout")
     rows = held_out[held_out["status"] == OK].nlargest(_POSES, "force_y_N")
     for pose in (Pose.from_array(row) for row in poses_of(rows)):
-        placed = Placement(pose.rotation_matrix, pose.translation)
+        own = mirrored_pose(pose) if mirrored else pose
+        placed = Placement(own.rotation_matrix, own.translation)
         there = pose_of(bed.after(placed).after(target.inverse))
         wanted = float(np.linalg.norm(model.loads(there).force))
         found = float(np.linalg.norm(run.contact.loads(pose).force))

@@ -66,6 +66,43 @@ def coordinates(pose, bed_on_child):
     return np.array([*Rotation.from_matrix(child.rotation).as_euler("ZXY"), *child.origin])
 
 
+def mirror_image(model):
+    """Return the bed of springs of the other leg, in frames of its own."""
+    return ElasticFoundation(
+        moved(model.femur.mirrored(), TARGET),
+        moved(model.tibia.mirrored(), BED),
+        model.law,
+        surface=model.surface,
+        compartments=model.compartments,
+        conservative=model.conservative,
+    )
+
+
+def test_a_surrogate_serves_the_other_leg(run, tiny_run):
+    contact = contact_of(mirror_image(run.contact), bed_on_child=True)
+    contact = replace(contact, energy=StoredEnergy(contact.model))
+    (found,) = with_surrogates([contact], {"knee": tiny_run})
+    signs = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])
+    wrench_signs = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
+    for row in poses_of(run.samples("heldout"))[:4]:
+        q = coordinates(Pose.from_array(signs * row), bed_on_child=True)
+        np.testing.assert_allclose(found.pose(q).array, signs * row, rtol=0.0, atol=1e-12)
+        here, wanted = found.evaluate(q, energy=True), run.surrogate.loads(Pose.from_array(row))
+        np.testing.assert_allclose(here.loads.wrench, wrench_signs * wanted.wrench, atol=1e-7)
+        for name in wanted.compartments:
+            axial = wanted[name].force[1]
+            assert here.loads[name].force[1] == pytest.approx(axial, abs=1e-7)
+        # Forces and derivative agree with the joint's coordinates.
+        step = 1e-7
+        for k in range(6):
+            moved_q = q + step * (np.arange(6) == k)
+            slope = (found.evaluate(moved_q).forces - here.forces) / step
+            scale = np.abs(here.jacobian).max()
+            np.testing.assert_allclose(here.jacobian[:, k], slope, rtol=0.0, atol=1e-3 * scale)
+        springs_gradient = contact.evaluate(q, energy=True).energy_gradient
+        np.testing.assert_allclose(here.energy_gradient, springs_gradient, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("bed_on_child", [True, False])
 def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
     """Forces on the joint are those of the surrogate in the joint of the run's own frames."""
