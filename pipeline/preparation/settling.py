@@ -14,6 +14,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import AP_FORCE, AXIAL_FORCE, ML_FORCE, PEAK_PRESSURE
 from foundation.base.pose import FLEXION
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS
@@ -27,6 +28,8 @@ from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath
 _STIFFER = (1.0, 2.0, 4.0)
 #: Half widths of the sampled domain over the largest offset in gait.
 _ROOM = 1.2
+#: Part of the largest axial load of a compartment above which the ratios of its forces count.
+_CARRIES = 0.05
 
 
 @dataclass
@@ -36,7 +39,8 @@ class Settled:
     Parameters
     ----------
     keys : dict of str to dict
-        Keys of [simulation] and [space] that replace those of the material, by section.
+        Keys of [simulation], [space] and [feasibility] that replace those of the material, by
+        section.
     notes : dict of str to str
         Comments of the configuration by dotted key.
     reasons : list of str
@@ -62,7 +66,8 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
 
     The neutral position of the AP spring is written where the femur does not rest by itself. The
     spring becomes stiffer until the knee settles over the range of flexion and completes the gait
-    cycle of linear springs; the domain becomes as wide as that cycle needs.
+    cycle of linear springs; the domain becomes as wide, and the bounds of feasible loads as large,
+    as that cycle needs.
 
     Parameters
     ----------
@@ -96,6 +101,7 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
             settled.set("simulation", "ap_stiffness_N_per_mm", factor * stiffness, reason)
         assert settled.path is not None
         _widen(settled, config, offsets_of(cycle, settled.path))
+        _raise_bounds(settled, config, inputs.springs.evaluate_batch(cycle.poses))
         break
     return settled
 
@@ -137,3 +143,23 @@ def _widen(settled: Settled, config: Config, largest: FloatArray) -> None:
             wide = math.ceil(10.0 * _ROOM * offset) / 10.0
             reason = f"gait deviates up to {offset:.2g} {unit} from the reference path"
             settled.set("space", name, wide, reason)
+
+
+def _raise_bounds(settled: Settled, config: Config, loads: FloatArray) -> None:
+    """Raise bounds of feasible loads that the loads of gait (N, C, 12) exceed."""
+    rows = loads.reshape(-1, 12)
+    rows = rows[rows[:, AXIAL_FORCE] > _CARRIES * rows[:, AXIAL_FORCE].max()]
+    names = {"ap_ratio": "AP", "ml_ratio": "ML"}
+    for (name, direction), force in zip(names.items(), (AP_FORCE, ML_FORCE), strict=True):
+        largest = float(np.abs(rows[:, force] / rows[:, AXIAL_FORCE]).max())
+        reason = f"the {direction} force reaches {largest:.2g} of the axial load in gait"
+        _raise_bound(settled, config, name, largest, reason)
+    largest = 1e-6 * float(rows[:, PEAK_PRESSURE].max())
+    reason = f"the peak pressure reaches {largest:.2g} MPa in gait"
+    _raise_bound(settled, config, "peak_pressure_MPa", largest, reason)
+
+
+def _raise_bound(settled: Settled, config: Config, name: str, largest: float, reason: str) -> None:
+    if largest > getattr(config.feasibility, name):
+        bound = float(f"{config.feasibility.gait_factor * largest:.2g}")
+        settled.set("feasibility", name, bound, reason)

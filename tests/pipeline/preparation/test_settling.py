@@ -9,6 +9,7 @@ import pytest
 from studies import SMOKE, TINY
 
 from foundation.base.findings import Finding
+from foundation.base.pose import Pose
 from pipeline.config.reading import load_config, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
@@ -81,6 +82,23 @@ def test_domain_becomes_as_wide_as_gait():
     )
     told = [f for f in findings if f.about == "space.anterior_mm"]
     assert [f.level for f in told] == ["note"]
+
+
+def test_bounds_of_loads_are_those_of_gait_where_gait_exceeds_them():
+    sets = (*TINY, "feasibility.ml_ratio=0.001", "feasibility.peak_pressure_MPa=5.0")
+    config = load_config(SMOKE, sets)
+    inputs = KneeInputs(config, load_surfaces(config))
+    settled = settle_study(config, inputs)
+    cycle = swing(config.simulation, settled.path, inputs.springs)
+    loads = [inputs.springs.evaluate(Pose.from_array(pose)) for pose in cycle.poses]
+    pressures = [max(each.medial.peak_pressure, each.lateral.peak_pressure) for each in loads]
+    found = settled.keys["feasibility"]
+    assert found.keys() == {"ml_ratio", "peak_pressure_MPa"}
+    np.testing.assert_allclose(found["peak_pressure_MPa"], 2e-6 * max(pressures), rtol=0.05)
+    assert 0.001 < found["ml_ratio"] < 2.0 * config.feasibility.ap_ratio
+    assert "ML force reaches" in settled.notes["feasibility.ml_ratio"]
+    wide = with_keys(config, settled.keys)
+    assert "feasibility" not in settled_study(wide).keys
 
 
 def test_knee_without_rest_is_left_to_check():
