@@ -83,9 +83,9 @@ def _tibiofemoral(result: ComakResult) -> str:
 
 
 def _flexion(setup: WalkSetup, contact: str) -> FloatArray:
-    """Return the angle (N,) of the joint of a contact that moves most [rad]."""
+    """Return the angle (N,) between the bodies of a contact that moves most [rad]."""
     motion = setup.plant.motion
-    joint = next(each.joint for each in setup.contacts if each.name == contact)
-    places = [k for k in motion.index(joint.coordinates) if motion.rotational[k]]
+    coordinates = next(each.coordinates for each in setup.contacts if each.name == contact)
+    places = [k for k in motion.index(coordinates) if motion.rotational[k]]
     values = motion.values[:, places]
     return values[:, np.ptp(values, axis=0).argmax()]
