@@ -84,7 +84,10 @@ def test_a_surrogate_serves_the_other_leg(run, tiny_run):
     (found,) = with_surrogates([contact], {"knee": tiny_run})
     signs = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0])
     wrench_signs = np.array([1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
-    for row in poses_of(run.samples("heldout"))[:4]:
+    heldout = poses_of(run.samples("heldout"))
+    gentle = [row for row in heldout if run.surrogate.loads(Pose.from_array(row)).wrench[1] < 3e3]
+    assert len(gentle) >= 4
+    for row in gentle[:4]:
         q = coordinates(Pose.from_array(signs * row), bed_on_child=True)
         np.testing.assert_allclose(found.pose(q).array, signs * row, rtol=0.0, atol=1e-12)
         here, wanted = found.evaluate(q, energy=True), run.surrogate.loads(Pose.from_array(row))
@@ -95,15 +98,16 @@ def test_a_surrogate_serves_the_other_leg(run, tiny_run):
         # Forces and derivative agree with the joint's coordinates.
         step = 1e-7
         for k in range(6):
-            moved_q = q + step * (np.arange(6) == k)
-            slope = (found.evaluate(moved_q).forces - here.forces) / step
+            away = step * (np.arange(6) == k)
+            before, after = (found.evaluate(q + sign * away).forces for sign in (-1.0, 1.0))
+            slope = (after - before) / (2.0 * step)
             scale = np.abs(here.jacobian).max()
             np.testing.assert_allclose(here.jacobian[:, k], slope, rtol=0.0, atol=1e-3 * scale)
         # Elements that the border of the contact cuts have other points in the mirror image.
         springs_gradient = contact.evaluate(q, energy=True).energy_gradient
         scale = np.abs(springs_gradient).max()
         np.testing.assert_allclose(
-            here.energy_gradient, springs_gradient, rtol=0.0, atol=3e-3 * scale
+            here.energy_gradient, springs_gradient, rtol=0.0, atol=1e-3 * scale
         )
 
 
