@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from dynamics.musculoskeletal.osim_writing import add_object, new_document, writ
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.base.errors import InputError
+
+
+#: Factors on the accuracy with which OpenSim is tried in turn.
+_COARSER = (1.0, 10.0, 100.0)
 
 
 class MarkerMotion(NamedTuple):
@@ -87,11 +92,14 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
             kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
             settings = replace(settings, weights=kept)
         try:
-            _write_tool(folder, path, settings)
-            with without_output():
-                done = osim.InverseKinematicsTool(str(folder / "tool.xml")).run()
+            done, accuracy = _followed(osim, folder, path, settings)
         except RuntimeError as error:
             raise InputError(f"{markers}: OpenSim cannot follow the markers: {error}") from error
+        if accuracy != settings.accuracy:
+            notes += (
+                f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
+                f"and not with {settings.accuracy:g}",
+            )
         if not done:
             raise InputError(
                 f"{markers}: OpenSim cannot follow the markers; check that the names of markers in "
@@ -151,6 +159,27 @@ def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) ->
             f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
             "fill these gaps, or choose another time_range, or start_s and stop_s"
         )
+
+
+def _followed(
+    osim: Any, folder: Path, markers: Path, settings: MarkerSettings
+) -> tuple[bool, float]:
+    """Run OpenSim's tool in a folder; return whether the tool succeeds, and its accuracy.
+
+    The search for a pose in which all constraints hold fails at some instants with one accuracy and
+    not with a coarser one.
+    """
+    *first, last = (factor * settings.accuracy for factor in _COARSER)
+    for accuracy in first:
+        with suppress(RuntimeError):
+            return _run(osim, folder, markers, replace(settings, accuracy=accuracy)), accuracy
+    return _run(osim, folder, markers, replace(settings, accuracy=last)), last
+
+
+def _run(osim: Any, folder: Path, markers: Path, settings: MarkerSettings) -> bool:
+    _write_tool(folder, markers, settings)
+    with without_output():
+        return bool(osim.InverseKinematicsTool(str(folder / "tool.xml")).run())
 
 
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:
