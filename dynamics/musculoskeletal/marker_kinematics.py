@@ -20,7 +20,6 @@ from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.base.errors import InputError
 
-
 #: Factors on the accuracy with which OpenSim is tried in turn.
 _COARSER = (1.0, 10.0, 100.0)
 
