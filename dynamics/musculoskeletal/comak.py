@@ -99,7 +99,11 @@ class Comak:
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
-        self, start: FloatArray, *, progress: Callable[[int], object] | None = None
+        self,
+        start: FloatArray,
+        *,
+        guide: FloatArray | None = None,
+        progress: Callable[[int], object] | None = None,
     ) -> ComakResult:
         """Solve all frames.
 
@@ -107,6 +111,9 @@ class Comak:
         ----------
         start : (S,) float64
             Secondary coordinates before the first frame [rad, m].
+        guide : (N, S) float64, optional
+            Secondary coordinates of a similar walk [rad, m]: each frame starts from the previous
+            one with the change of the guide, which takes fewer iterations.
         progress : callable, optional
             Takes the number of frames that are done.
 
@@ -118,7 +125,7 @@ class Comak:
         Raises
         ------
         InputError
-            If the start is not S finite numbers.
+            If the start is not S finite numbers, or the guide not N by S.
         """
         values = check_array("start", start, (len(self.plant.secondary),))
         motion, muscles = self.plant.motion, self.plant.muscles
@@ -128,13 +135,20 @@ class Comak:
         )
         solution = solution._replace(tensions=self._tensions(solution, None))
         solutions, flags = [], []
+        changes = None if guide is None else self._changes(guide)
         for frame in range(len(motion.time)):
-            solution, flag = self.solve(frame, solution)
+            first = None if changes is None else solution.values + changes[frame]
+            solution, flag = self.solve(frame, solution, start=first)
             solutions.append(solution)
             flags.extend([flag] if flag else [])
             if progress is not None:
                 progress(frame + 1)
         return self._result(solutions, tuple(flags))
+
+    def _changes(self, guide: FloatArray) -> FloatArray:
+        """Return the changes (N, S) of a guide from frame to frame; none at the first one."""
+        shape = len(self.plant.motion.time), len(self.plant.secondary)
+        return np.diff(check_array("guide", guide, shape), axis=0, prepend=guide[:1])
 
     def solve(
         self, frame: int, previous: Solution, *, start: FloatArray | None = None

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.musculoskeletal import ComakResult, OsimModel
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_section
@@ -171,10 +172,10 @@ def _values(row: pd.Series[Any]) -> dict[str, float]:
 
 def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
     """Return the results of a run; a failed run has the status "failed" and NaN outputs."""
-    setup, _, catalogue = recorded_walk(task.folder)
+    setup, nominal, catalogue = recorded_walk(task.folder)
     started = time.perf_counter()
     try:
-        row = _simulated(task, varied_walk(setup, values))
+        row = _simulated(task, varied_walk(setup, values), nominal.values)
     except _FAILURES as error:
         undefined = np.full(len(PERCENT), np.nan, dtype=np.float32)
         row = {
@@ -186,9 +187,12 @@ def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
     return row | {"seconds": time.perf_counter() - started}
 
 
-def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
-    """Return the results of a run; raises one of `_FAILURES`."""
-    result = setup.comak.run(setup.first_values())
+def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[str, Any]:
+    """Return the results of a run; raises one of `_FAILURES`.
+
+    `nominal` (N, S) are the secondary coordinates of the recorded walk [rad, m].
+    """
+    result = setup.comak.run(setup.first_values(), guide=nominal)
     if result.flags and task.unconverged == "fail":
         raise PoseError(result.flags[0])
     flags = [*setup.flags, *result.flags, *contact_flags(result)]

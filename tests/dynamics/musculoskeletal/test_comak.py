@@ -103,6 +103,18 @@ def test_stronger_reserves_take_more(solved):
     assert (other.costs < result.costs).all()
 
 
+def test_a_guide_changes_the_start_and_not_the_solution(solved):
+    comak, result = solved
+    away = result.values + np.array([3e-3, 1e-3])
+    guided = comak.run(comak.plant.start, guide=away)
+    assert not guided.flags
+    assert (guided.iterations != result.iterations).any()
+    assert_allclose(guided.values, result.values, rtol=0.0, atol=1e-7)
+    assert_allclose(guided.activations, result.activations, rtol=0.0, atol=1e-5)
+    with pytest.raises(InputError, match="guide"):
+        comak.run(comak.plant.start, guide=away[1:])
+
+
 def test_frames_that_do_not_converge_are_flagged():
     comak = Comak(record(), [contact()], settings(tolerance=1e-12, iterations=1))
     result = comak.run(record().start + np.array([0.05, 0.002]))
