@@ -31,6 +31,11 @@ _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.
 #: Iterations with whole steps; later steps that do not halve the error may be halved themselves,
 #: which ends iterations to and fro.
 _PATIENCE, _FALLS = 12, 0.5
+#: A later iteration is at a jump of the contact forces if Newton's method would move the secondary
+#: coordinates by less than this [rad, m], and if the forces balance up to these [N m, N]: springs
+#: that meet an edge or a border of a surface gain or lose their whole force. Light bodies, such as
+#: menisci, are then far off the wanted accelerations.
+_JUMP_ANGLE, _JUMP_LENGTH, _JUMP_MOMENT, _JUMP_FORCE = 1e-4, 1e-6, 0.02, 1.0
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
 
@@ -96,6 +101,9 @@ class Comak:
         self._damping[self._among_free, np.arange(len(names))] = damping / plant.motion.step
         rotational = np.array(plant.motion.rotational)[self._secondary]
         self._trusted = np.where(rotational, _TRUSTED_ANGLE, _TRUSTED_LENGTH)
+        self._jumps = np.where(rotational, _JUMP_ANGLE, _JUMP_LENGTH)
+        rotational = np.array(plant.motion.rotational)[self._free]
+        self._left = np.where(rotational, _JUMP_MOMENT, _JUMP_FORCE)
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
@@ -169,8 +177,8 @@ class Comak:
         if start is not None:
             values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
-        found, best = previous._replace(values=values, speeds=speeds, error=np.inf), None
-        state = None
+        found = previous._replace(values=values, speeds=speeds, error=np.inf, imbalance=np.zeros(0))
+        state = best = at_jump = None
         for iteration in range(1, self.settings.iterations + 1):
             try:
                 if state is None:
@@ -179,6 +187,8 @@ class Comak:
                     found = self._judged(frame, found, state)
                 wanted = self._stepped(frame, found, state, previous)
                 late = iteration > _PATIENCE
+                if late and self._is_short(wanted.values - found.values):
+                    at_jump = found if at_jump is None else min(at_jump, found, key=_error)
                 found, state = self._advanced(frame, found, wanted, previous, late=late)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
@@ -190,7 +200,14 @@ class Comak:
                 return found, ""
             if best is None or found.error < best.error:
                 best = found
+        if at_jump is not None:
+            left = self.plant.mass(frame, at_jump.values) @ at_jump.surplus
+            if (np.abs(left) < self._left).all():
+                return at_jump._replace(imbalance=left), ""
         return self._failed(frame, previous, best, "")
+
+    def _is_short(self, step: FloatArray) -> bool:
+        return bool((np.abs(step) < self._jumps).all())
 
     def _advanced(
         self, frame: int, at: Solution, wanted: Solution, previous: Solution, *, late: bool
@@ -318,13 +335,22 @@ class Comak:
             muscle_forces=np.array([s.tensions for s in solutions]),
             reserves=reserves,
             surplus=np.array([s.surplus for s in solutions]),
-            errors=np.array([s.error for s in solutions]),
+            errors=(errors := np.array([s.error for s in solutions])),
+            converged=(errors < settings.tolerance)
+            | np.array([s.imbalance.size > 0 for s in solutions]),
+            imbalance=np.array(
+                [s.imbalance if s.imbalance.size else np.zeros(len(self._free)) for s in solutions]
+            ),
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
             outside=outside,
             flags=(*flags, *_outside_flags(plant, outside)),
         )
+
+
+def _error(solution: Solution) -> float:
+    return solution.error
 
 
 def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:

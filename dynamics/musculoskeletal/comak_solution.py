@@ -36,6 +36,8 @@ class Solution(NamedTuple):
         Muscle forces [N].
     surplus : (F,) float64
         Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²].
+    imbalance : (F,) float64
+        Generalised forces that a jump of the contact forces leaves [N m, N]; empty without one.
     """
 
     values: FloatArray
@@ -47,6 +49,7 @@ class Solution(NamedTuple):
     loads: tuple[ContactLoads, ...]
     tensions: FloatArray = _UNKNOWN
     surplus: FloatArray = _UNKNOWN
+    imbalance: FloatArray = _UNKNOWN
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,6 +67,11 @@ class ComakResult(SimulatedFrames):
         solution of the previous frame is kept.
     errors : (N,) float64
         Largest error of acceleration of each frame [rad/s², m/s²].
+    converged : (N,) bool
+        Whether the error is below the tolerance, or the frame is at a jump of the contact forces.
+    imbalance : (N, F) float64
+        Generalised forces on the free coordinates that jumps of the contact forces leave [N m, N];
+        zero where the forces balance.
     iterations : (N,) int64
         Iterations of each frame.
     costs : (N,) float64
@@ -78,6 +86,8 @@ class ComakResult(SimulatedFrames):
     reserves: FloatArray
     surplus: FloatArray
     errors: FloatArray
+    converged: NDArray[np.bool_]
+    imbalance: FloatArray
     iterations: IntArray
     costs: FloatArray
     outside: NDArray[np.bool_]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from dynamics.musculoskeletal import ForwardFrames, SimulatedFrames
 from foundation.base.checks import FloatArray
 from pipeline.store.run_documents import Computed
@@ -19,6 +17,7 @@ from pipeline.studies.muscle_walks.contact_forces import (
     largest_first,
     not_trusted,
 )
+from pipeline.studies.muscle_walks.force_jumps import jump_flags
 from pipeline.studies.muscle_walks.interposed_loads import (
     SharedLoad,
     interposed_loads,
@@ -100,7 +99,11 @@ def summarise(
         ligaments=_courses(bundled(setup.plant.ligaments.names, tensions), time),
         muscles=_courses(bundled(result.muscles, result.muscle_forces), time),
         warnings=list(setup.warnings),
-        flags=[*_stopped(failure), *contact_flags(result), *_jumps(setup, result)],
+        flags=[
+            *_stopped(failure),
+            *contact_flags(result),
+            *jump_flags(setup.plant.motion, result.secondary, result.time, result.imbalance),
+        ],
         not_trusted=not_trusted(result),
         failure=failure,
         seconds=seconds,
@@ -110,25 +113,6 @@ def summarise(
 def _stopped(failure: str | None) -> list[str]:
     """Return a flag of the instant that found no balance, if any."""
     return [] if failure is None else [f"the simulation ends before its last instant: {failure}"]
-
-
-def _jumps(setup: ForwardSetup, result: ForwardFrames) -> list[str]:
-    """Return a flag of the instants at which forces of contact jump, with what they leave."""
-    at = np.flatnonzero(np.abs(result.imbalance).max(axis=1, initial=0.0))
-    if not len(at):
-        return []
-    motion, largest = setup.plant.motion, np.abs(result.imbalance).max(axis=0)
-    turns = np.array(motion.rotational)[motion.index(result.secondary)]
-    left = [
-        f"{largest[rows].max():.2g} {unit} ({result.secondary[rows[largest[rows].argmax()]]})"
-        for unit, rows in (("N", np.flatnonzero(~turns)), ("N m", np.flatnonzero(turns)))
-        if len(rows)
-    ]
-    return [
-        f"{len(at)} of {len(result.time)} instants, first at {result.time[at[0]]:g} s: the forces "
-        "jump where springs meet an edge or a border of a surface, and balance up to "
-        f"{' and '.join(left)}; finer meshes make the jumps smaller"
-    ]
 
 
 def _course(values: FloatArray, time: FloatArray) -> Course:

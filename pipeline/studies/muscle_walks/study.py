@@ -199,9 +199,7 @@ def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[st
     waves = walk_waves(setup, result)
     return {
         **{"status": OK, "reason": "", **walk_outputs(setup, result)},
-        "flagged_instants": len(result.time)
-        if setup.flags
-        else _flagged(result, setup.settings.tolerance),
+        "flagged_instants": len(result.time) if setup.flags else _flagged(result),
         "flags": "; ".join(flags),
         "flag_kinds": joined_kinds(each.flag.kind for each in result.contact_flags),
         "evaluations": int(result.iterations.sum()),
@@ -209,10 +207,10 @@ def _simulated(task: WalkTask, setup: WalkSetup, nominal: FloatArray) -> dict[st
     }
 
 
-def _flagged(result: ComakResult, tolerance: float) -> int:
+def _flagged(result: ComakResult) -> int:
     """Return the number of frames that did not converge or have a flag of a contact."""
     touched = np.array([any(loads.flags for loads in frame) for frame in result.loads])
-    return int((touched | result.outside.any(axis=1) | ~(result.errors < tolerance)).sum())
+    return int((touched | result.outside.any(axis=1) | ~result.converged).sum())
 
 
 def describe_walk_factors(folder: Path) -> str:

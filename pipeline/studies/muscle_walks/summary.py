@@ -27,6 +27,7 @@ from pipeline.studies.muscle_walks.contact_forces import (
     largest_first,
     not_trusted,
 )
+from pipeline.studies.muscle_walks.force_jumps import jump_flags
 from pipeline.studies.muscle_walks.interposed_loads import (
     SharedLoad,
     interposed_loads,
@@ -140,11 +141,6 @@ def body_weight(setup: WalkSetup) -> float:
     return setup.model.mass * STANDARD_GRAVITY
 
 
-def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
-    """Return the instants of frames that did not converge [s]."""
-    return [float(t) for t in result.time[~(result.errors < setup.settings.tolerance)]]
-
-
 def summarise(
     file: MuscleWalkFile,
     setup: WalkSetup,
@@ -167,7 +163,7 @@ def summarise(
         replay=file.walk.replay,
         interval_s=[result.time[0], result.time[-1]],
         frames=len(result.time),
-        converged=len(result.time) - len(unconverged(setup, result)),
+        converged=int(result.converged.sum()),
         iterations_mean=float(result.iterations.mean()),
         tolerance=setup.settings.tolerance,
         acceleration_error_max=float(result.errors.max()),
@@ -185,7 +181,12 @@ def summarise(
         implant=None if measured is None else measured.comparison,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
         warnings=[*setup.warnings, *(measured.warnings if measured else ())],
-        flags=[*setup.flags, *contact_flags(result), *result.flags],
+        flags=[
+            *setup.flags,
+            *contact_flags(result),
+            *result.flags,
+            *jump_flags(setup.plant.motion, result.free, result.time, result.imbalance),
+        ],
         not_trusted=not_trusted(result),
         seconds=seconds,
     )

@@ -151,7 +151,7 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "time_s": result.time,
-            "converged": result.errors < setup.settings.tolerance,
+            "converged": result.converged,
             "iterations": result.iterations,
             "acceleration_error": result.errors,
             "cost": result.costs,

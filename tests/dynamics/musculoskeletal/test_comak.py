@@ -1,6 +1,7 @@
 """COMAK on a small plant: against a general optimiser, its convergence and its flags."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import least_squares
 from dynamics.musculoskeletal import Comak, MuscleWeight
 from dynamics.musculoskeletal.comak_solution import Solution
 from foundation.base.errors import InputError, PoseError
+from foundation.base.loads import COMPARTMENTS, ContactLoads
 from tests.dynamics.musculoskeletal.synthetic import MUSCLES, Spring, contact, record, settings
 
 
@@ -120,6 +122,37 @@ def test_frames_that_do_not_converge_are_flagged():
     result = comak.run(record().start + np.array([0.05, 0.002]))
     assert len(result.flags) >= 1
     assert result.flags[0].startswith("0 s: not converged in 1 iterations")
+
+
+class Jump(Spring):
+    """A spring whose force drops where the bodies part by more than a place."""
+
+    jump, place = 0.5, 0.0
+
+    def loads_and_jacobian(self, pose):
+        loads, jacobian = super().loads_and_jacobian(pose)
+        part = loads[COMPARTMENTS[0]].array.copy()
+        part[1] += 0.25 * self.jump * np.sign(self.place - pose.superior)
+        return ContactLoads.from_values([part, part], COMPARTMENTS), jacobian
+
+
+def test_a_frame_at_a_jump_of_the_contact_force_converges(solved):
+    """No height balances the forces; the height of the jump leaves part of the jump."""
+    _, whole = solved
+    Jump.place = whole.values[1, 1]
+    result = Comak(record(), [contact(Jump())], settings()).run(record().start)
+    assert result.converged.all() and not result.flags
+    assert_allclose(result.values[1], whole.values[1], rtol=0.0, atol=1e-6)
+    assert result.errors[1] > 0.01
+    left = np.abs(result.imbalance)
+    assert 0.05 < left[1, 2] < 0.5
+    balanced = left.max(axis=1) == 0.0
+    assert balanced.any()
+    assert (result.errors[balanced] < settings().tolerance).all()
+    with patch.object(Jump, "jump", 50.0):
+        far = Comak(record(), [contact(Jump())], settings()).run(record().start)
+    assert not far.converged[1]
+    assert far.flags[0].startswith("0.01 s: not converged")
 
 
 def test_a_contact_that_fails_keeps_the_previous_frame():
