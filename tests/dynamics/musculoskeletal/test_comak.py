@@ -141,7 +141,8 @@ def test_a_frame_at_a_jump_of_the_contact_force_converges(solved):
     _, whole = solved
     Jump.place = whole.values[1, 1]
     result = Comak(record(), [contact(Jump())], settings()).run(record().start)
-    assert result.converged.all() and not result.flags
+    assert result.converged.all()
+    assert not result.flags
     assert_allclose(result.values[1], whole.values[1], rtol=0.0, atol=1e-6)
     assert result.errors[1] > 0.01
     left = np.abs(result.imbalance)
@@ -152,7 +153,7 @@ def test_a_frame_at_a_jump_of_the_contact_force_converges(solved):
     with patch.object(Jump, "jump", 50.0):
         far = Comak(record(), [contact(Jump())], settings()).run(record().start)
     assert not far.converged[1]
-    assert far.flags[0].startswith("0.01 s: not converged")
+    assert any(flag.startswith("0.01 s: not converged") for flag in far.flags)
 
 
 def test_a_contact_that_fails_keeps_the_previous_frame():
