@@ -68,7 +68,8 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(jam_walk, tmp_path
     (setup,) = made
     result = setup.comak.run(setup.first_values())
     assert flag in walk_catalogue(setup, result).note
-    assert walk_study._simulated(WalkTask("", "flag", ""), setup)["flagged_instants"] == 4
+    row = walk_study._simulated(WalkTask("", "flag", ""), setup, result.values)
+    assert row["flagged_instants"] == 4
 
 
 @pytest.mark.slow
