@@ -78,7 +78,7 @@ class ChainMotion(NamedTuple):
 
     @property
     def twists(self) -> FloatArray:
-        """Twist (6, n) of the last frame per unit rate of each coordinate, as the screws."""
+        """Twist (6, n) of the last frame per unit rate of each coordinate [m/s, rad/s]."""
         return self.screws.T @ self.slopes
 
     def turning_forces(self, wrench: FloatArray) -> FloatArray:

@@ -116,7 +116,7 @@ class FemoralThickness:
     def rates(self, rotation: FloatArray, work: Work, active: int) -> FloatArray:
         """Return the derivative of the excess at the active elements by the femoral twist, (K, 6).
 
-        After an evaluation with derivatives, at the rotation (3, 3) of the femur; per m and rad.
+        After an evaluation with derivatives, at the rotation (3, 3) of the femur [m/m, m/rad].
         """
         _, nodes = self._nodes(work, active)
         used, inverse = np.unique(nodes, return_inverse=True)
