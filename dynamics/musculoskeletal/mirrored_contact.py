@@ -38,7 +38,7 @@ class MirroredContact:
         return _mirrored(self.model.loads(mirrored_pose(pose)))
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads, and the derivative (6, 6) of the wrench by the pose [N, N m / rad, m]."""
+        """Return loads and the derivative (6, 6) of the wrench by the pose [N, N m / rad, m]."""
         loads, jacobian = self.model.loads_and_jacobian(mirrored_pose(pose))
         return _mirrored(loads), _WRENCH[:, None] * jacobian * _POSE
 

@@ -93,6 +93,8 @@ def aligned(measured: ImplantForces, walk: WalkCourse, stated: float | None = No
     shift, found = _best_shift(measured.time, total, walk.time, walk.force)
     here = _unshifted(measured, total, walk.time, walk.force)
     same_clock = Alignment(0.0, 1.0, "the table and the walk have one clock")
+    if here is None and _covers(measured.time, walk.time) and np.isfinite(total).sum() >= 3:
+        return same_clock  # With gaps in the values.
     if here is not None:
         if here >= _GOOD or abs(shift) <= _DELAY or found < _CLEAR:
             return same_clock
@@ -103,11 +105,13 @@ def aligned(measured: ImplantForces, walk: WalkCourse, stated: float | None = No
             f"{walk.time[0]:g} to {walk.time[-1]:g} s"
         )
     else:
+        best = f"R {found:.2f} at most" if found > -1.0 else "none has 80 % of the walk in common"
         raise InputError(
             f"{measured.source}: expected times of the walk, {walk.time[0]:g} to "
             f"{walk.time[-1]:g} s, found {measured.time[0]:g} to {measured.time[-1]:g} s, and no "
-            f"shift that brings the forces together (R {found:.2f} at most); set "
-            "implant_forces.shift_s, or another interval of the walk"
+            f"shift that brings the forces together ({best}); set implant_forces.shift_s, state "
+            "the unit of the times in the name of their column, or take another interval of the "
+            "walk"
         )
     return Alignment(
         shift,
@@ -149,6 +153,12 @@ def _unshifted(
     """Return the correlation with one clock; None if the table does not cover the walk."""
     found = at_times(at, measured.time, values)
     return _correlation(found, wanted, np.ptp(at), np.ptp(measured.time))
+
+
+def _covers(time: FloatArray, at: FloatArray) -> bool:
+    """Return whether a table of instants (N,) has most of a walk of instants (M,) [s]."""
+    common = min(time[-1], at[-1]) - max(time[0], at[0])
+    return bool(common >= _COMMON * np.ptp(at))
 
 
 def _best_shift(

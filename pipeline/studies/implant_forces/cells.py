@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ _OLD = (".xls", ".ods", ".mat", ".c3d")
 _SEPARATORS = ("\t", ";", ",")
 #: Lines in which the separator is searched.
 _SAMPLE = 200
+#: Numbers with separators of thousands beside a decimal sign: 1,177.4 and 1.177,4.
+_THOUSANDS = (re.compile(r"[+-]?\d{1,3}(,\d{3})+\.\d*"), re.compile(r"[+-]?\d{1,3}(\.\d{3})+,\d*"))
 #: Cells that stand for no value.
 _NOTHING = frozenset({"", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"})
 
@@ -40,7 +43,8 @@ def read_grids(path: Path) -> dict[str, Grid]:
         If the file does not exist, is no table, or openpyxl is needed and not installed.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file; check implant_forces.file")
+        found = "a folder" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: expected a table, found {found}; check implant_forces.file")
     ending = path.suffix.lower()
     if ending in WORKBOOKS:
         return _workbook(path)
@@ -61,11 +65,22 @@ def text_grid(text: str) -> Grid:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     separator = _separator(lines)
     if separator is None:
-        rows = [_with_units(line.split()) for line in lines]
+        rows = _split_at_blanks(lines)
     else:
         rows = list(csv.reader(lines, delimiter=separator))
     comma = separator != ","
     return [[_cell(each, decimal_comma=comma) for each in row] for row in rows]
+
+
+def _split_at_blanks(lines: list[str]) -> list[list[str]]:
+    """Return the cells of lines that blanks separate.
+
+    Two or more blanks separate cells if they do so in most lines: names may then have blanks.
+    """
+    wide = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    if 2 * sum(len(cells) > 1 for cells in wide) > len(lines):
+        return wide
+    return [_with_units(line.split()) for line in lines]
 
 
 def _with_units(words: list[str]) -> list[str]:
@@ -106,8 +121,15 @@ def _cell(text: str, *, decimal_comma: bool) -> Cell:
     text = " ".join(text.replace("\xa0", " ").split())
     if text.casefold() in _NOTHING:
         return None
+    number = text
+    if _THOUSANDS[0].fullmatch(text):
+        number = text.replace(",", "")
+    elif _THOUSANDS[1].fullmatch(text):
+        number = text.replace(".", "").replace(",", ".")
+    elif decimal_comma and "." not in text:
+        number = text.replace(",", ".")
     try:
-        value = float(text.replace(",", ".") if decimal_comma and "." not in text else text)
+        value = float(number)
     except ValueError:
         return text
     return value if math.isfinite(value) else None

@@ -27,10 +27,13 @@ class Column:
         Cells above the numbers, the lowest first; empty cells are left out.
     values : (N,) float64
         Numbers [any unit]; NaN where a cell has none.
+    strays : tuple of str
+        Cells among the numbers that are text.
     """
 
     names: tuple[str, ...]
     values: FloatArray
+    strays: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -62,7 +65,8 @@ def sheet_columns(grid: Grid) -> list[Column]:
         cells = [row[at] for row in header]
         names = tuple(dict.fromkeys(text for text in map(_words, cells) if text))
         if names and np.isfinite(values).sum() >= _LEAST_ROWS:
-            columns.append(Column(names, values))
+            strays = tuple(cell for row in rows[begin:end] if isinstance(cell := row[at], str))
+            columns.append(Column(names, values, strays))
     return columns
 
 

@@ -27,6 +27,8 @@ from pipeline.studies.implant_forces.units import (
 
 #: Largest force in body weights that has no warning.
 _USUAL = (0.8, 6.0)
+#: Part of the peak of the total force by which a compartment may pull, or a total force differ.
+_TENSION = 0.1
 #: Roles of forces.
 _FORCES = ("total", "medial", "lateral", *FORCES, *CELLS)
 
@@ -96,9 +98,38 @@ def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> Impl
         parts,
         table.values("knee_angle") if "knee_angle" in table.columns else None,
         table.percent,
-        (how, source + ("" if sign > 0.0 else ", negative in compression"), *facts),
-        _unit_doubts(table.source, float(np.nanmax(parts["total"])), unit, body_weight),
+        (how, source + ("" if sign > 0.0 else ", negative in compression"), *facts, *table.facts),
+        (
+            *table.warnings,
+            *_unit_doubts(table.source, float(np.nanmax(parts["total"])), unit, body_weight),
+            *_part_doubts(table.source, parts, body_weight),
+        ),
     )
+
+
+def _part_doubts(
+    source: str, parts: Mapping[str, FloatArray], body_weight: float
+) -> tuple[str, ...]:
+    """Return warnings of forces of compartments that no knee has."""
+    doubts = []
+    peak = float(np.nanmax(parts["total"]))
+    for part in ("medial", "lateral"):
+        force = parts.get(part, parts["total"])
+        low, high = float(np.nanmin(force)), float(np.nanmax(force))
+        if high > _USUAL[1] * body_weight or low < -_TENSION * peak:
+            doubts.append(
+                f"{source}: the measured {part} force is {low / body_weight:.2f} to "
+                f"{high / body_weight:.2f} body weights; check signs and units of its columns, "
+                "implant_forces.medial and implant_forces.moment_unit"
+            )
+    if parts.keys() >= {"medial", "lateral"}:
+        left = np.abs(parts["total"] - parts["medial"] - parts["lateral"])
+        if (share := float(np.nanmax(left)) / peak) > _TENSION:
+            doubts.append(
+                f"{source}: the measured total force differs from medial plus lateral force by up "
+                f"to {100.0 * share:.0f} % of its peak; check which columns are the compartments"
+            )
+    return tuple(doubts)
 
 
 def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
 from pipeline.studies.implant_forces.cells import read_grids
-from pipeline.studies.implant_forces.columns import Column, sheet_columns
+from pipeline.studies.implant_forces.columns import Column, sheet_columns, unit_texts
 from pipeline.studies.implant_forces.roles import CELLS, FORCES, roles_of
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 
@@ -21,6 +21,16 @@ _SUFFICIENT = ({"total"}, {"medial", "lateral"}, set(CELLS), *({role} for role i
 _GAP_STEPS, _GAP = 5.0, 0.05
 #: Rounding error of a written time [s].
 _ROUNDING = 1e-6
+#: Seconds by unit of time.
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "\u00b5s", "\u03bcs", "microseconds"), 1e-6),
+    **dict.fromkeys(("min", "minute", "minutes"), 60.0),
+}
+#: Least step of times without a unit that are milliseconds: an implant measures more often than
+#: every half second. Longest measurement [s].
+_LEAST_STEP, _LONGEST = 0.5, 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +47,16 @@ class ForceTable:
         Whether the sheet has parts of a cycle in place of times.
     columns : mapping
         Columns by role, and by name those that are no role; NaN where the sheet has no value.
+    facts, warnings : tuple of str
+        What was recognised in the times, and what is doubtful in the cells.
     """
 
     source: str
     time: FloatArray
     percent: bool
     columns: Mapping[str, Column]
+    facts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def values(self, name: str) -> FloatArray:
         """Return the numbers (N,) of a column [any unit]."""
@@ -76,9 +90,14 @@ def read_force_table(config: ImplantForcesConfig) -> ForceTable:
             found[source] = columns, roles
     if not found:
         names = [column.name for columns in sheets.values() for column in columns]
+        if not names:
+            raise InputError(
+                f"{path}: expected a row of names above three or more rows of numbers, found none; "
+                "write the names of the columns, such as time,medial,lateral, above the numbers"
+            )
         raise InputError(
             f"{path}: expected columns of a total force, of both compartments, of Fx, Fy and Fz or "
-            f"of the cells PM, AM, AL and PL, found {', '.join(names) or 'no numbers with names'}; "
+            f"of the cells PM, AM, AL and PL, found {', '.join(names)}; "
             "state them in implant_forces.columns"
         )
     if len(found) > 1:
@@ -112,23 +131,58 @@ def _table(
                 f"{len(same)} among {', '.join(repr(column.name) for column in columns)}"
             )
         places[name] = same[0]
-    courses = {}
+    courses, clocks = {}, dict[int, tuple[FloatArray, str]]()
     for name, at in places.items():
         clock = max((k for k in times if k < at), default=min(times))
-        courses[name] = _course(columns[clock], columns[at], source)
+        clocks.setdefault(clock, _clock(columns[clock], times[clock], source))
+        courses[name] = _course(columns[clock], clocks[clock][0], columns[at], source)
     # Blocks of a sheet may have times and rates of their own.
     grid = max((time for time, _ in courses.values()), key=len)
     at_grid = {
         name: Column(columns[places[name]].names, at_times(grid, *course))
         for name, course in courses.items()
     }
-    return ForceTable(source, grid, "time" not in times.values(), at_grid)
+    strays = tuple(
+        f"{source}, {columns[at].name}: expected numbers, found text in "
+        f"{len(columns[at].strays)} cells, the first {columns[at].strays[0]!r}; there, the table "
+        "counts as without a value"
+        for at in dict.fromkeys((*clocks, *places.values()))
+        if columns[at].strays
+    )
+    facts = tuple(dict.fromkeys(fact for _, fact in clocks.values() if fact))
+    return ForceTable(source, grid, "time" not in times.values(), at_grid, facts, strays)
 
 
-def _course(clock: Column, column: Column, source: str) -> tuple[FloatArray, FloatArray]:
+def _clock(column: Column, role: str, source: str) -> tuple[FloatArray, str]:
+    """Return the numbers (N,) of a column of times in seconds, or in per cent, and a fact on them.
+
+    Raises an `InputError` if the times are longer than a measurement.
+    """
+    values = column.values
+    if role == "percent":
+        fraction = float(np.nanmax(values)) <= 1.0 + _ROUNDING
+        return (100.0 * values, "parts of the cycle from 0 to 1") if fraction else (values, "")
+    seconds, fact = unit_of_time(column), ""
+    if seconds is None:
+        seconds = 1.0
+        step = float(np.median(np.diff(np.unique(values[np.isfinite(values)]))))
+        if step >= _LEAST_STEP:
+            seconds, fact = 1e-3, f"times in ms, which the file does not state: a step is {step:g}"
+    length = seconds * float(np.nanmax(values) - np.nanmin(values))
+    if length > _LONGEST:
+        raise InputError(
+            f"{source}, {column.name}: expected times of a walk, found {length:.4g} s; state the "
+            "unit of the times in the name of the column, such as [s] or [ms]"
+        )
+    return seconds * values, fact
+
+
+def _course(
+    clock: Column, instants: FloatArray, column: Column, source: str
+) -> tuple[FloatArray, FloatArray]:
     """Return the known instants and values of a column, in the order of the time."""
-    known = np.isfinite(clock.values) & np.isfinite(column.values)
-    time, values = clock.values[known], column.values[known]
+    known = np.isfinite(instants) & np.isfinite(column.values)
+    time, values = instants[known], column.values[known]
     order = np.argsort(time, kind="stable")
     time, values = time[order], values[order]
     again = np.append(False, np.diff(time) == 0.0)
@@ -138,15 +192,13 @@ def _course(clock: Column, column: Column, source: str) -> tuple[FloatArray, Flo
             f"{source}, {clock.name}: expected each instant once, found {at:g} twice with other "
             f"values of {column.name}; keep one trial in the table"
         )
-    if unit_of_time(clock) == "ms":
-        time = 1e-3 * time
     return time[~again], values[~again]
 
 
-def unit_of_time(clock: Column) -> str:
-    """Return the unit of a column of times, "s" or "ms", by its name."""
-    text = clock.name.casefold()
-    return "ms" if any(word in text for word in ("[ms]", "(ms)", "_ms", "msec", "milli")) else "s"
+def unit_of_time(clock: Column) -> float | None:
+    """Return the seconds per unit of a column of times by its name; None without a unit."""
+    texts = (text.casefold() for text in unit_texts(clock))
+    return next((_SECONDS[text] for text in texts if text in _SECONDS), None)
 
 
 def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:

@@ -108,7 +108,11 @@ def simulate_muscle_walk(
         write_walk_page(folder, summary, setup, result, tensions, measured, job.text)
         write_document(folder / "walk.json", summary)
     if refused is not None:
-        raise refused  # The walk is written: a replay compares it with other settings.
+        record = folder / "plant.npz"
+        again = f'; walk.replay = "{record}" simulates the walk in less time' * record.is_file()
+        raise InputError(
+            f"{refused}; the walk without measured forces is in {folder}{again}"
+        ) from refused
     if not summary.converged:
         raise SimulationError(
             f"{folder}: none of {summary.frames} frames converged; frames.csv lists why"

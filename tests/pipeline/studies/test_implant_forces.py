@@ -330,3 +330,106 @@ def test_files_that_cannot_be_read(tmp_path):
         read(path)
     with pytest.raises(ValueError, match="either medial or spacing_mm"):
         ImplantForcesConfig(file="f", medial={"Fz": 1.0}, spacing_mm=40.0)
+
+
+def compartments(path, header, *, time=TIME, separator=",", form="{:.6f}"):
+    """Write times and the forces of both compartments under rows of names."""
+    rows = [
+        separator.join(form.format(value) for value in row)
+        for row in zip(time, MEDIAL, LATERAL, strict=True)
+    ]
+    path.write_text("\n".join([*header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("separator", ["  ", "   ", "\t"])
+def test_names_of_several_words_between_blanks(tmp_path, separator):
+    names = separator.join(["time [s]", "medial force [N]", "lateral force [N]"])
+    assert_parts(read(compartments(tmp_path / "f.txt", [names], separator=separator)))
+
+
+@pytest.mark.parametrize(
+    ("form", "swapped"), [("{:,.3f}", ",."), ("{:,.3f}", ".,")], ids=["english", "german"]
+)
+def test_separators_of_thousands(tmp_path, form, swapped):
+    path = compartments(tmp_path / "f.csv", ["time;medial;lateral"], separator=";", form=form)
+    text = path.read_text(encoding="utf-8").translate(str.maketrans(",.", swapped))
+    path.write_text(text, encoding="utf-8")
+    found = read(path)
+    assert_allclose(found.parts["medial"], MEDIAL, atol=1e-3)
+    assert found.parts["medial"].max() > 1000.0
+    assert not found.warnings
+
+
+@pytest.mark.parametrize(
+    ("header", "factor", "told"),
+    [
+        (["time [ms],medial,lateral"], 1e3, []),
+        (["time,medial,lateral", "ms,N,N"], 1e3, []),
+        (["Time ms,medial,lateral"], 1e3, []),
+        (["Time [\u00b5s],medial,lateral"], 1e6, []),
+        (["time [min],medial,lateral"], 1.0 / 60.0, []),
+        (["time,medial,lateral"], 1e3, ["times in ms, which the file does not state"]),
+    ],
+)
+def test_units_of_times(tmp_path, header, factor, told):
+    form = "{:.9f}"
+    found = read(compartments(tmp_path / "f.csv", header, time=factor * TIME, form=form))
+    assert_parts(found)
+    assert [fact for fact in found.facts if "times in" in fact][:1] == [
+        fact for fact in found.facts if told and fact.startswith(told[0])
+    ]
+    assert bool(told) == any("times in ms" in fact for fact in found.facts)
+
+
+def test_times_of_hours_are_refused(tmp_path):
+    path = compartments(tmp_path / "f.csv", ["time [s],medial,lateral"], time=1e6 * TIME)
+    with pytest.raises(InputError, match=r"expected times of a walk, found .* \[ms\]"):
+        read(path)
+
+
+def test_parts_of_a_cycle_from_0_to_1(tmp_path):
+    part = np.linspace(0.0, 1.0, len(TIME))
+    found = read(compartments(tmp_path / "f.csv", ["gait cycle,medial,lateral"], time=part))
+    assert found.percent
+    assert_allclose(found.time[[0, -1]], [0.0, 100.0])
+
+
+def test_text_among_numbers_is_told(tmp_path):
+    path = compartments(tmp_path / "f.csv", ["time,medial,lateral"])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[5] = lines[5].replace(",", ",off ", 1)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = read(path)
+    assert_allclose(found.parts["medial"], MEDIAL, rtol=0.02)  # The gap is bridged.
+    (warning,) = found.warnings
+    assert "medial: expected numbers, found text in 1 cells, the first 'off" in warning
+
+
+def test_names_without_numbers_and_numbers_without_names(tmp_path):
+    for header in ([], ["time,medial,lateral"]):
+        path = compartments(tmp_path / "f.csv", header, time=TIME)
+        if header:
+            path.write_text(header[0], encoding="utf-8")
+        with pytest.raises(InputError, match="expected a row of names above three or more rows"):
+            read(path)
+
+
+def test_compartments_that_no_knee_has_are_doubted(tmp_path):
+    columns = (TIME, 5.0 * MEDIAL, -LATERAL)
+    found = read(text(tmp_path / "f.csv", ["time,medial [N],lateral [N]"], columns))
+    assert any("medial force is" in each for each in found.warnings)
+    assert any("lateral force is" in each for each in found.warnings)
+    columns = (TIME, MEDIAL, LATERAL, 1.3 * FORCE)
+    found = read(text(tmp_path / "g.csv", ["time,medial [N],lateral [N],total [N]"], columns))
+    assert any("differs from medial plus lateral" in each for each in found.warnings)
+
+
+def test_a_column_that_ends_early_keeps_the_clock(tmp_path):
+    path = text(tmp_path / "f.csv", ["time,medial,lateral"], (TIME, MEDIAL, LATERAL))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[200:] = [line.rpartition(",")[0] + "," for line in lines[200:]]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    clock = aligned(read(path), WalkCourse(TIME, FORCE))
+    assert clock.shift == 0.0
+    assert clock.how == "the table and the walk have one clock"
