@@ -433,3 +433,31 @@ def test_a_column_that_ends_early_keeps_the_clock(tmp_path):
     clock = aligned(read(path), WalkCourse(TIME, FORCE))
     assert clock.shift == 0.0
     assert clock.how == "the table and the walk have one clock"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("f.xls", b"x", "expected text .* or a workbook .*, found .xls"),
+        ("f.csv", b"\x00\x01\x02", "found binary"),
+        ("f.xlsx", b"no workbook", "expected a workbook of Excel, found"),
+    ],
+)
+def test_files_that_are_no_table(tmp_path, name, content, told):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=told):
+        read(path)
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(InputError, match="found a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_encodings(tmp_path, encoding):
+    path = compartments(tmp_path / "f.csv", ["Zeit (s),medial [N],lateral [N]"])
+    text = path.read_text(encoding="utf-8").replace("Zeit (s)", "time (s) \u00e4")
+    path.write_bytes(text.encode(encoding))
+    assert_parts(read(path))
