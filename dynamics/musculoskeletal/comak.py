@@ -187,8 +187,9 @@ class Comak:
                     found = self._judged(frame, found, state)
                 wanted = self._stepped(frame, found, state, previous)
                 late = iteration > _PATIENCE
-                if late and self._is_short(wanted.values - found.values):
-                    at_jump = found if at_jump is None else min(at_jump, found, key=_error)
+                near = late and self._is_short(wanted.values - found.values)
+                if near and (at_jump is None or found.error < at_jump.error):
+                    at_jump = found
                 found, state = self._advanced(frame, found, wanted, previous, late=late)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
@@ -347,10 +348,6 @@ class Comak:
             outside=outside,
             flags=(*flags, *_outside_flags(plant, outside)),
         )
-
-
-def _error(solution: Solution) -> float:
-    return solution.error
 
 
 def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:

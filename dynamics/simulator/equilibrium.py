@@ -250,7 +250,7 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
     size = _size(force)
     step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     stalled, boost = 0, _BOOST
-    best, rest, found = size, pose, _is_near(force, jacobian)
+    best, rest, left = size, pose, (force, jacobian)
     for count in range(1, iterations + 1):
         if size <= allowed:
             return pose, count
@@ -266,9 +266,9 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
         stalled += 1
         if size < best:
             stalled = 0
-            best, rest, found = size, pose, _is_near(force, jacobian)
+            best, rest, left = size, pose, (force, jacobian)
         if stalled == _PATIENCE:
-            if found:
+            if _is_near(*left):
                 return rest, count
             # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)

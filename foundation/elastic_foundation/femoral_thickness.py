@@ -8,8 +8,6 @@ continuous in the pose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,24 +63,11 @@ def corner_values(mesh: TriangleMesh, values: ArrayLike, *, curved: bool) -> Flo
 class OpenScratch(Scratch):
     """Pool of scratch memory whose arrays Python reads, as the attribute `arrays` of a set."""
 
-    def __init__(self, bed: Bed) -> None:
-        super().__init__(bed)
-        self._open: list[Any] = []
-
-    @contextmanager
-    def borrowed(self) -> Iterator[Any]:
-        """Lend a set that no other caller uses."""
-        with self._lock:
-            work = self._open.pop() if self._open else None
-        if work is None:
-            arrays = new_work(self._bed)
-            work = kernels.handle(arrays)
-            work.arrays = arrays
-        try:
-            yield work
-        finally:
-            with self._lock:
-                self._open.append(work)
+    def _new(self) -> Any:
+        arrays = new_work(self._bed)
+        work = kernels.handle(arrays)
+        work.arrays = arrays
+        return work
 
 
 @dataclass(frozen=True, eq=False)

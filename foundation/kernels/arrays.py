@@ -339,11 +339,14 @@ class Scratch:
     def __setstate__(self, bed: Bed) -> None:
         self.__init__(bed)  # type: ignore[misc]
 
+    def _new(self) -> Any:
+        return handle(new_work(self._bed))
+
     @contextmanager
     def borrowed(self) -> Iterator[Any]:
         """Lend a set that no other caller uses."""
         with self._lock:
-            work = self._free.pop() if self._free else handle(new_work(self._bed))
+            work = self._free.pop() if self._free else self._new()
         try:
             yield work
         finally:

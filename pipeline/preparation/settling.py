@@ -14,7 +14,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AP_FORCE, AXIAL_FORCE, ML_FORCE, PEAK_PRESSURE
+from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import FLEXION
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS
@@ -22,6 +22,7 @@ from pipeline.originals.knee import KneeInputs
 from pipeline.originals.reference_path import neutral_position, reference_path
 from pipeline.preparation.swing import TooLong, swing
 from pipeline.progress import say
+from pipeline.stages.gait_bounds import largest_of
 from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath
 
 #: Factors on the AP stiffness of the material that are tried in turn.
@@ -149,17 +150,12 @@ def _raise_bounds(settled: Settled, config: Config, loads: FloatArray) -> None:
     """Raise bounds of feasible loads that the loads of gait (N, C, 12) exceed."""
     rows = loads.reshape(-1, 12)
     rows = rows[rows[:, AXIAL_FORCE] > _CARRIES * rows[:, AXIAL_FORCE].max()]
-    names = {"ap_ratio": "AP", "ml_ratio": "ML"}
-    for (name, direction), force in zip(names.items(), (AP_FORCE, ML_FORCE), strict=True):
-        largest = float(np.abs(rows[:, force] / rows[:, AXIAL_FORCE]).max())
-        reason = f"the {direction} force reaches {largest:.2g} of the axial load in gait"
-        _raise_bound(settled, config, name, largest, reason)
-    largest = 1e-6 * float(rows[:, PEAK_PRESSURE].max())
-    reason = f"the peak pressure reaches {largest:.2g} MPa in gait"
-    _raise_bound(settled, config, "peak_pressure_MPa", largest, reason)
-
-
-def _raise_bound(settled: Settled, config: Config, name: str, largest: float, reason: str) -> None:
-    if largest > getattr(config.feasibility, name):
-        bound = float(f"{config.feasibility.gait_factor * largest:.2g}")
-        settled.set("feasibility", name, bound, reason)
+    words = {
+        "ap_ratio": "the AP force reaches {:.2g} of the axial load in gait",
+        "ml_ratio": "the ML force reaches {:.2g} of the axial load in gait",
+        "peak_pressure_MPa": "the peak pressure reaches {:.2g} MPa in gait",
+    }
+    for name, largest in largest_of(rows).items():
+        if largest > getattr(config.feasibility, name):
+            bound = float(f"{config.feasibility.gait_factor * largest:.2g}")
+            settled.set("feasibility", name, bound, words[name].format(largest))

@@ -6,6 +6,7 @@ import numpy as np
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
+from foundation.base.checks import FloatArray
 from foundation.base.loads import AP_FORCE, AXIAL_FORCE, ML_FORCE, PEAK_PRESSURE
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
@@ -34,9 +35,17 @@ def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath)
             'set feasibility.bounds = "keys"'
         ) from error
     loads = model.evaluate_batch(cycle.poses).reshape(-1, 12)
-    loads = loads[loads[:, AXIAL_FORCE] > 0.0]
-    ratios = np.abs(loads[:, [AP_FORCE, ML_FORCE]]) / loads[:, [AXIAL_FORCE]]
-    largest = np.array([*ratios.max(axis=0), 1e-6 * loads[:, PEAK_PRESSURE].max()])
-    bounds = (config.feasibility.gait_factor * largest).tolist()
-    found = dict(zip(("ap_ratio", "ml_ratio", "peak_pressure_MPa"), bounds, strict=True))
+    factor = config.feasibility.gait_factor
+    largest = largest_of(loads[loads[:, AXIAL_FORCE] > 0.0])
+    found = {key: factor * value for key, value in largest.items()}
     return config.model_copy(update={"feasibility": config.feasibility.model_copy(update=found)})
+
+
+def largest_of(loads: FloatArray) -> dict[str, float]:
+    """Return the largest values of loads (N, 12) in contact [SI] by their key of [feasibility].
+
+    AP and ML force over the axial load [1], and peak pressure [MPa].
+    """
+    ratios = np.abs(loads[:, [AP_FORCE, ML_FORCE]]) / loads[:, [AXIAL_FORCE]]
+    values = [*ratios.max(axis=0).tolist(), 1e-6 * float(loads[:, PEAK_PRESSURE].max())]
+    return dict(zip(("ap_ratio", "ml_ratio", "peak_pressure_MPa"), values, strict=True))

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.forward_settings import read_forward_tool
-from foundation.base.errors import InputError
-from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.studies.forward_motions.schema import ForwardFile
 from pipeline.studies.muscle_walks.comak_tool import results_name
-from pipeline.studies.muscle_walks.mesh_files import with_meshes
+from pipeline.studies.muscle_walks.mesh_files import with_model
 
 
 def forward_file(
@@ -52,10 +49,7 @@ def forward_file(
         override_key(tree, text)
     tree = named(tree, ForwardFile, settings)
     file = checked_section(tree, ForwardFile, str(settings), settings.resolve().parent)
-    path = data_file(file.forward.model)
-    if not path.is_file():
-        raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
-    forward = with_meshes(file.forward, OsimModel(path), geometry)
+    forward, _ = with_model(file.forward, file.forward.model, settings, geometry)
     return file.model_copy(update={"forward": forward})
 
 

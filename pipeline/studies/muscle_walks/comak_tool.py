@@ -9,11 +9,10 @@ from typing import Any
 
 from dynamics.musculoskeletal import ComakFile, OsimModel
 from foundation.base.errors import InputError
-from pipeline.config.data_folder import data_file
 from pipeline.config.reading import checked_section, named, override_key, read_tree
 from pipeline.originals.articular_contacts import contact_meshes
 from pipeline.stages.articular_surrogates import newest_runs, runs_of
-from pipeline.studies.muscle_walks.mesh_files import with_meshes
+from pipeline.studies.muscle_walks.mesh_files import with_model
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 
 #: Contact by the springs of the model, and by trained surrogates in the folder of runs.
@@ -70,11 +69,7 @@ def comak_file(
     tree = named(tree, MuscleWalkFile, settings)
     tree["walk"].setdefault("jam_tables", tree["walk"].get("name", "muscle_walk"))
     file = checked_section(tree, MuscleWalkFile, str(settings), settings.resolve().parent)
-    path = data_file(file.walk.model)
-    if not path.is_file():
-        raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
-    found = OsimModel(path)
-    walk = with_meshes(file.walk, found, geometry)
+    walk, found = with_model(file.walk, file.walk.model, settings, geometry)
     return _with_contact(file.model_copy(update={"walk": walk}), found, contact)
 
 

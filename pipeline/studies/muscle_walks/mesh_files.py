@@ -10,9 +10,27 @@ from typing import TypeVar
 from dynamics.musculoskeletal import OsimModel
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh_io import EXTENSIONS
+from pipeline.config.data_folder import data_file
 from pipeline.studies.muscle_walks.schema import ArticularModelConfig
 
 _Config = TypeVar("_Config", bound=ArticularModelConfig)
+
+
+def with_model(
+    config: _Config, model: str, settings: Path, geometry: Path | None
+) -> tuple[_Config, OsimModel]:
+    """Return a configuration as `with_meshes`, and its model.
+
+    Raises
+    ------
+    InputError
+        If the model does not exist, which names the file of settings, or as `with_meshes`.
+    """
+    path = data_file(model)
+    if not path.is_file():
+        raise InputError(f"{settings}: the model {path} does not exist; state --model FILE.osim")
+    found = OsimModel(path)
+    return with_meshes(config, found, geometry), found
 
 
 def with_meshes(config: _Config, model: OsimModel, geometry: Path | None) -> _Config:

@@ -109,7 +109,8 @@ def simulate_muscle_walk(
         write_document(folder / "walk.json", summary)
     if refused is not None:
         record = folder / "plant.npz"
-        again = f'; walk.replay = "{record}" simulates the walk in less time' * record.is_file()
+        told = f'; walk.replay = "{record}" simulates the walk in less time'
+        again = told if record.is_file() else ""
         raise InputError(
             f"{refused}; the walk without measured forces is in {folder}{again}"
         ) from refused
