@@ -7,10 +7,18 @@
 Importing this package and using a trained surrogate needs only NumPy, and numba for speed.
 """
 
-from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.files.persistence import (
+    SurrogateFileError,
+    load,
+    load_parametric,
+    save,
+    save_parametric,
+)
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
+from surrogates.parametric.parameters import Parameters
+from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 __all__ = [
@@ -18,9 +26,13 @@ __all__ = [
     "ContactSurrogate",
     "OutsideDomainError",
     "OutsideDomainWarning",
+    "Parameters",
+    "ParametricSurrogate",
     "ReferencePath",
     "SampleSpace",
     "SurrogateFileError",
     "load",
+    "load_parametric",
     "save",
+    "save_parametric",
 ]

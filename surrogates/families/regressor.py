@@ -36,11 +36,13 @@ from surrogates.compiled import (
     workspace_size,
 )
 from surrogates.compiled.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
+from surrogates.families import numpy_evaluation
 from surrogates.families.training import polynomial_exponents
 
 FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
-#: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
-MOST_INPUTS = 7
+#: Most inputs and highest degree of a regressor; files that exceed the limits are refused. The
+#: compiled kernels take at most `KERNEL_INPUTS`; NumPy evaluates regressors of more inputs.
+MOST_INPUTS, KERNEL_INPUTS = 15, 7
 HIGHEST_DEGREE = 24
 #: Most pieces of the splines, and least length of a piece over the range of the knots.
 MOST_PIECES = 256
@@ -147,7 +149,15 @@ class Regressor(RegressorData):
 
     @cached_property
     def arguments(self) -> Arguments:
-        """Packed form of the regressor for the functions of `surrogates.compiled`."""
+        """Packed form of the regressor for the functions of `surrogates.compiled`.
+
+        Raises `InputError` if the regressor has more inputs than the compiled kernels take.
+        """
+        if self.inputs > KERNEL_INPUTS:
+            raise InputError(
+                f"x_offset: expected at most {KERNEL_INPUTS} inputs for the compiled kernels, "
+                f"found {self.inputs}; fix inputs by `surrogates.families.fixed_inputs`"
+            )
         return pack(self)
 
     @cached_property
@@ -166,6 +176,8 @@ class Regressor(RegressorData):
     def predict(self, X: ArrayLike) -> FloatArray:
         """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
         inputs = check_array("X", X, (None, self.inputs))
+        if self.inputs > KERNEL_INPUTS:
+            return numpy_evaluation.values(self, inputs)
         values = np.empty((len(inputs), self.outputs))
         evaluate_values(inputs, self.arguments, values, new_work(self.workspace_size))
         return values
@@ -200,6 +212,8 @@ class Regressor(RegressorData):
         malformed or the correlations of the points are not positive definite.
         """
         inputs = check_array("X", X, (None, self.inputs))
+        if self.inputs > KERNEL_INPUTS:
+            return numpy_evaluation.standard_errors(self, inputs)
         errors = np.empty((len(inputs), self.outputs))
         work = new_work(self.workspace_size)
         standard_errors(inputs, self.arguments, self.posterior, errors, work)

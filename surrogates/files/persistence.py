@@ -11,9 +11,9 @@ import hashlib
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
@@ -26,12 +26,21 @@ from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.parametric.compartment import ParametricCompartment
+from surrogates.parametric.parameters import Parameters
+from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.space import SampleSpace
+
+T = TypeVar("T")
 
 FORMAT = "knee-contact surrogate"
 #: Version of a knee with a medial and a lateral compartment, and of any other contact pair, whose
 #: header lists its compartments.
 VERSION, PAIR_VERSION = 3, 4
+#: Format and version of a surrogate over designs.
+PARAMETRIC_FORMAT, PARAMETRIC_VERSION = "knee-contact surrogate over designs", 1
+#: Functions that read the formats.
+_READERS = {FORMAT: "surrogates.load", PARAMETRIC_FORMAT: "surrogates.load_parametric"}
 #: Largest file that `load` accepts [bytes].
 SIZE_LIMIT = 2**30
 _HEADER = "header"
@@ -68,7 +77,6 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
     TypeError, ValueError
         If the header is not JSON-serialisable or contains a number that is not finite.
     """
-    target = Path(path)
     parts = knee.by_name
     arrays: dict[str, Any] = {
         key: np.asarray(array)
@@ -84,12 +92,36 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
     }
+    _write(Path(path), dict(knee.header) | own, arrays)
+
+
+def save_parametric(knee: ParametricSurrogate, path: str | Path) -> None:
+    """Write a surrogate over designs atomically; arguments and errors as of `save`."""
+    arrays = {
+        key: np.asarray(array)
+        for name, part in knee.by_name.items()
+        for key, array in under(name, part.to_arrays()).items()
+    }
+    own = {
+        "format": PARAMETRIC_FORMAT,
+        "version": PARAMETRIC_VERSION,
+        "conventions": _CONVENTIONS,
+        "compartments": list(knee.compartments),
+        "formulation": {name: part.formulation for name, part in knee.by_name.items()},
+        "parameters": knee.parameters.to_header(),
+    }
+    _write(Path(path), dict(knee.header) | own, arrays)
+
+
+def _write(target: Path, header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write header and arrays with their digest; a reader sees the old file or the new one."""
     # Through JSON and back, so that the digest is of the header as a reader sees it.
-    header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
-    header["sha256"] = digest(header, arrays)
-    arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    told = json.loads(json.dumps(header, allow_nan=False))
+    told["sha256"] = digest(told, arrays)
+    whole: dict[str, Any] = dict(arrays)
+    whole[_HEADER] = np.frombuffer(json.dumps(told, sort_keys=True).encode(), dtype=np.uint8)
     with replacing(target) as partial, partial.open("wb") as stream:
-        np.savez(stream, **arrays)
+        np.savez(stream, **whole)
 
 
 def load(path: str | Path) -> ContactSurrogate:
@@ -106,9 +138,26 @@ def load(path: str | Path) -> ContactSurrogate:
         If the file is missing, truncated, altered, oversized, of another version or of another
         kind.
     """
-    file = Path(path)
+    return _loaded(Path(path), FORMAT, (VERSION, PAIR_VERSION), _knee)
+
+
+def load_parametric(path: str | Path) -> ParametricSurrogate:
+    """Read a surrogate over designs, as `load` reads that of a knee; arguments and errors as there.
+
+    A trained surrogate of a single knee is refused.
+    """
+    return _loaded(Path(path), PARAMETRIC_FORMAT, (PARAMETRIC_VERSION,), _parametric)
+
+
+def _loaded(
+    file: Path,
+    kind: str,
+    versions: tuple[int, ...],
+    build: Callable[[dict[str, Any], Mapping[str, NDArray[Any]]], T],
+) -> T:
+    """Return what `build` makes of the header and the arrays of a file of a format."""
     arrays = _read_arrays(file)
-    header = _read_header(file, arrays.pop(_HEADER, None))
+    header = _read_header(file, arrays.pop(_HEADER, None), kind, versions)
     if header.get("sha256") != digest(header, arrays):
         raise SurrogateFileError(
             f"{file}: checksum does not match the content, so the file was altered; copy it again "
@@ -117,7 +166,7 @@ def load(path: str | Path) -> ContactSurrogate:
     try:
         # Numbers that overflow the expected type raise instead of changing.
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            return _knee(header, arrays)
+            return build(header, arrays)
     # A file that was altered and signed anew may lack any part, or contain it in any form.
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
@@ -150,6 +199,14 @@ def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Contact
         for name in names
     }
     return ContactSurrogate(parts, header, fields=fields)
+
+
+def _parametric(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ParametricSurrogate:
+    parts = {
+        name: ParametricCompartment.from_arrays(header["formulation"][name], part_of(arrays, name))
+        for name in check_names(header["compartments"])
+    }
+    return ParametricSurrogate(Parameters.from_header(header["parameters"]), parts, header)
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -202,20 +259,26 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
-def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
-    expected = f"{file}: expected a header of format {FORMAT!r}, found"
+def _read_header(
+    file: Path, raw: NDArray[Any] | None, kind: str, versions: tuple[int, ...]
+) -> dict[str, Any]:
+    expected = f"{file}: expected a header of format {kind!r}, found"
     if raw is None or raw.dtype != np.uint8:
         raise SurrogateFileError(f"{expected} no header")
     try:
         header = json.loads(raw.tobytes().decode())
     except (RecursionError, ValueError) as error:
         raise SurrogateFileError(f"{expected} {error}") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise SurrogateFileError(f"{expected} another format")
+    found = header.get("format") if isinstance(header, dict) else None
+    if found != kind:
+        reader = _READERS.get(str(found))
+        told = f" {found!r}: use `{reader}`" if reader else " another format"
+        raise SurrogateFileError(expected + told)
     version = header.get("version")
-    if not isinstance(version, int) or version not in (VERSION, PAIR_VERSION):
+    if not isinstance(version, int) or version not in versions:
+        known = " or ".join(map(str, versions))
         raise SurrogateFileError(
-            f"{file}: expected version {VERSION} or {PAIR_VERSION}, found {version!r}; "
+            f"{file}: expected version {known}, found {version!r}; "
             "train the surrogate again or update this package"
         )
     return header

@@ -82,8 +82,8 @@ def fit_compartment(
     lesson = kind.lesson(samples, float(space.load[1]), load_degree)
     checks: dict[str, CrossCheck] = {}
     parts = []
-    for name, outputs in _groups(kind, lesson, fitter.joint):
-        fitted = fitter.fit(lesson.inputs, outputs, _influences(fitter, outputs, samples.weights))
+    for name, outputs in outputs_of(kind, lesson, fitter.joint):
+        fitted = fitter.fit(lesson.inputs, outputs, influences(fitter, outputs, samples.weights))
         parts.append(fitted.regressor)
         checks[name] = fitted.check
         if fitter.folds:
@@ -102,10 +102,10 @@ def assembled(
     )  # fmt: skip
 
 
-def _influences(
+def influences(
     fitter: Fitter, outputs: FloatArray, weights: FloatArray | None
 ) -> FloatArray | None:
-    """Return the weights (N,) of the samples, or (N, k) of their outputs (N, k)."""
+    """Return the weights (N,) of the samples, or (N, k) of their outputs (N, k) [1]."""
     if not fitter.joint or fitter.peak_influence == fitter.quantities_influence == 1.0:
         return weights
     influence = np.ones(outputs.shape[1])
@@ -121,7 +121,8 @@ def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> Cro
     return k_fold(lambda x, y, _: fit(x, y, None), inputs, outputs, fitter.folds, rng)
 
 
-def _groups(kind: Formulation, lesson: Lesson, joint: bool) -> Sequence[tuple[str, FloatArray]]:
+def outputs_of(kind: Formulation, lesson: Lesson, joint: bool) -> Sequence[tuple[str, FloatArray]]:
+    """Return names and values (N, k) [SI] of the outputs of each regressor."""
     if not joint:
         return list(zip(kind.groups, lesson.groups, strict=True))
     return [("+".join(kind.groups), np.column_stack(lesson.groups))]

@@ -80,9 +80,19 @@ class Lesson(NamedTuple):
     depth: FloatArray
 
 
-def height_over_load(samples: Samples, largest: float, degree: float) -> Lesson:
-    """Return the lesson of "inverted", for F_max [N] and p [1]: height, ratios, quantities."""
-    coordinates = CondyleCoordinates.fit(samples.poses, samples.loads)
+def height_over_load(
+    samples: Samples,
+    largest: float,
+    degree: float,
+    coordinates: CondyleCoordinates | None = None,
+    depth: FloatArray | None = None,
+) -> Lesson:
+    """Return the lesson of "inverted", for F_max [N] and p [1]: height, ratios, quantities.
+
+    By default in the coordinates that suit the samples; `depth` (2,) [m] has no meaning.
+    """
+    del depth
+    coordinates = coordinates or CondyleCoordinates.fit(samples.poses, samples.loads)
     u, height, points = coordinates.variables(samples.poses)
     loads = samples.loads
     root = (loads[:, 1] / largest) ** (1.0 / degree)
@@ -95,12 +105,23 @@ def height_over_load(samples: Samples, largest: float, degree: float) -> Lesson:
     return Lesson(coordinates, inputs, groups, largest, degree, np.array([0.0, 1.0]))
 
 
-def loads_over_height(samples: Samples, largest: float, degree: float) -> Lesson:
-    """Return the lesson of "direct": the loads about the tibial origin, without F_max and p."""
+def loads_over_height(
+    samples: Samples,
+    largest: float,
+    degree: float,
+    coordinates: CondyleCoordinates | None = None,
+    depth: FloatArray | None = None,
+) -> Lesson:
+    """Return the lesson of "direct": the loads about the tibial origin, without F_max and p.
+
+    By default in the coordinates that suit the samples, and with middle and half range (2,) [m] of
+    their heights.
+    """
     del largest, degree
-    coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)
+    if coordinates is None:
+        coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=False)
     u, height, points = coordinates.variables(samples.poses)
-    depth = middle_and_half(height)
+    depth = middle_and_half(height) if depth is None else depth
     values = samples.loads.copy()
     values[:, 9:] -= coordinates.lever(points)
     inputs = np.column_stack([u, (height - depth[0]) / depth[1]])

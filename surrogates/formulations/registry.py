@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from surrogates.compiled.compartments import DIRECT, INVERTED
-from surrogates.formulations.lessons import Lesson, Samples, height_over_load, loads_over_height
+from surrogates.formulations.lessons import Lesson, height_over_load, loads_over_height
 
 
 class Formulation(NamedTuple):
@@ -21,13 +21,14 @@ class Formulation(NamedTuple):
     groups : tuple of str
         Names of the groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
     lesson : callable
-        Returns what is learnt from samples, for F_max [N] and p [1].
+        Returns what is learnt from `Samples`, for F_max [N] and p [1]; takes the coordinates and,
+        where the height is an input, its middle and half range (2,) [m] as well.
     """
 
     code: int
     learns_heights: bool
     groups: tuple[str, ...]
-    lesson: Callable[[Samples, float, float], Lesson]
+    lesson: Callable[..., Lesson]
 
 
 #: Formulations of a compartment by name, which is also the name of the functions in exported C.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -65,23 +65,56 @@ class CondyleCoordinates(ArrayRecord):
         if not len(points):
             raise InputError("poses: expected at least one sample, found none")
         centre = closest_point(points, values) if at_centre else np.zeros(3)
-        found = condyle_poses(points, centre)
-        path = _cubic_path(found)
-        offsets = np.column_stack(
-            [found[:, 0], (found - path.poses(found[:, 0]))[:, 1 + _VARIABLES]]
-        )
+        flexion = points[:, 0].min(), points[:, 0].max()
+        return cls.about(centre, points, flexion, at_centre)
+
+    @classmethod
+    def about(
+        cls, centre: FloatArray, poses: FloatArray, flexion: ArrayLike, about_point: bool
+    ) -> Self:
+        """Return the coordinates of a point in which samples in contact fill a box.
+
+        Parameters
+        ----------
+        centre : (3,) float64
+            The point in the femoral frame [m].
+        poses : (N, 6) float64
+            Poses of the samples [rad, m].
+        flexion : (2,) float64
+            Ends of the path of the point [rad].
+        about_point : bool
+            Whether moments and centres of pressure are learnt about the point.
+        """
+        low, high = np.asarray(flexion, dtype=np.float64)
+        path = _cubic_path(condyle_poses(poses, centre), float(low), float(high))
+        found = cls(centre, path, np.zeros(5), np.ones(5), about_point)
+        middle, half = cls.scaling(found.offsets(poses))
+        return replace(found, middle=middle, half=half)
+
+    @staticmethod
+    def scaling(offsets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return middle and half range (5,) of offsets (N, 5) [rad, m]; half 1 of a constant."""
         low, high = offsets.min(axis=0), offsets.max(axis=0)
         half = 0.5 * (high - low)
         # A coordinate that is constant over the samples is not scaled.
         half[half <= 1e-12] = 1.0
-        return cls(centre, path, 0.5 * (low + high), half, at_centre)
+        return 0.5 * (low + high), half
+
+    def offsets(self, poses: FloatArray) -> FloatArray:
+        """Return flexion, and offsets of the point from its path (N, 5) [rad, m], not scaled."""
+        return self._found(poses)[0]
 
     def variables(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return variables (N, 5) [1], heights over the path (N,) [m] and points (N, 3) [m]."""
-        found = condyle_poses(check_array("poses", poses, (None, 6)), self.centre)
+        raw, height, points = self._found(check_array("poses", poses, (None, 6)))
+        return (raw - self.middle) / self.half, height, points
+
+    def _found(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return flexion and offsets (N, 5), heights over the path (N,) and points (N, 3)."""
+        found = condyle_poses(poses, self.centre)
         offsets = found - self.path.poses(found[:, 0])
         raw = np.column_stack([found[:, 0], offsets[:, 1 + _VARIABLES]])
-        return (raw - self.middle) / self.half, offsets[:, 1 + _HEIGHT], found[:, 3:]
+        return raw, offsets[:, 1 + _HEIGHT], found[:, 3:]
 
     def lever(self, points: FloatArray) -> FloatArray:
         """Return the origins (N, 3) [m] of moments and centres, in the tibial frame."""
@@ -145,10 +178,9 @@ def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0], dtype=np.float64)
 
 
-def _cubic_path(poses: FloatArray) -> ReferencePath:
-    """Return the cubic over flexion that comes closest to poses, as one piece."""
+def _cubic_path(poses: FloatArray, low: float, high: float) -> ReferencePath:
+    """Return the cubic over flexions [rad] that comes closest to poses, as one piece."""
     flexion = poses[:, 0]
-    low, high = float(flexion.min()), float(flexion.max())
     if high - low < 1e-9:
         return ReferencePath.constant(low, poses[:, 1:].mean(axis=0))
     t = (flexion - low) / (high - low)

@@ -1,0 +1,334 @@
+"""The surrogate of one compartment over pose and design.
+
+Its regressors have the five coordinates of the condyle, the P scaled parameters of the design and
+the last input (root of the load or height) as inputs, in this order. The reference path of the box
+and the coordinates of the condyle are polynomials of the parameters. At a design, everything
+becomes a `CompartmentSurrogate`, without approximation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
+from foundation.base.errors import InputError
+from surrogates.compiled.array_record import ArrayRecord
+from surrogates.families.fixed_inputs import with_fixed
+from surrogates.families.regressor import (
+    Regressor,
+    arrays_of,
+    no_outputs,
+    part_of,
+    regressors_of,
+    under,
+)
+from surrogates.formulations.compartment import OUTPUTS, PARTS, CompartmentSurrogate, checked_depth
+from surrogates.formulations.domain import Domain
+from surrogates.formulations.registry import FORMULATIONS
+from surrogates.parametric.smooth_array import SmoothArray
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+#: Number of the first parameter among the inputs of a regressor.
+FIRST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ParametricPath(ArrayRecord):
+    """A path over flexion whose cubics are polynomials of the parameters.
+
+    Parameters
+    ----------
+    flexion : (K,) float64
+        Knots [rad].
+    pieces : SmoothArray
+        Coefficients (4, K - 1, 5) of a `ReferencePath` [rad, m].
+    """
+
+    flexion: FloatArray
+    pieces: SmoothArray
+
+    def __post_init__(self) -> None:
+        check_fields(self, "path ", flexion=(None,))
+        shape = (4, len(self.flexion) - 1, 5)
+        if self.pieces.coefficients.shape[1:] != shape:
+            raise InputError(
+                f"path pieces: expected arrays of shape {shape}, found "
+                f"{self.pieces.coefficients.shape[1:]}"
+            )
+
+    @classmethod
+    def fit(cls, z: FloatArray, paths: list[ReferencePath]) -> Self:
+        """Return the path that comes closest to those of designs z (N, P) [1], of equal knots."""
+        pieces = np.array([path.pieces for path in paths])
+        return cls(np.array(paths[0].flexion), SmoothArray.fit(z, pieces))
+
+    def at(self, z: FloatArray) -> ReferencePath:
+        """Return the path of a design of scaled parameters z (P,) [1]."""
+        return ReferencePath(self.flexion, self.pieces.at(z))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as flexion (K,) [rad]."""
+        return {"flexion": self.flexion, **under("pieces", self.pieces.to_arrays())}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Build from the arrays of `to_arrays`, such as flexion (K,) [rad]; or `InputError`."""
+        if "flexion" not in arrays:
+            raise InputError("arrays: missing 'flexion' of a path")
+        return cls(arrays["flexion"], SmoothArray.from_arrays(part_of(arrays, "pieces")))
+
+
+@dataclass(frozen=True, eq=False)
+class ParametricSpace(ArrayRecord):
+    """Box of the samples of a compartment at every design, about the path of the design.
+
+    Parameters
+    ----------
+    path : ParametricPath
+        Origin of the offsets.
+    flexion, offsets, load : (2,), (4,), (2,) float64
+        As of `SampleSpace` [rad, m, N].
+    """
+
+    path: ParametricPath
+    flexion: FloatArray
+    offsets: FloatArray
+    load: FloatArray
+
+    def __post_init__(self) -> None:
+        check_fields(self, flexion=(2,), offsets=(4,), load=(2,))
+
+    def at(self, z: FloatArray) -> SampleSpace:
+        """Return the box of a design of scaled parameters z (P,) [1]."""
+        return SampleSpace(self.path.at(z), self.flexion, self.offsets, self.load)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as flexion (2,) [rad]."""
+        ranges = {"flexion": self.flexion, "offsets": self.offsets, "load": self.load}
+        return {**ranges, **under("path", self.path.to_arrays())}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Build from the arrays of `to_arrays`, such as flexion (2,) [rad]; or `InputError`."""
+        missing = {"flexion", "offsets", "load"} - set(arrays)
+        if missing:
+            raise InputError(f"arrays: missing {sorted(missing)} of a sample space")
+        path = ParametricPath.from_arrays(part_of(arrays, "path"))
+        return cls(path, arrays["flexion"], arrays["offsets"], arrays["load"])
+
+
+@dataclass(frozen=True, eq=False)
+class ParametricCoordinates(ArrayRecord):
+    """Coordinates of a condyle at every design: those of `CondyleCoordinates`.
+
+    Parameters
+    ----------
+    centre : SmoothArray
+        Point of the condyle (3,) in the femoral frame [m].
+    path : ParametricPath
+        Path of the point.
+    middle, half : (5,) float64
+        Scaling of the variables [rad, m].
+    about_point : bool
+        Whether moments and centres of pressure are learnt about the point.
+    """
+
+    centre: SmoothArray
+    path: ParametricPath
+    middle: FloatArray
+    half: FloatArray
+    about_point: bool = True
+
+    def __post_init__(self) -> None:
+        check_fields(self, middle=(5,), half=(5,))
+        if self.centre.coefficients.shape[1:] != (3,):
+            raise InputError(
+                f"centre: expected points (3,), found {self.centre.coefficients.shape[1:]}"
+            )
+
+    def at(self, z: FloatArray) -> CondyleCoordinates:
+        """Return the coordinates of a design of scaled parameters z (P,) [1]."""
+        centre, path = self.centre.at(z), self.path.at(z)
+        return CondyleCoordinates(centre, path, self.middle, self.half, self.about_point)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as middle (5,) [rad, m]."""
+        return {
+            **{"middle": self.middle, "half": self.half},
+            "about_point": np.array(int(self.about_point)),
+            **under("centre", self.centre.to_arrays()),
+            **under("path", self.path.to_arrays()),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Build from the arrays of `to_arrays`, such as middle (5,) [rad, m]; or `InputError`."""
+        missing = {"middle", "half", "about_point"} - set(arrays)
+        if missing:
+            raise InputError(f"arrays: missing {sorted(missing)} of a condyle's coordinates")
+        return cls(
+            SmoothArray.from_arrays(part_of(arrays, "centre")),
+            ParametricPath.from_arrays(part_of(arrays, "path")),
+            arrays["middle"],
+            arrays["half"],
+            bool(arrays["about_point"]),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParametricDomain(ArrayRecord):
+    """Trained part of the box over all designs: a `Domain` of 6 + P inputs.
+
+    Parameters are those of `surrogates.formulations.domain.Domain`; the P scaled parameters stand
+    before the last input of both regressors.
+    """
+
+    limits: FloatArray
+    regressor: Regressor
+    inflation: FloatArray
+    errors: Regressor
+    lifted: float
+
+    @classmethod
+    def of(cls, domain: Domain) -> Self:
+        """Return the domain over all designs of a domain that was fitted with parameters."""
+        fields = domain.regressor, domain.inflation, domain.errors, domain.lifted
+        return cls(domain.limits, *fields)
+
+    def at(self, z: FloatArray) -> Domain:
+        """Return the domain of a design of scaled parameters z (P,) [1]."""
+        regressor, errors = (fixed(each, z) for each in (self.regressor, self.errors))
+        return Domain(self.limits, regressor, self.inflation, errors, self.lifted)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""
+        named = {"limits": self.limits, "inflation": self.inflation}
+        lifted = {"lifted": np.array([self.lifted])}
+        parts = arrays_of(("regressor", "errors"), (self.regressor, self.errors))
+        return {**named, **lifted, **parts}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], inputs: int) -> Self:
+        """Build from the arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; or `InputError`."""
+        missing = {"limits", "inflation", "lifted"} - set(arrays)
+        if missing:
+            raise InputError(f"arrays: missing {sorted(missing)} of a domain")
+        regressor, errors = regressors_of(arrays, {"regressor": inputs, "errors": inputs})
+        lifted = float(check_array("lifted", arrays["lifted"], (1,))[0])
+        return cls(arrays["limits"], regressor, arrays["inflation"], errors, lifted)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParametricCompartment(ArrayRecord):
+    """Surrogate of one compartment over pose and design.
+
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`.
+    space : ParametricSpace
+        Box of the samples at every design.
+    coordinates : ParametricCoordinates
+        Inputs of the regressors beside the parameters.
+    largest, degree : float
+        F_max [N] and p [1].
+    depth : (2,) float64
+        Middle and half range of the height, where the height is an input [m].
+    regressors : tuple of Regressor
+        Three regressors of 6 + P inputs that share the outputs; a part may have no outputs.
+    domain : ParametricDomain
+        Trained part of the space.
+
+    Raises
+    ------
+    InputError
+        If a constant is out of range or the regressors do not suit the formulation.
+    """
+
+    formulation: str
+    space: ParametricSpace
+    coordinates: ParametricCoordinates
+    largest: float
+    degree: float
+    depth: FloatArray
+    regressors: tuple[Regressor, Regressor, Regressor]
+    domain: ParametricDomain
+
+    def __post_init__(self) -> None:
+        check_in("formulation", self.formulation, FORMULATIONS)
+        check_number("largest", self.largest, above=0.0)
+        check_number("degree", self.degree, at_least=1.0)
+        object.__setattr__(self, "depth", checked_depth(self.depth))
+        inputs = 6 + self.parameters
+        for regressor in (*self.regressors, self.domain.regressor, self.domain.errors):
+            if regressor.outputs and regressor.inputs != inputs:
+                raise InputError(
+                    f"regressors: expected {inputs} inputs with {self.parameters} parameters, "
+                    f"found {regressor.inputs}"
+                )
+        outputs = sum(part.outputs for part in self.regressors)
+        if outputs != OUTPUTS:
+            raise InputError(f"regressors: expected {OUTPUTS} outputs, found {outputs}")
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters P."""
+        return self.space.path.pieces.exponents.shape[1]
+
+    def at(self, z: FloatArray) -> CompartmentSurrogate:
+        """Return the surrogate of a design of scaled parameters z (P,) [1]."""
+        first, second, third = (fixed(each, z) for each in self.regressors)
+        return CompartmentSurrogate(
+            self.formulation, self.space.at(z), self.coordinates.at(z), self.largest, self.degree,
+            self.depth, (first, second, third), self.domain.at(z),
+        )  # fmt: skip
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all fields as arrays, such as constants (4,) [SI]."""
+        return {
+            "constants": np.array([self.largest, self.degree, *self.depth]),
+            **under("space", self.space.to_arrays()),
+            **under("coordinates", self.coordinates.to_arrays()),
+            **under("domain", self.domain.to_arrays()),
+            **arrays_of(PARTS, self.regressors),
+        }
+
+    @classmethod
+    def from_arrays(cls, formulation: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Build from the arrays of `to_arrays`, such as constants (4,) [SI].
+
+        Raises
+        ------
+        InputError
+            If an array is missing or malformed.
+        """
+        if "constants" not in arrays:
+            raise InputError("arrays: missing 'constants' of a compartment")
+        largest, degree, *depth = check_array("constants", arrays["constants"], (4,)).tolist()
+        space = ParametricSpace.from_arrays(part_of(arrays, "space"))
+        inputs = 6 + space.path.pieces.exponents.shape[1]
+        first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, inputs))
+        return cls(
+            formulation, space, ParametricCoordinates.from_arrays(part_of(arrays, "coordinates")),
+            largest, degree, np.array(depth), (first, second, third),
+            ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs),
+        )  # fmt: skip
+
+
+def fixed(regressor: Regressor, z: FloatArray) -> Regressor:
+    """Return a regressor of 6 + P inputs with its parameters fixed at z (P,) [1]."""
+    if not regressor.outputs:
+        return no_outputs(6)
+    return with_fixed(regressor, FIRST, z)
+
+
+def with_parameters(inputs: FloatArray, z: FloatArray) -> FloatArray:
+    """Return inputs (N, 6) with parameters z (P,) or (N, P) before the last one, (N, 6 + P) [1]."""
+    rows = np.broadcast_to(z, (len(inputs), np.shape(z)[-1]))
+    return np.concatenate([inputs[:, :FIRST], rows, inputs[:, FIRST:]], axis=1)
