@@ -19,6 +19,7 @@ from pipeline.advice import PROGRAM, in_folder
 
 if TYPE_CHECKING:
     from pipeline.config.schema import Config as Study
+    from pipeline.design_space.document import DesignsDocument
     from pipeline.reports.report import Report
 
 PREPARE = Group("Prepare a study", sort_key=1)
@@ -150,6 +151,12 @@ def run_answer(report: Report, folder: Path) -> Answer:
     """Return the answer of a command that wrote the report of a run in a folder."""
     lines = [in_folder(line, folder) for line in report.summary]
     return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), report)
+
+
+def designs_answer(document: DesignsDocument, folder: Path) -> Answer:
+    """Return the answer of a command that made a run over designs in a folder."""
+    lines = [in_folder(line, folder) for line in document.summary]
+    return Answer("\n".join([*lines, f"surrogate: {folder / 'knee.npz'}"]), document)
 
 
 def files_answer(files: Iterable[Path]) -> Answer:

@@ -16,6 +16,7 @@ from pipeline.cli.app import (
     Overrides,
     RunFolder,
     command,
+    designs_answer,
     run_answer,
     study_and_folder,
 )
@@ -47,9 +48,12 @@ def run(
     $ knee-contact run mine.toml --resume --set design.budget=1500
     $ knee-contact run mine.toml --force
     """
+    from pipeline.design_space.run import run_designs
     from pipeline.runner import run_study
 
     study, folder = study_and_folder(config, overrides, out)
+    if study.design_space is not None:
+        return designs_answer(run_designs(study, folder, resume=resume, replace=force), folder)
     return run_answer(run_study(study, folder, resume=resume, replace=force), folder)
 
 

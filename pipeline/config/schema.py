@@ -16,6 +16,7 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.contact_schema import THICKNESS_RANGE as THICKNESS_RANGE
 from pipeline.config.contact_schema import ContactConfig as ContactConfig
 from pipeline.config.contact_schema import LayerConfig as LayerConfig
+from pipeline.config.design_space_schema import DesignSpaceConfig as DesignSpaceConfig
 from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
 from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
@@ -27,11 +28,15 @@ from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
 from pipeline.config.schema_base import Section, describe_section, name_field
 from pipeline.config.schema_base import section_of as section_of
 from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.config.surrogate_schema import AUTO
 from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
 from pipeline.config.surrogate_schema import NetworkConfig as NetworkConfig
 from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfig
 from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
 from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig
+
+#: Families of surrogates over designs.
+OVER_DESIGNS = (AUTO, "network", "spline", "polynomial")
 
 
 class ExecutionConfig(Section):
@@ -84,6 +89,9 @@ class Config(Section):
     surrogate: SurrogateConfig = Field(default_factory=SurrogateConfig)
     validation: ValidationConfig = Field(default_factory=ValidationConfig)
     simulation: SimulationConfig = Field(default_factory=SimulationConfig)
+    design_space: DesignSpaceConfig | None = Field(
+        None, description="parameters of the knees that one surrogate answers for"
+    )
     calibration: CalibrationConfig | None = Field(
         None, description="calibration of spring laws, read by `calibrate` and `compare-models`"
     )
@@ -108,6 +116,29 @@ class Config(Section):
                 'contact.femur_layer.thickness_mm: "underside" exists for the tibia only; give a '
                 "thickness in mm or a thickness_file"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _designs_are_knees(self) -> Self:
+        """Reject what a surrogate over designs does not have."""
+        if self.design_space is None:
+            return self
+        message = ""
+        if self.original.kind == "table":
+            message = 'original.kind: expected "model", since designs need a contact model'
+        elif self.knee.compartments != COMPARTMENTS or self.simulation.kind == "none":
+            message = "simulation.kind: expected a gait cycle of a knee"
+        elif self.surrogate.family not in OVER_DESIGNS:
+            message = (
+                f"surrogate.family: expected one of {', '.join(OVER_DESIGNS)}, found "
+                f'"{self.surrogate.family}"'
+            )
+        elif self.surrogate.fields is not None:
+            message = "surrogate.fields: remove this section"
+        elif self.feasibility.bounds == "gait":
+            message = 'feasibility.bounds: expected "keys", found "gait"'
+        if message:
+            raise InputError(f"{message}; [design_space] trains a surrogate over designs")
         return self
 
     @model_validator(mode="after")

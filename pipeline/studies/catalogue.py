@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 from pipeline.studies.factors import FACTORS, Factor
-from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
+from pipeline.stages.cycle_outputs import Output
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
 from pipeline.studies.catalogue import Catalogue
-from pipeline.studies.outputs import Output
 from pipeline.studies.schema import PARAMETERS
 from pipeline.studies.summary import QUANTILES, Convergence, Sensitivity, SobolIndex, StudySummary
 

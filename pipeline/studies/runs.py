@@ -30,6 +30,7 @@ from pipeline.config.reading import ConfigError, explain, shipped_configs
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
+from pipeline.stages.cycle_outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import make_results, read_arrays
 from pipeline.store.quantities import FOR_WEAR
@@ -37,7 +38,6 @@ from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.factors import Inputs, varied
-from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError

@@ -11,12 +11,12 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from pipeline.flagged_instants import flagged_sentence, kinds_of
+from pipeline.stages.cycle_outputs import model_errors
 from pipeline.store.run_documents import Computed
 from pipeline.store.samples import OK
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.design import base_runs, varying
-from pipeline.studies.outputs import model_errors
 from pipeline.studies.schema import DesignConfig
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices

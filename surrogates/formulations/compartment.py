@@ -93,6 +93,9 @@ class CompartmentSurrogate(ArrayRecord):
         inputs = [part.inputs for part in self.regressors]
         if inputs != [6, 6, 6]:
             raise InputError(f"regressors: expected three of 6 inputs each, found {inputs}")
+        inputs = [self.domain.regressor.inputs, self.domain.errors.inputs]
+        if inputs != [6, 6]:
+            raise InputError(f"domain: expected regressors of 6 inputs each, found {inputs}")
         outputs = sum(part.outputs for part in self.regressors)
         if outputs != OUTPUTS:
             raise InputError(f"regressors: expected {OUTPUTS} outputs, found {outputs}")
@@ -103,6 +106,15 @@ class CompartmentSurrogate(ArrayRecord):
     def learns_heights(self) -> bool:
         """Whether heights over the load are learnt, so that `gaps` and `at_load` are known."""
         return FORMULATIONS[self.formulation].learns_heights
+
+    @property
+    def largest_load(self) -> float:
+        """Largest axial load of the samples [N]."""
+        return float(self.space.load[1])
+
+    def domain_inputs(self, variables: FloatArray) -> FloatArray:
+        """Return the inputs (N, 6) [1] of the domain from variables (N, 6 or more)."""
+        return variables[:, :6]
 
     @cached_property
     def arguments(self) -> CompartmentArguments:

@@ -51,7 +51,8 @@ class Domain(ArrayRecord):
         Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa]; `NO_LIMIT`
         for none.
     regressor : Regressor
-        Function of the six scaled variables of the box: expected F_x / (l_x F_y), F_z / (l_z F_y),
+        Function of the six scaled variables of the box, while it is fitted over designs also of
+        their parameters: expected F_x / (l_x F_y), F_z / (l_z F_y),
         and the logarithm of the expected over the largest accepted error of the force. Without
         outputs the predicted loads alone decide.
     inflation : (12,) float64
@@ -83,10 +84,10 @@ class Domain(ArrayRecord):
             check_array(name, getattr(self, name), above=0.0)
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
-            if part.inputs != 6 or part.outputs not in (0, outputs):
+            if part.inputs < 6 or part.outputs not in (0, outputs):
                 raise InputError(
-                    f"{name}: expected 6 inputs and 0 or {outputs} outputs, found {part.inputs} "
-                    f"and {part.outputs}"
+                    f"{name}: expected 6 or more inputs and 0 or {outputs} outputs, found "
+                    f"{part.inputs} and {part.outputs}"
                 )
 
     @classmethod
@@ -106,10 +107,11 @@ class Domain(ArrayRecord):
         return np.append(self.limits, self.lifted)
 
     def standard_error(self, variables: FloatArray) -> FloatArray:
-        """Return the expected standard errors (N, 12) [SI] of the loads at variables (N, 6)."""
+        """Return the expected standard errors (N, 12) [SI] of loads at variables (N, 6 or more)."""
         if not self.errors.outputs:
             return np.full((len(variables), _LOADS), np.nan)
-        return np.exp(self.errors.predict(np.clip(variables[:, :6], -1.0, 1.0)))
+        used = variables[:, : self.errors.inputs]
+        return np.exp(self.errors.predict(np.clip(used, -1.0, 1.0)))
 
     def extrapolation(
         self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
@@ -137,7 +139,8 @@ class Domain(ArrayRecord):
         criteria[touching, :2] = shares / self.limits[:2]
         criteria[touching, 2] = loads[touching, 7] / self.limits[2]
         if self.regressor.outputs:
-            learnt = self.regressor.predict(np.clip(variables[:, :6], -1.0, 1.0))
+            used = variables[:, : self.regressor.inputs]
+            learnt = self.regressor.predict(np.clip(used, -1.0, 1.0))
             criteria[:, 3:5] = np.abs(learnt[:, :2])
             criteria[:, 5] = 1.0 + learnt[:, 2]
         return criteria

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from foundation.base.checks import FloatArray, check_array
 from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
-from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 
 #: Accepted error of the force over the largest load, as the 95 % quantile of the errors at a pose,
@@ -45,6 +44,10 @@ _GAP_FACTOR, _LEAST_GAP = 2.0, 3e-4
 _NOWHERE = 50.0
 _SURFACE = PolynomialSettings(
     basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
+)
+#: The same with the parameters of designs as further inputs, of which there are many products.
+_SURFACE_OVER_DESIGNS = PolynomialSettings(
+    basis="total_degree", degree=(2, 3), ridge=(1e-6, 1e-4, 1e-2)
 )
 _ERRORS = PolynomialSettings(basis="total_degree", degree=(1, 2), ridge=(1e-6, 1e-4, 1e-2))
 
@@ -84,14 +87,38 @@ class DomainSamples(NamedTuple):
     seen: SeenSamples | None = None
 
 
+class Predictor(Protocol):
+    """Surrogate of a compartment: of a knee, or of the designs that its samples are of."""
+
+    @property
+    def learns_heights(self) -> bool:
+        """Whether heights over the load are learnt."""
+
+    @property
+    def largest_load(self) -> float:
+        """Largest axial load of the samples [N]."""
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 12), jacobians (N, 6, 6) [SI] and variables (N, 7) at poses (N, 6)."""
+
+    def gaps(self, poses: ArrayLike) -> FloatArray:
+        """Return heights over the predicted first contact at poses (N, 6), (N,) [m]."""
+
+    def standard_error(self, poses: ArrayLike) -> FloatArray:
+        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6)."""
+
+    def domain_inputs(self, variables: FloatArray) -> FloatArray:
+        """Return the inputs (N, 6 or more) [1] of a domain from variables (N, 6 or more)."""
+
+
 def fit_domain(
-    surrogate: CompartmentSurrogate, samples: DomainSamples, limits: FloatArray, margin: float
+    surrogate: Predictor, samples: DomainSamples, limits: FloatArray, margin: float
 ) -> Domain:
     """Return the domain of a surrogate from samples of the whole box.
 
     Parameters
     ----------
-    surrogate : CompartmentSurrogate
+    surrogate : CompartmentSurrogate, or another Predictor
         The fitted surrogate, with the whole box as its domain.
     samples : DomainSamples
         Results of the original model over the whole box.
@@ -112,11 +139,12 @@ def fit_domain(
         return Domain.within(slack * limits)
     predicted, _, variables = surrogate.evaluate_batch(poses)
     residuals = loads - predicted
-    targets = _targets(loads, residuals, limits, surrogate.space.load[1])
+    targets = _targets(loads, residuals, limits, surrogate.largest_load)
     if samples.fitted:
         targets[:, 2] = np.log(_LEAST_ERROR / ACCEPTED_ERROR)
     x = _variables_at(surrogate, variables, loads)
-    fitted = fit_polynomial(x, targets, _SURFACE)
+    inputs = surrogate.domain_inputs(variables)
+    fitted = fit_polynomial(x, targets, _surface(x))
     if samples.seen is not None and len(samples.seen.poses):
         fitted = _fit_with_seen(surrogate, samples.seen, limits, x, targets, fitted)
     rows = fitted.check.rows
@@ -136,25 +164,25 @@ def fit_domain(
         # All samples are in contact: predictions of lifted condyles are errors.
         domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
     inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
-    inside &= domain.extrapolation(variables, predicted, gaps) <= 1.0
+    inside &= domain.extrapolation(inputs, predicted, gaps) <= 1.0
     errors = surrogate.standard_error(poses)
     if np.isnan(errors[:, :6]).any():
-        where = np.clip(variables[:, :6], -1.0, 1.0)
+        where = np.clip(inputs, -1.0, 1.0)
         domain = replace(domain, errors=_fit_errors(where, residuals, inside))
-        errors = domain.standard_error(variables)
+        errors = domain.standard_error(inputs)
     else:
         if inside.sum() < LEAST_SAMPLES:
             inside = np.ones(len(poses), dtype=bool)
         domain = replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
         errors = errors * domain.inflation
-    largest = surrogate.space.load[1]
+    largest = surrogate.largest_load
     far = is_far_off(residuals, largest)
     untold = is_wrong(residuals, errors, largest) | far
     if not untold.any():
         return domain
-    beside = _lowered(domain, -_NOWHERE).extrapolation(variables, predicted, gaps) <= 1.0
+    beside = _lowered(domain, -_NOWHERE).extrapolation(inputs, predicted, gaps) <= 1.0
     beside &= (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
-    above = _unseen_errors(x, targets, variables) - borders[2]
+    above = _unseen_errors(x, targets, inputs) - borders[2]
     if not domain.errors.outputs:
         trusted = beside & (above <= 0.0)
         factor = _telling(residuals[trusted], errors[trusted], far[trusted], largest)
@@ -200,17 +228,22 @@ def _telling(
     return factor if factor <= _MOST_TELLING else 1.0
 
 
-def _unseen_errors(x: FloatArray, targets: FloatArray, variables: FloatArray) -> FloatArray:
-    """Return the third target (N,) at variables (N, 6 or more), each by a fit without its fold.
+def _surface(x: FloatArray) -> PolynomialSettings:
+    """Return the settings of fits over inputs x (N, 6), or (N, 6 + P) over designs [1]."""
+    return _SURFACE if x.shape[1] == 6 else _SURFACE_OVER_DESIGNS
 
-    The fits are to the variables x (N, 6) at the true loads; a user's pose has the `variables` of
-    the predicted loads alone.
+
+def _unseen_errors(x: FloatArray, targets: FloatArray, inputs: FloatArray) -> FloatArray:
+    """Return the third target (N,) at inputs (N, d), each by a fit without its fold.
+
+    The fits are to the inputs x (N, d) at the true loads; a user's pose has the `inputs` of the
+    predicted loads alone.
     """
     found = np.empty(len(x))
-    at = np.clip(variables[:, :6], -1.0, 1.0)
+    at = np.clip(inputs, -1.0, 1.0)
     for fold in range(_FOLDS):
         out = np.arange(len(x)) % _FOLDS == fold
-        fitted = fit_polynomial(x[~out], targets[~out], _SURFACE)
+        fitted = fit_polynomial(x[~out], targets[~out], _surface(x))
         found[out] = fitted.regressor.predict(at[out])[:, 2]
     return found
 
@@ -235,18 +268,16 @@ def _lowering(above: FloatArray, untold: NDArray[np.bool_], others: NDArray[np.b
     return -float(above[kept[-1]]) if len(kept) else _NOWHERE
 
 
-def _variables_at(
-    surrogate: CompartmentSurrogate, variables: FloatArray, loads: FloatArray
-) -> FloatArray:
-    """Return the variables of the box (N, 6) [1], held in it, at the true loads (N, 12)."""
+def _variables_at(surrogate: Predictor, variables: FloatArray, loads: FloatArray) -> FloatArray:
+    """Return the inputs of a domain (N, d) [1], held in the box, at the true loads (N, 12)."""
     x: FloatArray = np.clip(variables[:, :6], -1.0, 1.0)
-    root = np.sqrt(loads[:, 1] / surrogate.space.load[1])
+    root = np.sqrt(loads[:, 1] / surrogate.largest_load)
     x[:, 5] = np.clip(2.0 * root - 1.0, -1.0, 1.0)
-    return x
+    return surrogate.domain_inputs(x)
 
 
 def _fit_with_seen(
-    surrogate: CompartmentSurrogate,
+    surrogate: Predictor,
     seen: SeenSamples,
     limits: FloatArray,
     x: FloatArray,
@@ -261,7 +292,7 @@ def _fit_with_seen(
     poses = check_array("seen poses", seen.poses, (None, 6))
     loads = check_array("seen loads", seen.loads, (len(poses), 12))
     along = _variables_at(surrogate, surrogate.evaluate_batch(poses)[2], loads)
-    told = _targets(loads, np.zeros_like(loads), limits, surrogate.space.load[1])
+    told = _targets(loads, np.zeros_like(loads), limits, surrogate.largest_load)
     told[:, 2] = fitted.regressor.predict(along)[:, 2]
     return fit_polynomial(np.concatenate([x, along]), np.concatenate([targets, told]), _SURFACE)
 

@@ -52,10 +52,10 @@ class SmoothArray(ArrayRecord):
         object.__setattr__(self, "coefficients", frozen(found))
 
     @classmethod
-    def fit(cls, z: ArrayLike, arrays: ArrayLike) -> Self:
+    def fit(cls, z: ArrayLike, arrays: ArrayLike, highest: int = 2) -> Self:
         """Return the polynomial that comes closest to the arrays of N designs.
 
-        Quadratic if there are enough designs, else linear or constant.
+        Of the `highest` degree, up to 2, if there are enough designs, else of a lower degree.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class SmoothArray(ArrayRecord):
         """
         points = check_array("z", z, (None, None))
         values = check_array("arrays", arrays)
-        for degree in _DEGREES:
+        for degree in (each for each in _DEGREES if each <= highest):
             exponents = polynomial_exponents(points.shape[1], degree)
             if degree == 0 or len(points) >= _DESIGNS_PER_TERM * len(exponents):
                 break

@@ -7,6 +7,7 @@ import numpy as np
 from dynamics.musculoskeletal import ComakResult
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
+from pipeline.stages.cycle_outputs import Output
 from pipeline.studies.catalogue import Catalogue
 from pipeline.studies.muscle_walks.charts import shown_secondary, sign_of
 from pipeline.studies.muscle_walks.contact_forces import (
@@ -19,7 +20,6 @@ from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.tables import ligament_forces
 from pipeline.studies.muscle_walks.variation import walk_factors
-from pipeline.studies.outputs import Output
 
 #: Instants of the waveforms of a study [% of the walk].
 PERCENT = np.linspace(0.0, 100.0, 101)

@@ -12,9 +12,9 @@ from foundation.base.loads import COMPARTMENTS
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture
 from pipeline.reports.pages import write_page
+from pipeline.stages.cycle_outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.implant_forces.comparison import MeasuredWalk
 from pipeline.studies.implant_forces.page import implant_charts
-from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.summary import MOMENTS, PATTERN, WalkSummary

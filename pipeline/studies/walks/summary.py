@@ -13,10 +13,10 @@ from foundation.base.checks import FloatArray
 from pipeline.flagged_instants import flagged_sentence
 from pipeline.reports.judgement import judgement
 from pipeline.simulation import compare_cycles
+from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
 from pipeline.store.run_documents import Computed, Difference
 from pipeline.store.verdict_document import Judgement
 from pipeline.studies.implant_forces.comparison import ImplantComparison, MeasuredWalk
-from pipeline.studies.outputs import OUTPUTS, model_errors
 from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK, InVivo
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile

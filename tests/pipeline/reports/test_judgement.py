@@ -23,7 +23,7 @@ from pipeline.reports.verdict import JUDGED, Evidence, verdict
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.documents import ReportError
 from pipeline.store.layer_document import ElasticLayer
-from pipeline.studies.outputs import OUTPUTS, model_errors
+from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 

@@ -18,7 +18,7 @@ from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
-from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES
 from pipeline.studies.report import _tornados, write_study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study

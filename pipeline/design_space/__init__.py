@@ -1,0 +1,1 @@
+"""Stages a to h over the designs of a design space: one surrogate for a family of knees."""

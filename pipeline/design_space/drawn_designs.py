@@ -1,0 +1,133 @@
+"""Stage a over designs: which designs are learnt, unseen and held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from pipeline.config.designs import design_config, design_space_of
+from pipeline.config.inequalities import satisfied
+from pipeline.config.schema import Config
+from pipeline.errors import StageError
+from pipeline.originals.knee_surfaces import build_implant
+from surrogates.parametric.parameters import Parameters
+from surrogates.sampling.designs import unit_design
+
+#: Uses of designs: candidates that are learnt, or never learnt, of two kinds.
+LEARNT, UNSEEN, HELD_OUT = "learnt", "unseen", "held_out"
+_USES = (LEARNT, UNSEEN, HELD_OUT)
+#: Candidates for each design that is learnt, where rounds choose.
+CANDIDATES_EACH = 4
+#: Most designs that are drawn for each feasible one.
+_MOST_DRAWN = 50
+#: Number of a use's first design.
+_FIRST = {LEARNT: 0, UNSEEN: 1_000_000, HELD_OUT: 2_000_000}
+
+
+class Drawn(NamedTuple):
+    """Designs, and how many were drawn and dropped.
+
+    Attributes
+    ----------
+    table : DataFrame
+        `design` (number), `use`, and the value of each parameter in the unit of its name.
+    drawn : int
+        Number of designs that were drawn.
+    dropped : dict of str to int
+        Number of infeasible designs by reason.
+    """
+
+    table: pd.DataFrame
+    drawn: int
+    dropped: dict[str, int]
+
+
+def parameters_of(config: Config) -> Parameters:
+    """Return the parameters of the designs of a configuration."""
+    space = design_space_of(config)
+    low, high = np.array([parameter.range for parameter in space.parameter]).T
+    return Parameters(space.names, low, high)
+
+
+def draw_designs(config: Config) -> Drawn:
+    """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
+
+    A design is infeasible if it violates a constraint of [design_space], or if the configuration
+    or the implant of the design is refused.
+
+    Raises
+    ------
+    StageError
+        If hardly any design is feasible.
+    """
+    space = design_space_of(config)
+    counts = {
+        LEARNT: space.designs * (CANDIDATES_EACH if space.rounds > 1 else 1),
+        UNSEEN: space.unseen,
+        HELD_OUT: space.held_out,
+    }
+    parts, dropped, drawn = [], dict[str, int](), 0
+    for number, use in enumerate(_USES):
+        rng = np.random.default_rng(np.random.SeedSequence([space.seed, number]))
+        values, tried = _feasible(config, counts[use], rng, dropped)
+        drawn += tried
+        table = pd.DataFrame(values, columns=pd.Index(space.names))
+        numbers = _FIRST[use] + np.arange(len(table))
+        table.insert(0, "design", numbers)
+        table.insert(1, "use", use)
+        parts.append(table)
+    return Drawn(pd.concat(parts, ignore_index=True), drawn, dropped)
+
+
+def _feasible(
+    config: Config, count: int, rng: np.random.Generator, dropped: dict[str, int]
+) -> tuple[FloatArray, int]:
+    """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn."""
+    parameters = parameters_of(config)
+    found: list[FloatArray] = []
+    tried = 0
+    while count and len(found) < count:
+        if tried >= _MOST_DRAWN * count:
+            told = "; ".join(f"{number} times {reason}" for reason, number in dropped.items())
+            raise StageError(
+                f"[design_space]: {len(found)} of {tried} designs are feasible: {told}; change the "
+                "ranges or the constraints"
+            )
+        # A Sobol sequence is even in blocks of a power of two.
+        size = max(tried, 2 ** int(np.ceil(np.log2(count))))
+        unit = unit_design("sobol", size, len(parameters), rng)
+        for values in parameters.from_unit(unit):
+            if len(found) == count:
+                break
+            tried += 1
+            if reason := infeasible(config, parameters.named(values)):
+                dropped[reason] = dropped.get(reason, 0) + 1
+            else:
+                found.append(values)
+    return np.array(found).reshape(count, len(parameters)), tried
+
+
+def infeasible(config: Config, values: Mapping[str, float]) -> str:
+    """Return why a design is infeasible, without its numbers; "" for a feasible design."""
+    space = design_space_of(config)
+    columns = {name: np.array([value]) for name, value in values.items()}
+    for text in space.constraints:
+        if not satisfied(text, columns)[0]:
+            return f"not {text}"
+    try:
+        own = design_config(config, values)
+        if own.knee.source == "builtin":
+            build_implant(own.knee.implant)
+    except InputError as error:
+        return _without_numbers(str(error))
+    return ""
+
+
+def _without_numbers(text: str) -> str:
+    """Return the beginning of a message up to what was found, which differs between designs."""
+    return text.rpartition("design with ")[2].partition(": ")[2].partition(", found")[0] or text

@@ -1,0 +1,205 @@
+"""A run over the designs of a design space, from its configuration to its report."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import replace as replaced
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+import surrogates
+from foundation.base.checks import FloatArray
+from pipeline.config.designs import check_designs, design_space_of
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
+from pipeline.design_space.document import DesignsDocument, summary_lines
+from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
+from pipeline.design_space.errors import worst
+from pipeline.design_space.fitting import FittedDesigns, fit_designs
+from pipeline.design_space.paths import design_paths, parametric_space, path_errors
+from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
+from pipeline.design_space.validation import (
+    JudgedDesign,
+    held_out_samples,
+    judged_designs,
+    with_domains,
+    with_expected_errors,
+)
+from pipeline.files import writing
+from pipeline.originals.contact_original import build_knee
+from pipeline.preparation.expected_time import seconds_per_evaluation
+from pipeline.progress import Stage, StageCounter
+from pipeline.stages.run_folder import Run
+from pipeline.store.made_with import configuration_digest
+from pipeline.store.samples import digest
+from surrogates.parametric.compartment import ParametricSpace
+from surrogates.parametric.surrogate import ParametricSurrogate
+
+_PACKAGES = ("numpy", "scipy", "numba", "pandas", "knee-contact")
+
+
+def run_designs(
+    config: Config, folder: Path, *, resume: bool = False, replace: bool = False
+) -> DesignsDocument:
+    """Carry out stages a to h over designs and write the run directory.
+
+    Parameters
+    ----------
+    config : Config
+        The study, with [design_space].
+    folder : Path
+        The run directory.
+    resume, replace : bool
+        As of `pipeline.runner.run_study`.
+
+    Returns
+    -------
+    DesignsDocument
+        The content of `designs.json`.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is not a number of the configuration, or its range is refused.
+    RunError
+        As of `pipeline.runner.run_study`.
+    """
+    check_designs(config)
+    # One thread: sums in threaded linear algebra depend on the number of cores.
+    with Run(config, folder) as run, threadpool_limits(1):
+        return _carry_out(run, resume=resume, replace=replace)
+
+
+def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
+    config = run.config
+    run.stages = StageCounter(_stages(config), run.workers)
+    with run.timed("knee"):
+        run.compile_kernels()
+        base = build_knee(config)
+    run.prepare(resume=resume, replace=replace)
+    with run.timed("a: designs"):
+        drawn = draw_designs(config)
+        designs = run.table("designs", lambda: drawn.table, derived=True)
+    with run.timed("reference paths"):
+        paths = design_paths(run, designs)
+        space = parametric_space(config, designs, paths)
+        first = space.path.at(_middle(config))
+        run.stages.per_evaluation = seconds_per_evaluation(base.quick, first)
+    sampled = sample_designs(run, designs, space)
+    with run.timed("unseen designs"):
+        unseen = unseen_samples(run, designs, space)
+    with run.timed("held-out designs"):
+        held_out = held_out_samples(run, designs, space)
+    with run.timed("g: final surrogate"):
+        trained = fit_designs(config, designs, sampled.training, space, run.execution)
+    with run.timed("g: domain"):
+        knee = with_domains(run, trained.knee, designs, unseen)
+    run.wait_for_kernels()
+    with run.timed("h: gait of unseen designs"):
+        knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
+    with run.timed("h: gait of held-out designs"):
+        judged = judged_designs(run, knee, designs, held_out, HELD_OUT)
+    tables = {"training": sampled.training, "unseen": unseen, "held_out": held_out}
+    knee = _with_header(run, knee, tables, judged)
+    with writing(run.folder / "knee.npz"):
+        surrogates.save_parametric(knee, run.folder / "knee.npz")
+    document = _document(
+        run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged
+    )
+    run.write_json("designs.json", document)
+    (run.folder / "times.json").unlink()
+    return document
+
+
+def _stages(config: Config) -> list[Stage]:
+    """Return the stages with their expected costs."""
+    space = design_space_of(config)
+    parts = len(config.knee.compartments)
+    each = parts * space.poses
+    per_load, steps = 6.0, config.surrogate.network.steps * config.surrogate.network.networks
+    first = -(-space.designs // space.rounds)
+    rounds = [
+        stage
+        for _ in range(space.rounds - 1)
+        for stage in (
+            Stage("c: first surrogates", seconds=30.0),
+            Stage("d: predicted errors of designs", seconds=10.0),
+            Stage("f: kept designs", first * each, per_load, 0.5 * first),
+        )
+    ]
+    return [
+        Stage("knee", seconds=2.0),
+        Stage("a: designs", seconds=2.0),
+        Stage("reference paths", seconds=2.0 * min(space.designs, 64)),
+        Stage("b: first designs", first * each, per_load, 0.5 * first),
+        *rounds,
+        Stage("unseen designs", space.unseen * each // 2, per_load, 0.5 * space.unseen),
+        Stage("held-out designs", space.held_out * each // 2, per_load, 0.5 * space.held_out),
+        Stage("g: final surrogate", seconds=parts * 1.5e-3 * steps),
+        Stage("g: domain", seconds=parts * 10.0),
+        Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
+        Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
+    ]
+
+
+def _middle(config: Config) -> FloatArray:
+    """Return the scaled parameters (P,) of the design in the middle of the ranges."""
+    return np.zeros(len(design_space_of(config).parameter))
+
+
+def _with_header(
+    run: Run,
+    knee: ParametricSurrogate,
+    tables: dict[str, pd.DataFrame],
+    judged: list[JudgedDesign],
+) -> ParametricSurrogate:
+    header = {
+        **knee.header,
+        "errors": worst([each.errors for each in judged]),
+        "provenance": {
+            "package": version("knee-contact"),
+            "samples": {name: digest(table) for name, table in tables.items()},
+            "configuration": configuration_digest(dump_config(run.config)),
+            "seed": design_space_of(run.config).seed,
+        },
+    }
+    return replaced(knee, header=header)
+
+
+def _document(
+    run: Run,
+    drawn: Drawn,
+    designs: pd.DataFrame,
+    paths: pd.DataFrame,
+    space: ParametricSpace,
+    evaluated: pd.DataFrame,
+    trained: FittedDesigns,
+    unseen: list[JudgedDesign],
+    judged: list[JudgedDesign],
+) -> DesignsDocument:
+    config = run.config
+    document = DesignsDocument(
+        name=config.run.name,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        parameters=trained.knee.parameters.to_header(),
+        constraints=list(design_space_of(config).constraints),
+        drawn=drawn.drawn,
+        dropped=drawn.dropped,
+        counts=counts_of(designs, evaluated, config),
+        path_errors=path_errors(config, designs, paths, space),
+        family=str(trained.knee.header["family"]),
+        unseen=[each.content() for each in unseen],
+        held_out=[each.content() for each in judged],
+        errors=worst([each.errors for each in judged]),
+        packages={name: version(name) for name in _PACKAGES},
+        python=platform.python_version(),
+        workers=run.workers,
+        seconds=dict(run.seconds),
+        summary=[],
+    )
+    return document.model_copy(update={"summary": summary_lines(document)})

@@ -1,0 +1,122 @@
+"""Validation over designs: held-out designs, and unseen designs that tell expected errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from pipeline.config.designs import design_space_of
+from pipeline.config.schema import Config
+from pipeline.design_space.design_gait import compared_cycles, fitted_patch
+from pipeline.design_space.drawn_designs import HELD_OUT, UNSEEN, parameters_of
+from pipeline.design_space.errors import (
+    doubts,
+    expected_errors,
+    fitted_errors,
+    sample_errors,
+    scaled_designs,
+)
+from pipeline.design_space.sampling import candidates_within, evaluated
+from pipeline.stages import infeasibility
+from pipeline.stages.domains import limits_of
+from pipeline.stages.run_folder import Run
+from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.formulations.domain_fit import DomainSamples
+from surrogates.parametric.compartment import ParametricCompartment, ParametricSpace
+from surrogates.parametric.domain_fit import fit_parametric_domain
+from surrogates.parametric.surrogate import ParametricSurrogate
+
+#: Samples of each compartment within a held-out design, over those of a design that is learnt.
+_HELD_OUT_PART = 0.5
+
+
+class JudgedDesign(NamedTuple):
+    """A design with measured errors and the gait cycle of both models.
+
+    `cycle` is that of `compared_cycles`; `expected` and `doubts` of held-out designs alone.
+    """
+
+    design: int
+    values: dict[str, float]
+    errors: dict[str, float]
+    cycle: dict[str, Any]
+    expected: dict[str, float]
+    doubts: list[str]
+
+    def content(self) -> dict[str, Any]:
+        """Return the content for JSON."""
+        return self._asdict()
+
+
+def held_out_samples(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> pd.DataFrame:
+    """Return evaluated samples of the held-out designs."""
+    chosen = designs[designs["use"] == HELD_OUT]
+    count = max(round(_HELD_OUT_PART * design_space_of(run.config).poses), 20)
+
+    def make() -> pd.DataFrame:
+        return evaluated(run, candidates_within(run.config, chosen, space, count), "heldout")
+
+    return run.table("heldout", make)
+
+
+def with_domains(
+    run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, unseen: pd.DataFrame
+) -> ParametricSurrogate:
+    """Return the surrogate with its trained domain, from samples of unseen designs."""
+    jobs = [
+        (run.config, part, designs, usable(unseen, name)) for name, part in knee.by_name.items()
+    ]
+    parts = run.execution.map(_domain, jobs)
+    return replace(knee, by_name=dict(zip(knee.compartments, parts, strict=True)))
+
+
+def _domain(
+    config: Config, part: ParametricCompartment, designs: pd.DataFrame, rows: pd.DataFrame
+) -> ParametricCompartment:
+    parameters = parameters_of(config)
+    limits, bounds = limits_of(config.feasibility), config.feasibility
+    values = designs.set_index("design").loc[rows["design"], list(parameters.names)]
+    z = parameters.scaled_rows(values.to_numpy(float)).reshape(len(rows), len(parameters))
+    loads = loads_of(rows)
+    feasible = infeasibility(loads, bounds, 0.0) == ""
+    # One thread: sums in threaded linear algebra depend on the number of cores.
+    with threadpool_limits(1):
+        samples = DomainSamples(poses_of(rows), loads, feasible)
+        return fit_parametric_domain(part, z, samples, limits, bounds.margin)
+
+
+def judged_designs(
+    run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, samples: pd.DataFrame, use: str
+) -> list[JudgedDesign]:
+    """Return the errors of the surrogate at designs of a use, in samples and gait cycles."""
+    config, names = run.config, list(parameters_of(run.config).names)
+    chosen = designs[designs["use"] == use]
+    values = [dict(zip(names, map(float, row), strict=True)) for row in chosen[names].to_numpy()]
+    numbers = chosen["design"].astype(int).tolist()
+    cycles = run.execution.map(compared_cycles, [(config, knee, each) for each in values])
+    found = []
+    for number, own, cycle in zip(numbers, values, cycles, strict=True):
+        rows = samples[samples["design"] == number]
+        errors = sample_errors(config, knee, own, rows) | cycle.get("errors", {})
+        expected = expected_errors(knee, own)
+        found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
+    return found
+
+
+def with_expected_errors(
+    run: Run, knee: ParametricSurrogate, designs: pd.DataFrame, samples: pd.DataFrame
+) -> tuple[ParametricSurrogate, list[JudgedDesign]]:
+    """Return the surrogate with expected errors and contact patches, and the unseen designs."""
+    judged = judged_designs(run, knee, designs, samples, UNSEEN)
+    z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
+    header: dict[str, Any] = dict(knee.header)
+    if judged:
+        header |= fitted_errors(z, [each.errors for each in judged])
+    patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
+    if patches:
+        header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
+    return replace(knee, header=header), judged
