@@ -106,17 +106,51 @@ class OriginalConfig(Section):
 
 
 class ImplantConfig(Section):
-    """The built-in condylar implant."""
+    """The built-in condylar implant.
+
+    A condyle has smaller radii than its plateau, and no sagittal radius below its coronal radius.
+    """
 
     condyles: Literal["j_curve", "single_radius"] = Field(
         "j_curve", description="sagittal profile: three tangent arcs, or one radius"
     )
     radius_mm: Positive = Field(25.0, description="sagittal radius of single_radius")
+    posterior_radius_mm: Positive = Field(
+        22.0, description="sagittal radius of the posterior arc of j_curve"
+    )
+    distal_radius_mm: Positive = Field(
+        34.0, description="sagittal radius of the distal arc of j_curve"
+    )
+    anterior_radius_mm: Positive = Field(
+        38.0, description="sagittal radius of the anterior arc of j_curve"
+    )
+    # A circle is wider than the half width of what it sweeps.
+    condyle_coronal_radius_mm: Finite = Field(
+        20.0, gt=14.0, description="coronal radius of the condyles, which are 28 mm wide"
+    )
     dish_sagittal_radius_mm: Positive = Field(45.0, description="sagittal radius of the plateaus")
-    dish_coronal_radius_mm: Positive = Field(23.0, description="coronal radius of the plateaus")
+    dish_coronal_radius_mm: Finite = Field(
+        23.0, gt=13.0, description="coronal radius of the plateaus, which are 26 mm wide"
+    )
     dish_half_length_mm: Positive = Field(22.0, description="half length of the plateaus")
+    insert_thickness_mm: Positive = Field(
+        8.0, description="thickness of the insert under the lowest point of each plateau"
+    )
     edge_mm: Positive = Field(0.75, description="edge length of the tibial triangles")
     femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
+
+    @model_validator(mode="after")
+    def _radii_of_the_profile(self) -> Self:
+        # Configurations of runs state every key: a default is no statement.
+        if self.condyles == "j_curve":
+            return self
+        for key in ("posterior_radius_mm", "distal_radius_mm", "anterior_radius_mm"):
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise InputError(
+                    f'{key}: expected condyles = "j_curve", found "{self.condyles}", whose '
+                    "sagittal radius is radius_mm; remove the key"
+                )
+        return self
 
 
 class KneeConfig(Section):

@@ -12,6 +12,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
@@ -29,10 +30,15 @@ _IMPLANT_KEYS = {
     "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
     "dish half_length": "knee.implant.dish_half_length_mm",
     "dish half_length + |bottom_anterior|": "knee.implant.dish_half_length_mm",
-    "condyle posterior_radius": "knee.implant.radius_mm",
-    "condyle distal_radius": "knee.implant.radius_mm",
-    "condyle anterior_radius": "knee.implant.radius_mm",
+    "condyle coronal_radius": "knee.implant.condyle_coronal_radius_mm",
+    "implant minimum_thickness": "knee.implant.insert_thickness_mm",
+    **{
+        f"implant medial {plane} conformity": f"conformity of knee.implant.dish_{plane}_radius_mm"
+        for plane in ("sagittal", "coronal")
+    },
 }
+#: Sagittal radii of a condyle, from posterior to anterior.
+_ARCS = ("posterior_radius", "distal_radius", "anterior_radius")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,18 +133,28 @@ def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
-    """Return the built-in implant of a configuration."""
-    with naming_keys(_IMPLANT_KEYS):
+    """Return the built-in implant of a configuration.
+
+    Raises
+    ------
+    InputError
+        If the shapes are impossible or do not fit each other; the message names the key.
+    """
+    single = config.condyles == "single_radius"
+    keys = {arc: "radius_mm" if single else f"{arc}_mm" for arc in _ARCS}
+    named = {f"condyle {arc}": f"knee.implant.{key}" for arc, key in keys.items()}
+    with naming_keys(_IMPLANT_KEYS | named):
         dish = Dish(
             sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
             coronal_radius=1e-3 * config.dish_coronal_radius_mm,
             half_length=1e-3 * config.dish_half_length_mm,
         )
-        if config.condyles == "single_radius":
-            return CondylarImplant.single_radius(
-                1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
-            )
-        return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+        condyle = Condyle(
+            coronal_radius=1e-3 * config.condyle_coronal_radius_mm,
+            **{arc: 1e-3 * getattr(config, key) for arc, key in keys.items()},
+        )
+        thickness = 1e-3 * config.insert_thickness_mm
+        return CondylarImplant(condyle, condyle, dish, dish, minimum_thickness=thickness)
 
 
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
