@@ -21,6 +21,7 @@ from pipeline.design_space.document import DesignsDocument, summary_lines
 from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
 from pipeline.design_space.errors import worst
 from pipeline.design_space.fitting import FittedDesigns, fit_designs
+from pipeline.design_space.page import write_designs_page
 from pipeline.design_space.paths import design_paths, parametric_space, path_errors
 from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
 from pipeline.design_space.validation import (
@@ -112,6 +113,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged
     )
     run.write_json("designs.json", document)
+    write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()
     return document
 
