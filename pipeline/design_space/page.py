@@ -36,7 +36,6 @@ def write_designs_page(folder: Path, document: DesignsDocument, config: str) -> 
         pictures={
             "errors": [_error_picture("errors at held-out designs", document)],
             "outputs": list(_parity(document)),
-            "designs": list(_design_pictures(document)),
         },
         config_text=config,
     )
@@ -62,7 +61,7 @@ def _row(design: Mapping[str, Any]) -> dict[str, Any]:
 def _error_picture(document: DesignsDocument) -> Figure:
     """Draw every error of every held-out design over what is accepted, on a logarithmic axis."""
     rows = list(TOLD)
-    figure, axes = fig.panel((6.2, _BASE + _ROW * len(rows)), x="error over accepted error")
+    figure, axes = fig.panel((4.6, _BASE + _ROW * len(rows)), x="error over accepted error")
     for place, name in enumerate(rows):
         sizes = np.array([each["errors"].get(name, np.nan) for each in document.held_out])
         accepted = document.errors[name]["accepted"] or 1.0
@@ -97,27 +96,4 @@ def _parity_picture(truth: FloatArray, other: FloatArray, label: str) -> Figure:
     ends = [min(truth.min(), other.min()), max(truth.max(), other.max())]
     axes.plot(ends, ends, color=fig.GREY, lw=1.0)
     axes.plot(truth, other, "o", color=fig.VERMILLION, ms=5.0, alpha=0.7)
-    return figure
-
-
-def _design_pictures(document: DesignsDocument) -> Iterator[Picture]:
-    """Yield the key outputs of the held-out designs along each parameter."""
-    cycles = [each for each in document.held_out if not each["cycle"]["reason"]]
-    names = [row["name"] for row in document.parameters]
-    for name in KEY_OUTPUTS if cycles else ():
-        columns = {each: np.array([design["values"][each] for design in cycles]) for each in names}
-        values = np.array([design["cycle"]["surrogate"][name] for design in cycles])
-        yield _along_picture(
-            f"{OUTPUTS[name].label} along each parameter", columns, values, OUTPUTS[name].axis
-        )
-
-
-@picture("svg")
-def _along_picture(columns: Mapping[str, FloatArray], values: FloatArray, label: str) -> Figure:
-    figure = Figure(figsize=(2.0 * len(columns) + 0.6, 2.3), layout="constrained")
-    panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
-    for axes, (name, column) in zip(panels, columns.items(), strict=True):
-        axes.plot(column, values, "o", color=fig.BLUE, ms=4.0, alpha=0.7)
-        axes.set_xlabel(name)
-    panels[0].set_ylabel(label)
     return figure
