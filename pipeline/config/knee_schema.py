@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,8 @@ from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Sec
 REPAIR_TOLERANCE_MM = 0.02
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
+#: Displacement of a component [deg, mm].
+Displacement = Annotated[float, Field(ge=-20.0, le=20.0)]
 
 
 class MeshConfig(Section):
@@ -153,6 +155,62 @@ class ImplantConfig(Section):
         return self
 
 
+class PlacementConfig(Section):
+    """Displacement of the components from the placement that their surfaces have as loaded.
+
+    Signs are those of a right knee, to which a left knee is mirrored first. A component turns about
+    the origin of the frame of its body: about the lateral, then the anterior, then the superior
+    axis of this frame, which stay fixed. Then the component moves along these axes. What lies below
+    the tibial surface moves with it. Other keys, such as split_lateral_mm, and the checks of the
+    surfaces refer to the components before this displacement.
+    """
+
+    tibia_slope_deg: Displacement = Field(
+        0.0, description="slope of the tibial component: the plateaus fall towards posterior"
+    )
+    tibia_varus_deg: Displacement = Field(
+        0.0, description="varus of the tibial component: the plateaus fall towards medial"
+    )
+    tibia_rotation_deg: Displacement = Field(
+        0.0,
+        description="internal rotation of the tibial component: its anterior side turns towards "
+        "medial",
+    )
+    tibia_anterior_mm: Displacement = Field(
+        0.0, description="anterior displacement of the tibial component"
+    )
+    tibia_superior_mm: Displacement = Field(
+        0.0, description="superior displacement of the tibial component"
+    )
+    tibia_lateral_mm: Displacement = Field(
+        0.0, description="lateral displacement of the tibial component"
+    )
+    femur_flexion_deg: Displacement = Field(
+        0.0,
+        description="flexion of the femoral component against the femur: its distal side turns "
+        "towards posterior",
+    )
+    femur_varus_deg: Displacement = Field(
+        0.0,
+        description="varus of the femoral component: its distal side turns towards medial, the "
+        "lateral condyle moves distally",
+    )
+    femur_rotation_deg: Displacement = Field(
+        0.0,
+        description="internal rotation of the femoral component: its anterior side turns towards "
+        "medial",
+    )
+    femur_anterior_mm: Displacement = Field(
+        0.0, description="anterior displacement of the femoral component"
+    )
+    femur_superior_mm: Displacement = Field(
+        0.0, description="superior displacement of the femoral component"
+    )
+    femur_lateral_mm: Displacement = Field(
+        0.0, description="lateral displacement of the femoral component"
+    )
+
+
 class KneeConfig(Section):
     """The knee: the built-in implant, or two meshes.
 
@@ -170,6 +228,7 @@ class KneeConfig(Section):
     tibia_solid: MeshConfig | None = Field(
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
+    placement: PlacementConfig = Field(default_factory=PlacementConfig)
     repair_tolerance_mm: NonNegative = Field(
         REPAIR_TOLERANCE_MM,
         le=1.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from foundation.anatomy.walls import outer_walls
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
@@ -20,6 +21,12 @@ from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
+from pipeline.originals.component_placement import (
+    femoral_placement,
+    placed,
+    tibial_placement,
+    unplaced,
+)
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
@@ -53,11 +60,13 @@ class KneeSurfaces:
         Compartment of each tibial triangle, its place in `names` [1].
     below : CondylarImplant or TriangleMesh, optional
         What has the underside of the tibial layer, if the configuration measures the thickness to
-        that underside: the built-in implant, or a closed solid.
+        that underside: the built-in implant in its own frame, or a closed solid [m], tibial frame.
     names : tuple of str
         Names of the compartments.
     below_section : str
         Section of [knee] that names the solid, for messages.
+    placement : Pose
+        Placement of the tibial component, from its own frame to the tibial frame.
     """
 
     femur: TriangleMesh
@@ -66,6 +75,23 @@ class KneeSurfaces:
     below: CondylarImplant | TriangleMesh | None = None
     names: tuple[str, ...] = COMPARTMENTS
     below_section: str = "tibia_solid"
+    placement: Pose = field(default_factory=Pose)
+
+    @property
+    def own_tibia(self) -> TriangleMesh:
+        """Tibial surface [m] in the frame of its component, before the placement."""
+        return unplaced(self.tibia, self.placement)
+
+    def placed(self, femoral: Pose, tibial: Pose) -> KneeSurfaces:
+        """Return surfaces that are not placed yet at placements of both components [rad, m]."""
+        below = self.below
+        return replace(
+            self,
+            femur=placed(self.femur, femoral),
+            tibia=placed(self.tibia, tibial),
+            below=placed(below, tibial) if isinstance(below, TriangleMesh) else below,
+            placement=tibial,
+        )
 
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
@@ -76,7 +102,8 @@ class KneeSurfaces:
             If the solid has no underside below the surface.
         """
         if isinstance(self.below, CondylarImplant):
-            return self.below.thickness(self.tibia.vertices, spring_normals(self.tibia))
+            own = self.own_tibia
+            return self.below.thickness(own.vertices, spring_normals(own))
         if self.below is None:
             return None
         try:
@@ -86,13 +113,21 @@ class KneeSurfaces:
 
 
 def load_surfaces(config: Config) -> KneeSurfaces:
-    """Load or build the surfaces of a study.
+    """Load or build the surfaces of a study, and put the components to their placement.
+
+    The surfaces are checked before.
 
     Raises
     ------
     InputError
         If a mesh or a parameter cannot be used; the message names it.
     """
+    placement = config.knee.placement
+    return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
+
+
+def _as_loaded(config: Config) -> KneeSurfaces:
+    """Return the surfaces of a study, checked, before their placement."""
     knee, measured = config.knee, config.contact.measured
     if knee.source == "builtin":
         return _of_implant(knee.implant, measured=measured)
