@@ -19,6 +19,7 @@ import trimesh
 
 from benchmarks.knees import load_knee
 from benchmarks.morphed_knees import smooth_warp
+from foundation.anatomy.shape_modes import moved_onto
 from foundation.base.checks import FloatArray
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config, read_tree, shipped_config
@@ -43,8 +44,9 @@ def corresponding_knees(
     """Return knees with the triangles of a given one, in smooth random shapes.
 
     The knees of a population differ in size, width and four smooth warps, whose weights are normal;
-    each knee has a small warp of its own besides. A warp is one field in space, which moves femur
-    and tibia alike where they touch.
+    each knee has a small warp of its own besides. A warp is one field in space, which bends femur
+    and tibia alike where they touch; its motion of each body as a whole is left out, so that the
+    frames remain those of the bodies.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ def _width(points: FloatArray, place: FloatArray) -> FloatArray:
 
 def _warp(rng: np.random.Generator, deviation: float, length: float) -> _Field:
     warp = smooth_warp(rng, deviation, length)
-    return lambda points, place: warp(points + place)
+    return lambda points, place: moved_onto(points + warp(points + place), points) - points
 
 
 def write_corresponding_knees(
