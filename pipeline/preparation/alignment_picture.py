@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -105,9 +106,7 @@ def draw_question(
     """
     below = body == "femur"
     right = (0, 0, -1) if below else (0, 0, 1)
-    view = View(
-        f"{mesh.name}: {body} from {'inferior' if below else 'superior'}", right, (1, 0, 0)
-    )
+    view = View(f"{mesh.name}: {body} from {'inferior' if below else 'superior'}", right, (1, 0, 0))
     own = TriangleMesh(frame.of(mesh.vertices), mesh.faces, mesh.name)
     figure = Figure(figsize=(6.0, 6.0), layout="constrained")
     axes = figure.subplots()

@@ -116,7 +116,7 @@ def mode_words(modes: ShapeModes, number: int) -> str:
     moved = []
     for body, displacement in _by_body(modes, number).items():
         distances = 1e3 * np.linalg.norm(displacement, axis=1)
-        moved.append(f"{body} by {distances.mean():.2g} mm (at most {distances.max():.2g} mm)")
+        moved.append(f"the {body} by {distances.mean():.2g} mm (at most {distances.max():.2g} mm)")
     return f"mode {number}: {share}{weight} moves {' and '.join(moved)}"
 
 

@@ -84,7 +84,7 @@ def _draw(
 
 
 def _heights(modes: ShapeModes, body: str, size: float) -> FloatArray:
-    """Return the displacements along the normals by a weight of `size` of each mode, (K, V) [mm]."""
+    """Return the displacements along the normals at a weight `size` of each mode, (K, V) [mm]."""
     first = len(modes.femur.vertices)
     part = slice(None, first) if body == "femur" else slice(first, None)
     mesh: TriangleMesh = getattr(modes, body)
