@@ -10,6 +10,7 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
+from pipeline.config.shape_schema import ShapeConfig
 
 #: Largest distance between corners that the repair of a mesh welds, by default.
 REPAIR_TOLERANCE_MM = 0.02
@@ -229,6 +230,7 @@ class KneeConfig(Section):
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
     placement: PlacementConfig = Field(default_factory=PlacementConfig)
+    shape: ShapeConfig | None = Field(None, description="shape of the meshes by modes")
     repair_tolerance_mm: NonNegative = Field(
         REPAIR_TOLERANCE_MM,
         le=1.0,
@@ -276,5 +278,18 @@ class KneeConfig(Section):
             raise InputError(
                 'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
                 "knee with known compartments"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _shape_of_meshes(self) -> Self:
+        if self.shape is None:
+            return self
+        if self.source == "builtin":
+            raise InputError('[knee.shape] needs source = "meshes"; use keys of [knee.implant]')
+        if self.tibia_solid is not None:
+            raise InputError(
+                "[knee.tibia_solid]: remove the section, since the solid does not take the shape "
+                "of [knee.shape]; give a thickness in mm or a thickness_file"
             )
         return self

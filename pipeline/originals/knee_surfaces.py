@@ -30,6 +30,7 @@ from pipeline.originals.component_placement import (
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.shape_surfaces import shaped_surfaces
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
@@ -131,7 +132,11 @@ def _as_loaded(config: Config) -> KneeSurfaces:
     knee, measured = config.knee, config.contact.measured
     if knee.source == "builtin":
         return _of_implant(knee.implant, measured=measured)
-    femur, tibia = (_load(knee, body) for body in ("femur", "tibia"))
+    if knee.shape is not None:
+        femur, tibia, labelled = shaped_surfaces(knee)
+    else:
+        femur, tibia = (_load(knee, body) for body in ("femur", "tibia"))
+        labelled = tibia
     check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
     meshes = {"femur": femur, "tibia": tibia}
     report_findings(check(meshes))
@@ -139,7 +144,7 @@ def _as_loaded(config: Config) -> KneeSurfaces:
         assert knee.femur is not None
         bony = knee.femur.cartilage_mm > 0.0
         report_findings(check_sides(meshes, knee.side, bony_femur=bony))
-    labels = compartment_labels(knee, tibia)
+    labels = compartment_labels(knee, labelled)
     below = _solid(knee) if measured else None
     section = "tibia" if knee.tibia_solid is None else "tibia_solid"
     return KneeSurfaces(femur, tibia, labels, below, knee.compartments, section)
