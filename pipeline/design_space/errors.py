@@ -13,6 +13,7 @@ from pipeline.config.schema import Config
 from pipeline.design_space.drawn_designs import parameters_of
 from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.families.basis import basis_matrix
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.smooth_array import SmoothArray
 from surrogates.parametric.surrogate import ParametricSurrogate
@@ -30,8 +31,8 @@ ACCEPTED = {
 }
 #: Least error for a logarithm, over the accepted one.
 _LEAST = 1e-3
-#: Standard deviations between the mean and the expected error that few designs exceed.
-_FEW = 2.0
+#: Part of the designs whose errors are at most the expected ones.
+_QUANTILE = 0.95
 #: Fewest designs for a linear function of P parameters: for each of its terms.
 _DESIGNS_PER_TERM = 2
 #: Key of the header of a surrogate with its expected errors.
@@ -39,14 +40,19 @@ _KEY = "expected_errors"
 
 
 def sample_errors(
-    config: Config, knee: ParametricSurrogate, values: Mapping[str, float], rows: pd.DataFrame
+    config: Config,
+    knee: ParametricSurrogate,
+    values: Mapping[str, float],
+    rows: pd.DataFrame,
+    spread: float,
 ) -> dict[str, float]:
     """Return the errors at the feasible samples of one design, by the first keys of `ACCEPTED`.
 
-    All compartments together; NaN without feasible samples.
+    All compartments together; NaN without feasible samples. The samples are drawn with a `spread`
+    of the load [1], and weighted as if the load itself were even.
     """
     own = knee.at(values)
-    found = []
+    found, weights = [], []
     for name in own.compartments:
         chosen = usable(rows, name)
         poses, loads = poses_of(chosen), loads_of(chosen)
@@ -55,10 +61,11 @@ def sample_errors(
         at, predicted = own.compartment(name).at_load(poses, loads[:, 1])
         ratios = (predicted - loads)[:, [0, 2]] / loads[:, 1:2]
         found.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
+        weights.append(loads[:, 1] ** (1.0 - 1.0 / spread))
     misses = np.concatenate(found)
     if not len(misses):
         return dict.fromkeys(list(ACCEPTED)[:3], np.nan)
-    sizes = np.sqrt((misses**2).mean(axis=0))
+    sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
     return dict(zip(list(ACCEPTED)[:3], sizes.tolist(), strict=True))
 
 
@@ -66,7 +73,8 @@ def fitted_errors(z: FloatArray, errors: Sequence[Mapping[str, float]]) -> dict[
     """Return the entry of a header with the errors expected at a design.
 
     The logarithm of an error is a linear function of the parameters, or a constant of few designs,
-    plus two standard deviations of what it leaves.
+    plus a quantile of the residuals that such functions of the other designs leave (split conformal
+    prediction; Lei et al. 2018, J Am Stat Assoc 113:1094-1111).
 
     Parameters
     ----------
@@ -85,12 +93,18 @@ def fitted_errors(z: FloatArray, errors: Sequence[Mapping[str, float]]) -> dict[
         points = z[known]
         enough = len(points) >= _DESIGNS_PER_TERM * (z.shape[1] + 1)
         fit = SmoothArray.fit(points, logs[:, None], highest=1 if enough else 0)
-        left = logs - np.array([fit.at(row)[0] for row in points])
-        freedom = max(len(points) - len(fit.exponents), 1)
-        above = _FEW * float(np.sqrt((left**2).sum() / freedom))
+        above = float(np.quantile(_left_out(fit, points, logs), _QUANTILE, method="higher"))
         arrays = {key: array.tolist() for key, array in fit.to_arrays().items()}
         found[name] = {**arrays, "above": above}
     return {_KEY: found}
+
+
+def _left_out(fit: SmoothArray, z: FloatArray, logs: FloatArray) -> FloatArray:
+    """Return the residuals (N,) of logarithms, each by a fit to the other designs z (N, P)."""
+    basis = basis_matrix(z, fit.exponents)
+    hat = np.einsum("nt,tn->n", basis, np.linalg.pinv(basis))
+    found = logs - (basis @ fit.coefficients)[:, 0]
+    return np.asarray(found / np.maximum(1.0 - hat, _LEAST))
 
 
 def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:

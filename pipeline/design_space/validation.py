@@ -20,7 +20,7 @@ from pipeline.design_space.errors import (
     sample_errors,
     scaled_designs,
 )
-from pipeline.design_space.sampling import candidates_within, evaluated
+from pipeline.design_space.sampling import DOMAIN_SPREAD, candidates_within, evaluated
 from pipeline.stages import infeasibility
 from pipeline.stages.domains import limits_of
 from pipeline.stages.run_folder import Run
@@ -101,7 +101,8 @@ def judged_designs(
     found = []
     for number, own, cycle in zip(numbers, values, cycles, strict=True):
         rows = samples[samples["design"] == number]
-        errors = sample_errors(config, knee, own, rows) | cycle.get("errors", {})
+        spread = DOMAIN_SPREAD if use == UNSEEN else 1.0
+        errors = sample_errors(config, knee, own, rows, spread) | cycle.get("errors", {})
         expected = expected_errors(knee, own)
         found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
     return found
