@@ -116,7 +116,8 @@ def with_expected_errors(
     z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
     header: dict[str, Any] = dict(knee.header)
     if judged:
-        header |= fitted_errors(z, [each.errors for each in judged])
+        values, errors = [each.values for each in judged], [each.errors for each in judged]
+        header |= fitted_errors(knee, values, errors)
     patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
     if patches:
         header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
