@@ -1,7 +1,8 @@
 """What few modes of shape leave: loads of new knees beside those of their shapes by the modes.
 
 `python -m benchmarks.shape_modes FOLDER [KNEE]` makes corresponding knees of a real one, takes the
-modes of most of them, and fits these modes to the others.
+modes of most of them, and fits these modes to the others. It then varies the first mode, and fits
+polynomials to what the contact gives.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _SET, _NEW = 24, 6
 _MODES = (2, 4, 5, 6, 8)
 #: Axial load of a compartment [N].
 _LOAD = 600.0
+#: Weights of the first mode, and degree of the polynomials.
+_WEIGHTS, _DEGREE = np.linspace(-1.0, 1.0, 21), 4
 _COLUMNS = [LOAD_COLUMNS.index(name) for name in ("area_m2", "peak_pressure_Pa")]
 
 
@@ -67,7 +70,7 @@ def what_modes_leave(folder: Path, base: str = "lenhart") -> list[Left]:
     base : {"lenhart", "grand challenge"}
         Real knee whose shape is varied.
     """
-    config = load_config(write_corresponding_knees(folder, base, _SET))
+    config = _config(folder, base)
     real = load_knee(base)
     assert real is not None
     new = corresponding_knees(*real, _SET + _NEW)[_SET:]
@@ -88,6 +91,41 @@ def what_modes_leave(folder: Path, base: str = "lenhart") -> list[Left]:
     return found
 
 
+def roughness(folder: Path, base: str = "lenhart") -> dict[str, tuple[float, float]]:
+    """Return range and largest deviation from a polynomial over the weight of the first mode.
+
+    Values are by name: height of the femur [m], and contact area [m²] and peak pressure [Pa] of the
+    compartment that deviates more, at equal load and else at the pose of the mean knee.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder for the meshes.
+    base : {"lenhart", "grand challenge"}
+        Real knee whose shape is varied.
+    """
+    config = _config(folder, base)
+    modes, mean = shape_modes(config.knee), load_surfaces(config)
+    start = _knee(config, mean, modes.femur, modes.tibia).start
+    rows = []
+    for weight in _WEIGHTS:
+        weights = weight * np.eye(len(modes.modes))[0]
+        rows.append(_at_load(_knee(config, mean, *modes.meshes(weights)), start))
+    values = np.array(rows)  # weights, compartments, quantities
+    found = {}
+    for k, name in enumerate(("height", "area", "peak pressure")):
+        each = values[:, :, k]
+        fit = np.polynomial.polynomial.polyfit(_WEIGHTS, each, _DEGREE)
+        off = np.abs(each - np.polynomial.polynomial.polyval(_WEIGHTS, fit).T).max(axis=0)
+        worst = int(np.argmax(off / each.mean(axis=0))) if k else int(np.argmax(off))
+        found[name] = float(np.ptp(each[:, worst])), float(off[worst])
+    return found
+
+
+def _config(folder: Path, base: str) -> Config:
+    return load_config(write_corresponding_knees(folder, base, _SET))
+
+
 def _left(
     config: Config,
     mean: KneeSurfaces,
@@ -100,7 +138,7 @@ def _left(
         fitted = modes.weights_of(femur.vertices, tibia.vertices)
         knee = _knee(config, mean, *modes.meshes(fitted.weights))
         distances.append(fitted.rms)
-        errors.append(np.abs(_at_load(knee, start) / loads - 1.0))
+        errors.append(np.abs(_at_load(knee, start) / loads - 1.0)[:, 1:])
     relative = np.concatenate(errors)
     return Left(
         len(modes.modes), float(np.mean(distances)), relative.mean(axis=0), relative.max(axis=0)
@@ -113,12 +151,9 @@ def _knee(config: Config, mean: KneeSurfaces, femur: TriangleMesh, tibia: Triang
 
 
 def _at_load(knee: Knee, start: Pose) -> FloatArray:
-    """Return contact area [m²] and peak pressure [Pa] of the compartments at the load, (2, 2)."""
-    rows = [
-        pose_at_load(knee.model, start, name, _LOAD).loads[_COLUMNS]
-        for name in knee.model.compartment_names
-    ]
-    return np.array(rows)
+    """Return height [m], area [m²] and peak pressure [Pa] of both compartments, (2, 3)."""
+    found = [pose_at_load(knee.model, start, name, _LOAD) for name in knee.model.compartment_names]
+    return np.array([[each.pose.superior, *each.loads[_COLUMNS]] for each in found])
 
 
 if __name__ == "__main__":
@@ -129,3 +164,5 @@ if __name__ == "__main__":
             for mean, most in zip(each.errors, each.largest, strict=True)
         )
         print(f"{each.modes:5d} {1e3 * each.rms:12.2f} {area:>18} {peak:>22}")
+    for what, (span, off) in roughness(Path(sys.argv[1]), *sys.argv[2:3]).items():
+        print(f"{what}: range {span:.4g}, at most {off:.2g} off a polynomial")
