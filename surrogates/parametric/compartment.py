@@ -9,7 +9,7 @@ becomes a `CompartmentSurrogate`, without approximation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,13 @@ from surrogates.families.regressor import (
     regressors_of,
     under,
 )
-from surrogates.formulations.compartment import OUTPUTS, PARTS, CompartmentSurrogate, checked_depth
+from surrogates.formulations.compartment import (
+    OUTPUTS,
+    PARTS,
+    CompartmentSurrogate,
+    check_smoothing,
+    checked_depth,
+)
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.parametric.smooth_array import SmoothArray
@@ -244,6 +250,8 @@ class ParametricCompartment(ArrayRecord):
         Three regressors of 6 + P inputs that share the outputs; a part may have no outputs.
     domain : ParametricDomain
         Trained part of the space.
+    smoothing : float
+        As of `CompartmentSurrogate` [1].
 
     Raises
     ------
@@ -259,12 +267,14 @@ class ParametricCompartment(ArrayRecord):
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor]
     domain: ParametricDomain
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         check_in("formulation", self.formulation, FORMULATIONS)
         check_number("largest", self.largest, above=0.0)
         check_number("degree", self.degree, at_least=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
+        check_smoothing(self.smoothing)
         inputs = 6 + self.parameters
         for regressor in (*self.regressors, self.domain.regressor, self.domain.errors):
             if regressor.outputs and regressor.inputs != inputs:
@@ -286,13 +296,22 @@ class ParametricCompartment(ArrayRecord):
         first, second, third = (fixed(each, z) for each in self.regressors)
         return CompartmentSurrogate(
             self.formulation, self.space.at(z), self.coordinates.at(z), self.largest, self.degree,
-            self.depth, (first, second, third), self.domain.at(z),
+            self.depth, (first, second, third), self.domain.at(z), self.smoothing,
         )  # fmt: skip
+
+    def smoothed(self, width: float) -> Self:
+        """Return the same surrogate with another width of the smoothing [1], 0 to 0.2.
+
+        Raises `InputError` if the width is out of range.
+        """
+        return replace(self, smoothing=float(width))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, such as constants (4,) [SI]."""
+        smoothing = {"smoothing": np.array([self.smoothing])} if self.smoothing > 0.0 else {}
         return {
             "constants": np.array([self.largest, self.degree, *self.depth]),
+            **smoothing,
             **under("space", self.space.to_arrays()),
             **under("coordinates", self.coordinates.to_arrays()),
             **under("domain", self.domain.to_arrays()),
@@ -311,13 +330,15 @@ class ParametricCompartment(ArrayRecord):
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,)).tolist()
+        # Only a smoothed surrogate has "smoothing".
+        smoothing = check_array("smoothing", arrays.get("smoothing", [0.0]), (1,))
         space = ParametricSpace.from_arrays(part_of(arrays, "space"))
         inputs = 6 + space.path.pieces.exponents.shape[1]
         first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, inputs))
         return cls(
             formulation, space, ParametricCoordinates.from_arrays(part_of(arrays, "coordinates")),
             largest, degree, np.array(depth), (first, second, third),
-            ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs),
+            ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs), float(smoothing[0]),
         )  # fmt: skip
 
 
