@@ -140,6 +140,11 @@ def doubts(expected: Mapping[str, float]) -> list[str]:
     ]
 
 
+def largest_share(expected: Mapping[str, float]) -> float:
+    """Return the largest of expected errors over the accepted ones [1]; 0 without any."""
+    return max((size / ACCEPTED[name] for name, size in expected.items()), default=0.0)
+
+
 def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
     """Return RMS and largest value of each error over designs, by `ACCEPTED`."""
     found: dict[str, dict[str, float | None]] = {}
@@ -150,6 +155,18 @@ def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | 
             "largest": float(sizes.max()) if len(sizes) else None,
             "accepted": ACCEPTED[name],
         }
+    return found
+
+
+def exceeded(knee: ParametricSurrogate) -> list[str]:
+    """Return which errors at held-out designs exceed the accepted ones, in words."""
+    found = []
+    for name, row in knee.header.get("errors", {}).items():
+        if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
+            unit = _UNITS[name]
+            found.append(
+                f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {row['accepted']:g}{unit})"
+            )
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.families.fixed_inputs import with_fixed
+from surrogates.families.fixed_inputs import FixedInputs
 from surrogates.families.regressor import (
     Regressor,
     arrays_of,
@@ -209,8 +210,12 @@ class ParametricDomain(ArrayRecord):
 
     def at(self, z: FloatArray) -> Domain:
         """Return the domain of a design of scaled parameters z (P,) [1]."""
-        regressor, errors = (fixed(each, z) for each in (self.regressor, self.errors))
+        regressor, errors = (at(each, z) for each in self._fixable)
         return Domain(self.limits, regressor, self.inflation, errors, self.lifted)
+
+    @cached_property
+    def _fixable(self) -> tuple[FixedInputs | None, ...]:
+        return tuple(map(fixable, (self.regressor, self.errors)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""
@@ -293,7 +298,7 @@ class ParametricCompartment(ArrayRecord):
 
     def at(self, z: FloatArray) -> CompartmentSurrogate:
         """Return the surrogate of a design of scaled parameters z (P,) [1]."""
-        first, second, third = (fixed(each, z) for each in self.regressors)
+        first, second, third = (at(each, z) for each in self._fixable)
         return CompartmentSurrogate(
             self.formulation, self.space.at(z), self.coordinates.at(z), self.largest, self.degree,
             self.depth, (first, second, third), self.domain.at(z), self.smoothing,
@@ -305,6 +310,10 @@ class ParametricCompartment(ArrayRecord):
         Raises `InputError` if the width is out of range.
         """
         return replace(self, smoothing=float(width))
+
+    @cached_property
+    def _fixable(self) -> tuple[FixedInputs | None, ...]:
+        return tuple(map(fixable, self.regressors))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, such as constants (4,) [SI]."""
@@ -342,11 +351,16 @@ class ParametricCompartment(ArrayRecord):
         )  # fmt: skip
 
 
-def fixed(regressor: Regressor, z: FloatArray) -> Regressor:
-    """Return a regressor of 6 + P inputs with its parameters fixed at z (P,) [1]."""
+def fixable(regressor: Regressor) -> FixedInputs | None:
+    """Return a regressor of 6 + P inputs with its parameters to be fixed; None without outputs."""
     if not regressor.outputs:
-        return no_outputs(6)
-    return with_fixed(regressor, FIRST, z)
+        return None
+    return FixedInputs(regressor, FIRST, regressor.inputs - 6)
+
+
+def at(regressor: FixedInputs | None, z: FloatArray) -> Regressor:
+    """Return a regressor of `fixable` with its parameters fixed at z (P,) [1], of 6 inputs."""
+    return no_outputs(6) if regressor is None else regressor.at(z)
 
 
 def with_parameters(inputs: FloatArray, z: FloatArray) -> FloatArray:

@@ -1,109 +1,75 @@
-"""Regressors of many inputs in NumPy, and regressors whose inputs are fixed."""
+"""Regressors with fixed inputs against the whole regressor, and their packed form."""
 
-from __future__ import annotations
-
+import made
 import numpy as np
 import pytest
-from differences import differences
+from numpy.testing import assert_allclose, assert_array_equal
 
 from foundation.base.errors import InputError
-from surrogates.families import numpy_evaluation
-from surrogates.families.fixed_inputs import with_fixed
-from surrogates.families.kriging import fit_kriging
-from surrogates.families.network import NetworkSettings, fit_network
-from surrogates.families.polynomial import (
-    PolyFourierSettings,
-    PolynomialSettings,
-    fit_polynomial,
-)
-from surrogates.families.regressor import KERNEL_INPUTS
-from surrogates.families.spline import SplineSettings, fit_spline
+from surrogates.compiled import pack
+from surrogates.families.fixed_inputs import FixedInputs
 
-FITS = {
-    "network": lambda x, y: fit_network(x, y, NetworkSettings(8, 2, terms=0, steps=60)),
-    "network on splines": lambda x, y: fit_network(x, y, NetworkSettings(4, 1, terms=20, steps=60)),
-    "spline": lambda x, y: fit_spline(x, y, SplineSettings(terms=30, degree=3)),
-    "polynomial": lambda x, y: fit_polynomial(
-        x, y, PolynomialSettings(basis="total_degree", degree=(3,))
-    ),
+REGRESSORS = {
+    "polynomial": made.polynomial(5, 3, 4),
+    "Fourier": made.polynomial(4, 2, 3, wave=1.3),
+    "network": made.network(5, 3, 9, nets=2),
+    "splines in a shear": made.splines(5, 4, 2, np.linspace(-0.9, 0.9, 9), [1, 2]),
+    "networks beside splines": made.networks_beside_splines(5, 2, 7, np.linspace(-0.9, 0.8, 5)),
 }
 
 
-def data(inputs, rows=1500):
-    """A smooth function whose kinks are sheared along the first input."""
-    x = np.random.default_rng(inputs).uniform(-2.0, 3.0, (rows, inputs))
-    first = np.sin(x[:, 0] + 0.3 * x[:, 3]) * x[:, 1] + x[:, 2] * x[:, 4] * x[:, -1]
-    return x, np.column_stack([first, x.sum(axis=1) ** 2])
+def with_values(inputs, first, values):
+    """Inputs (N, d - P) with the fixed ones between the others."""
+    rows = np.tile(values, (len(inputs), 1))
+    return np.concatenate([inputs[:, :first], rows, inputs[:, first:]], axis=1)
 
 
-def fitted(name, inputs):
-    x, y = data(inputs)
-    return x, FITS[name](x, y).regressor
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("first", [1, 2])
+def test_fixed_regressor_is_the_whole_one_there(name, first):
+    whole = REGRESSORS[name]
+    inside = made.inside(whole, 40)
+    fixed = FixedInputs(whole, first, 2)
+    for values in inside[:3, first : first + 2]:
+        own = fixed.at(values)
+        rest = np.delete(inside, [first, first + 1], axis=1)
+        rows = with_values(rest, first, values)
+        assert_allclose(own.predict(rest), whole.predict(rows), rtol=1e-11, atol=1e-11)
+        assert_allclose(
+            own.standard_error(rest), whole.standard_error(rows), rtol=1e-11, equal_nan=True
+        )
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_numpy_gives_what_the_kernels_give(name):
-    x, regressor = fitted(name, 6)
-    close = {"rtol": 1e-11, "atol": 1e-11}
-    values, slopes = numpy_evaluation.values_and_slopes(regressor, x[:20])
-    np.testing.assert_allclose(values, regressor.predict(x[:20]), **close)
-    kernels = np.array([regressor.predict_with_jacobian(row)[1] for row in x[:20]])
-    np.testing.assert_allclose(slopes, kernels, **close)
-    errors = numpy_evaluation.standard_errors(regressor, x[:20])
-    np.testing.assert_allclose(errors, regressor.standard_error(x[:20]), **close)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_fixed_regressor_is_as_good_as_a_new_one(name):
+    own = FixedInputs(REGRESSORS[name], 1, 2).at([0.3, -0.2])
+    new = type(own).from_arrays(own.to_arrays())
+    for one, other in ((own.arguments, pack(new)), (own.terms, new.terms)):
+        for a, b in zip(one, other, strict=True):
+            assert_array_equal(a, b)
+    assert all(not getattr(own, field).flags.writeable for field in ("weights", "inner_bias"))
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_slopes_of_many_inputs_are_those_of_the_values(name):
-    x, regressor = fitted(name, KERNEL_INPUTS + 3)
-    assert regressor.inputs > KERNEL_INPUTS
-    slopes = numpy_evaluation.values_and_slopes(regressor, x[:5])[1]
-    for row, own in zip(x[:5], slopes, strict=True):
-        found = differences(lambda at: regressor.predict(at[None])[0], row, 1e-5)
-        np.testing.assert_allclose(own, found, rtol=1e-6, atol=1e-6 * np.abs(found).max())
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_a_fixed_input_changes_no_value(name):
-    x, regressor = fitted(name, 10)
-    fixed = with_fixed(regressor, 5, x[0, 5:9])
-    rows = x[:30].copy()
-    rows[:, 5:9] = x[0, 5:9]
-    others = np.delete(rows, np.arange(5, 9), axis=1)
-    assert fixed.inputs == 6
-    np.testing.assert_allclose(
-        fixed.predict(others), regressor.predict(rows), rtol=1e-11, atol=1e-11
-    )
-    np.testing.assert_allclose(
-        fixed.standard_error(others), regressor.standard_error(rows), rtol=1e-11
-    )
-
-
-def test_a_regressor_of_many_inputs_has_no_kernels():
-    _, regressor = fitted("polynomial", KERNEL_INPUTS + 1)
-    with pytest.raises(InputError, match=f"at most {KERNEL_INPUTS} inputs .* found 8"):
-        regressor.predict_with_jacobian(np.zeros(KERNEL_INPUTS + 1))
-
-
-def test_correlations_cannot_be_fixed():
-    x, y = data(5, 40)
+def test_unusable_inputs_are_refused():
+    whole = REGRESSORS["polynomial"]
+    with pytest.raises(InputError, match="first: expected 1 to 3 for 2 of 5 inputs, found 4"):
+        FixedInputs(whole, 4, 2)
+    with pytest.raises(InputError, match="first: expected 1 to 3"):
+        FixedInputs(whole, 0, 2)
     with pytest.raises(InputError, match="found Kriging"):
-        with_fixed(fit_kriging(x, y).regressor, 1, [0.0])
+        FixedInputs(made.kriging(9, 5, 1), 1, 2)
+    fixed = FixedInputs(whole, 1, 2)
+    with pytest.raises(InputError, match=r"values: expected shape \(2\)"):
+        fixed.at([0.1])
+    with pytest.raises(InputError, match="values: expected finite numbers"):
+        fixed.at([0.1, np.nan])
 
 
-def test_a_fourier_series_has_no_slopes_in_numpy():
-    x, y = data(5, 400)
-    series = fit_polynomial(x, y, PolyFourierSettings(basis="total_degree", degree=(2,))).regressor
-    np.testing.assert_allclose(
-        with_fixed(series, 2, x[0, 2:3]).predict(np.delete(x[:1], 2, axis=1)),
-        series.predict(x[:1]), rtol=1e-11,
-    )  # fmt: skip
-    with pytest.raises(InputError, match="found a Fourier series"):
-        numpy_evaluation.values_and_slopes(series, x)
-
-
-@pytest.mark.parametrize(("first", "count"), [(0, 1), (4, 2), (-1, 1)])
-def test_only_inputs_after_the_first_are_fixed(first, count):
-    _, regressor = fitted("polynomial", 5)
-    with pytest.raises(InputError, match=f"found {first}"):
-        with_fixed(regressor, first, np.zeros(count))
+def test_other_numbers_of_other_shapes_are_refused():
+    regressor = REGRESSORS["network"]
+    with pytest.raises(InputError, match="weights: expected shape"):
+        regressor.with_numbers(weights=regressor.weights[:, :-1])
+    with pytest.raises(InputError, match="numbers: expected one of"):
+        regressor.with_numbers(x_scale=regressor.x_scale)
+    with pytest.raises(InputError, match="weights: expected finite"):
+        regressor.with_numbers(weights=np.nan * regressor.weights)
