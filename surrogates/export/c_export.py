@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from surrogates.export.c_source import (
@@ -25,6 +27,7 @@ from surrogates.export.c_source import (
     parts_of,
     preamble,
     rendered,
+    row_of,
     shared_constants,
     stack,
     tables,
@@ -33,6 +36,7 @@ from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import PARTS as REGRESSORS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.parametric.compartment import ParametricCompartment
 
 #: Characters in a line of a comment.
 _WIDTH = 95
@@ -60,7 +64,7 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     source = [
         preamble(prefix, [regressor]),
         code(prefix, parts_of(used, REGRESSOR_PARTS), used),
-        tables(prefix, "it", regressor, used),
+        tables(prefix, "it", regressor, used, row_of([regressor])),
         body,
     ]
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
@@ -89,20 +93,20 @@ def export_knee(knee: ContactSurrogate, prefix: str = "knee", casadi: bool = Fal
         If the prefix is not a C identifier.
     """
     check_prefix(prefix)
-    compartments = {_stem(name): knee.compartment(name) for name in knee.compartments}
-    regressors = [
-        r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
-    ]
-    used = features(regressors) | {c.formulation for c in compartments.values()}
+    compartments = {stem(name): knee.compartment(name) for name in knee.compartments}
+    regressors = [r for part in compartments.values() for r in regressors_of(part)]
+    used = features(regressors) | {c.formulation for c in compartments.values()} | {"single"}
     source = [
         preamble(prefix, regressors),
         shared_constants(prefix),
         code(prefix, parts_of(used), used),
     ]
     for name, compartment in compartments.items():
-        source += _compartment_tables(prefix, name, compartment, used)
+        geometry = _geometry(f"{prefix}_{name}", compartment)
+        source += compartment_tables(prefix, name, compartment, used, row_of(regressors), geometry)
     comment = rendered(
-        "knee_comment.txt", made_of=_made_of(knee), stack=stack(regressors, used), prefix=prefix,
+        "knee_comment.txt", made_of=made_of(knee.by_name, knee.header), prefix=prefix,
+        stack=stack(regressors, used), parameters=(),
         smooth=all(c.smoothing > 0.0 for c in compartments.values()), casadi=casadi,
         others=() if knee.compartments == COMPARTMENTS else knee.compartments,
     ).rstrip()  # fmt: skip
@@ -145,62 +149,134 @@ def _hessian_function(prefix: str, names: Sequence[str]) -> tuple[str, str, str]
     return comment, declaration, "\n".join(["{", *calls, "}", ""])
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
     """Return the name of a compartment in C, which is no keyword and no name of the template."""
     return name if name in COMPARTMENTS else f"part_{name}"
 
 
-def _compartment_tables(
-    prefix: str, name: str, surrogate: CompartmentSurrogate, used: Collection[str]
-) -> list[str]:
-    """Return the tables of a compartment's regressors and paths and, last, of the compartment."""
-    stem, coordinates, space = f"{prefix}_{name}", surrogate.coordinates, surrogate.space
-    texts, parts = [], []
-    for part, regressor in zip(REGRESSORS, surrogate.regressors, strict=True):
-        if regressor.outputs:
-            texts.append(tables(prefix, f"{name}_{part}", regressor, used))
-            parts.append(f"&{stem}_{part}")
-    domain = "0"
-    if surrogate.domain.regressor.outputs:
-        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, used))
-        domain = f"&{stem}_domain"
-    centre, half = space.centre_and_half
-    fields = []
-    for path, key in ((space.path, "box"), (coordinates.path, "path")):
-        texts.append(array(f"{stem}_{key}_flexion", path.flexion))
-        texts.append(array(f"{stem}_{key}_pieces", path.pieces))
+def regressors_of(part: CompartmentSurrogate | ParametricCompartment) -> list[Regressor]:
+    """Return the regressors of a compartment that have outputs."""
+    return [r for r in (*part.regressors, part.domain.regressor) if r.outputs]
+
+
+class Geometry(NamedTuple):
+    """Paths and centre of a compartment in C: definitions, and the values of the fields.
+
+    Attributes
+    ----------
+    definitions : list of str
+        Arrays and regressors.
+    box, path, condyle : str
+        Path of the box, and path and centre of the condyle's point.
+    centre, half : (6,) float64
+        Of the box [rad, m, sqrt(N)].
+    fall : list of str
+        Fall of the height of a single knee.
+    """
+
+    definitions: list[str]
+    box: str
+    path: str
+    condyle: str
+    centre: FloatArray
+    half: FloatArray
+    fall: list[str]
+
+
+def _geometry(stem: str, part: CompartmentSurrogate) -> Geometry:
+    """Return the geometry of a single knee's compartment, whose names begin with `stem`."""
+    definitions, paths = [], []
+    for path, key in ((part.space.path, "box"), (part.coordinates.path, "path")):
+        definitions.append(array(f"{stem}_{key}_flexion", path.flexion))
+        definitions.append(array(f"{stem}_{key}_pieces", path.pieces))
         pieces = len(path.flexion) - 1
-        fields.append(f"{{{pieces}, {stem}_{key}_flexion, {stem}_{key}_pieces}}")
-    vectors = centre, half, coordinates.centre, coordinates.middle, coordinates.half
-    fields += [f"{{{', '.join(map(number, values))}}}" for values in vectors]
-    scalars = float(coordinates.about_point), surrogate.largest, surrogate.degree
-    fields += map(number, (*scalars, *surrogate.depth))
-    fields += [number(surrogate.smoothing), number(surrogate.fall)]
-    fields.append(f"{{{', '.join(map(number, surrogate.domain.bounds))}}}")
+        paths.append(f"{{{pieces}, {stem}_{key}_flexion, {stem}_{key}_pieces}}")
+    box, path_of_point = paths
+    centre, half = part.space.centre_and_half
+    condyle = vector(part.coordinates.centre)
+    return Geometry(definitions, box, path_of_point, condyle, centre, half, [number(part.fall)])
+
+
+def vector(values: FloatArray) -> str:
+    """Return an array (n,) [any unit] as the value of a field."""
+    return f"{{{', '.join(map(number, values))}}}"
+
+
+def compartment_tables(
+    prefix: str,
+    name: str,
+    part: CompartmentSurrogate | ParametricCompartment,
+    used: Collection[str],
+    row: int,
+    geometry: Geometry,
+) -> list[str]:
+    """Return the tables of a compartment's regressors and geometry and, last, of the compartment.
+
+    Parameters
+    ----------
+    prefix, name : str
+        Beginning of all names, and the name of the compartment in C.
+    part : CompartmentSurrogate or ParametricCompartment
+        The compartment.
+    used : collection of str
+        Features of the template that the source needs.
+    row : int
+        Length of the rows of the source.
+    geometry : Geometry
+        Paths and centre.
+    """
+    own = f"{prefix}_{name}"
+    texts, parts = [], []
+    for key, regressor in zip(REGRESSORS, part.regressors, strict=True):
+        if regressor.outputs:
+            texts.append(tables(prefix, f"{name}_{key}", regressor, used, row))
+            parts.append(f"&{own}_{key}")
+    domain = "0"
+    if part.domain.regressor.outputs:
+        texts.append(tables(prefix, f"{name}_domain", part.domain.regressor, used, row))
+        domain = f"&{own}_domain"
+    coordinates = part.coordinates
+    fields = [geometry.box, geometry.path, vector(geometry.centre), vector(geometry.half)]
+    fields += [geometry.condyle, vector(coordinates.middle), vector(coordinates.half)]
+    scalars = float(coordinates.about_point), part.largest, part.degree, *part.depth
+    fields += [*map(number, (*scalars, part.smoothing)), *geometry.fall]
+    fields.append(f"{{{', '.join(map(number, (*part.domain.limits, part.domain.lifted)))}}}")
     fields += [f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
-    fields.append(f"{prefix}_{surrogate.formulation}")
-    fields.append(f"{prefix}_bend_{surrogate.formulation}")
+    fields.append(f"{prefix}_{part.formulation}")
+    if "single" in used:
+        fields.append(f"{prefix}_bend_{part.formulation}")
     listed = ",\n    ".join(fields)
-    return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
+    table = f"static const {prefix}_compartment {own} = {{\n    {listed}\n}};\n"
+    return [*texts, *geometry.definitions, table]
 
 
-def _made_of(knee: ContactSurrogate) -> str:
-    """Return formulations, families, checksum and verdict of a knee for the comment."""
+def made_of(
+    parts: Mapping[str, CompartmentSurrogate | ParametricCompartment], header: Mapping[str, Any]
+) -> str:
+    """Return formulations, families, checksum and verdict of a surrogate for the comment."""
     lines = []
-    for name in knee.compartments:
-        part = knee.compartment(name)
+    for name, part in parts.items():
         families = sorted({r.family for r in part.regressors if r.outputs})
         lines.append(f"{name}: {part.formulation}, {' and '.join(families)}")
-    digest = str(knee.header.get("sha256", ""))
+    digest = str(header.get("sha256", ""))
     if re.fullmatch("[0-9a-f]{64}", digest):
         lines += ["SHA-256 in the header of the surrogate's file:", digest]
-    if told := verdict_of(knee):
+    if told := _verdict(header):
         lines += ["", *textwrap.wrap(told, _WIDTH)]
     return "\n".join(lines)
 
 
 def verdict_of(knee: ContactSurrogate) -> str:
     """Return the words of `verdict` in the header of a surrogate as ASCII; "" without any."""
-    told = knee.header.get("verdict", "")
-    text = told.encode("ascii", "replace").decode() if isinstance(told, str) else ""
-    return " ".join(text.replace("*/", "* /").split())
+    return _verdict(knee.header)
+
+
+def _verdict(header: Mapping[str, Any]) -> str:
+    told = header.get("verdict", "")
+    return comment_text(told) if isinstance(told, str) else ""
+
+
+def comment_text(text: str) -> str:
+    """Return a text as ASCII on one line that does not end a comment of C."""
+    plain = text.encode("ascii", "replace").decode()
+    return " ".join(plain.replace("*/", "* /").split())

@@ -2,7 +2,7 @@
 
 In the template (`surrogates/export/templates`) every name begins with ``surrogate``, which the
 export replaces by its prefix. Code for some surrogates only stands between ``/* if feature ... */``
-and ``/* end */``.
+and ``/* end */``, also within one another.
 """
 
 from __future__ import annotations
@@ -28,25 +28,35 @@ _TEMPLATES = Path(__file__).with_name("templates")
 REGRESSOR_PARTS = ("regressor", "points", "networks", "splines", "evaluation")
 PARTS = (
     *REGRESSOR_PARTS, "line", "hessian", "condyle", "smoothing", "series", "compartment", "loads",
-    "turned", "second",
+    "turned", "second", "designs",
 )  # fmt: skip
 #: Parts that one feature alone needs.
-_ONLY_FOR = {"line": "inverted", "splines": "splines"}
+_ONLY_FOR = {
+    "line": "inverted", "splines": "splines", "designs": "designs",
+    "hessian": "single", "series": "single", "turned": "single", "second": "single",
+}  # fmt: skip
 #: Constants of the compiled evaluation that the template shares, by their names there.
 _SHARED = {
     "REACH": compartments.REACH,
     "MOST_STEPS": compartments.MOST_STEPS,
     "LAST_STEP": compartments.LAST_STEP,
     "LEAST_SLOPE": compartments.LEAST_SLOPE,
+    "LEAST_FALL": compartments.LEAST_FALL,
     "LINE_STEPS": line.MOST_STEPS,
     "LINE_NEWTON_STEPS": line.NEWTON_STEPS,
     "LINE_LAST_STEP": line.LAST_STEP,
     "LINE_LAST_PRODUCT": line.LAST_PRODUCT,
     "TOLERANCE": knee.TOLERANCE,
 }
-#: Numbers of points and of units that the template evaluates together.
-LANES, UNITS = 32, 8
-_SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
+#: Number of points that the template evaluates together.
+LANES = 32
+#: Lengths of a row of the template: a value behind its derivatives by the inputs. Units of networks
+#: are filled up to whole rows.
+_ROWS = (8, 16)
+#: A section without sections within it.
+_SECTION = re.compile(
+    r"^ */\* if ([a-z ]+) \*/\n((?:(?! */\* if ).*\n)*?) */\* end \*/\n", re.MULTILINE
+)
 #: Upper bound of the stack of a call without the arrays that grow with the surrogate [bytes].
 _FRAMES = 16000
 #: Pairs of inputs for which the template keeps second derivatives.
@@ -113,9 +123,19 @@ def rendered(name: str, **values: Any) -> str:
     return environment.get_template(f"{name}.jinja").render(values)
 
 
-def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
-    """Return the beginning of a source: its includes, and the sizes of scratch arrays."""
-    sizes = [f"    {prefix.upper()}_{name} = {size}" for name, size in _sizes(regressors).items()]
+def row_of(regressors: Iterable[Regressor]) -> int:
+    """Return the length of the template's rows for regressors."""
+    most = max(r.inputs for r in regressors)
+    return next(row for row in _ROWS if most < row)
+
+
+def preamble(prefix: str, regressors: Sequence[Regressor], parameters: int = 0) -> str:
+    """Return the beginning of a source: its includes, and the sizes of scratch arrays.
+
+    With `parameters` of designs, the regressors of a compartment have 6 + P inputs.
+    """
+    own = {"INPUTS": 6 + parameters, "STEEP": 12 if parameters else 6}
+    sizes = [f"    {prefix.upper()}_{k} = {n}" for k, n in (_sizes(regressors) | own).items()]
     lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "", "enum {"]
     return "\n".join([*lines, ",\n".join(sizes), "};", ""])
 
@@ -127,13 +147,15 @@ def shared_constants(prefix: str) -> str:
 
 
 def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
+    row = row_of(regressors)
     sizes = {
         "OUTPUTS": max(r.outputs for r in regressors),
         "TERMS": max(len(r.exponents) for r in regressors),
         "DEGREES": max(int(r.exponents.max()) for r in regressors) + 1,
         "POINTS": max(-(-len(r.points) // LANES) * LANES for r in regressors),
         "NETS": max(len(r.inner) for r in regressors),
-        "UNITS": max(-(-r.inner.shape[2] // UNITS) * UNITS for r in regressors),
+        "ROW": row,
+        "UNITS": max(-(-r.inner.shape[2] // row) * row for r in regressors),
         "BENT": min(6, max(r.outputs for r in regressors)),
     }
     # An array of C has at least one element.
@@ -143,14 +165,15 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
 def stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
     """Return an upper bound of the stack of a call of a knee [kB], with doubles of 8 bytes."""
     size = _sizes(regressors)
-    numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"] + 8 * size["TERMS"]
+    row = size["ROW"]
+    numbers = (3 * row - 2) * size["DEGREES"] + row * (size["OUTPUTS"] + size["TERMS"])
     if "networks" in used:
-        numbers += (size["NETS"] + 30) * size["UNITS"]
+        numbers += (size["NETS"] + 3 * row + 6) * size["UNITS"]
     if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
         numbers += LANES * _PAIRS * size["BENT"]
     if "splines" in used:
-        numbers += 3 * size["OUTPUTS"] * (size["TERMS"] + 8)
+        numbers += 3 * size["OUTPUTS"] * (size["TERMS"] + row)
     # compilers keep the arrays of functions that one function calls side by side
     return -(-(_FRAMES + 2 * 8 * numbers) // 1000)
 
@@ -162,7 +185,9 @@ def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
     def chosen(section: re.Match[str]) -> str:
         return section[2] if set(section[1].split()) & set(used) else ""
 
-    text = _SECTION.sub(chosen, "\n".join(texts))
+    text, found = "\n".join(texts), 1
+    while found:
+        text, found = _SECTION.subn(chosen, text)
     upper = re.sub(r"\bSURROGATE(?=_)", prefix.upper(), text)
     return re.sub(r"\bsurrogate(?=_)", prefix, upper)
 
@@ -172,8 +197,13 @@ def parts_of(used: Collection[str], parts: Iterable[str] = PARTS) -> list[str]:
     return [part for part in parts if _ONLY_FOR.get(part, "") in {"", *used}]
 
 
-def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:
-    """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants."""
+def tables(
+    prefix: str, name: str, regressor: Regressor, used: Collection[str], row: int = _ROWS[0]
+) -> str:
+    """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants.
+
+    `row` is the length of the rows of the whole source.
+    """
     r, stem = regressor, f"{prefix}_{name}"
     n, (nets, _, h) = len(r.points), r.inner.shape
     texts: list[str] = []
@@ -198,9 +228,9 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
         put((), {"point_weights": _in_groups(r.weights[:, point_weights].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
     if "networks" in used:
-        put((nets, h, -(-h // UNITS) * UNITS), {"inner": _filled(r.inner)})
-        put((), {"inner_bias": _filled(r.inner_bias), "hidden": _filled(r.hidden)})
-        put((), {"hidden_bias": _filled(r.hidden_bias)})
+        put((nets, h, -(-h // row) * row), {"inner": _filled(r.inner, row)})
+        put((), {"inner_bias": _filled(r.inner_bias, row), "hidden": _filled(r.hidden, row)})
+        put((), {"hidden_bias": _filled(r.hidden_bias, row)})
     if "splines" in used:
         ends, powers = spline_pieces(r.knots)
         along = np.eye(r.inputs)[0] + r.shear
@@ -209,9 +239,9 @@ def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) 
     return "\n".join([*texts, f"static const {prefix}_regressor {stem} = {{\n    {listed}\n}};\n"])
 
 
-def _filled(weights: FloatArray) -> FloatArray:
-    """Return weights (..., h), the last axis filled up to whole `UNITS` with zeros."""
-    more = -weights.shape[-1] % UNITS
+def _filled(weights: FloatArray, row: int) -> FloatArray:
+    """Return weights (..., h), the last axis filled up to whole rows with zeros."""
+    more = -weights.shape[-1] % row
     return np.pad(weights, [(0, 0)] * (weights.ndim - 1) + [(0, more)])
 
 

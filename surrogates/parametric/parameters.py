@@ -99,9 +99,15 @@ class Parameters(ArrayRecord):
                 f"{', '.join(design) or 'none'}"
             )
 
-    def _check_ranges(self, values: FloatArray) -> None:
+    @property
+    def accepted(self) -> tuple[FloatArray, FloatArray]:
+        """Least and largest accepted values (P,) [any unit]: the ranges, up to rounding."""
         slack = _ROUNDING * (self.high - self.low)
-        outside = (values < self.low - slack) | (values > self.high + slack)
+        return self.low - slack, self.high + slack
+
+    def _check_ranges(self, values: FloatArray) -> None:
+        least, largest = self.accepted
+        outside = (values < least) | (values > largest)
         told = [
             f"{self.names[k]}: expected {self.low[k]:g} to {self.high[k]:g}, found {values[k]:g}"
             for k in np.flatnonzero(outside)

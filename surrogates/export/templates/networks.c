@@ -50,8 +50,8 @@ static void surrogate_outer(const surrogate_regressor *r, int net,
     for (j = 0; j < SURROGATE_ROW; j++)
         weights[j] = inner[j];
     for (u = 0; u < stride; u += SURROGATE_ROW) {
-        surrogate_combine(h, stride, hidden + u, hidden + u, weights, sums);
-        surrogate_combine(h, stride, hidden + u, hidden + u, weights + 4, sums + 4);
+        for (j = 0; j < SURROGATE_ROW; j += 4)
+            surrogate_combine(h, stride, hidden + u, hidden + u, weights + j, sums + j);
         for (j = 0; j < SURROGATE_ROW; j++)
             for (i = 0; i < SURROGATE_ROW; i++)
                 columns[j][u + i] = sums[j][i];

@@ -17,7 +17,7 @@ typedef struct {
     const double *shear;       /* inputs: what each adds to the first, in correlations alone */
     /* end */
     /* if networks */
-    int nets, units, stride;   /* the stride is that of units, filled up to eights with zeros */
+    int nets, units, stride;   /* the stride is that of units, filled up to rows with zeros */
     const double *inner;       /* nets x inputs x stride */
     const double *inner_bias;  /* nets x stride */
     const double *hidden;      /* nets x inner units x stride of outer units */
@@ -32,8 +32,8 @@ typedef struct {
     /* end */
 } surrogate_regressor;
 
-/* Place of a value behind the derivatives by at most seven inputs. */
-enum { SURROGATE_VALUE = 7, SURROGATE_ROW = 8, SURROGATE_LANES = 32 };
+/* Of points, and place of a value behind the derivatives by the inputs. */
+enum { SURROGATE_LANES = 32, SURROGATE_VALUE = SURROGATE_ROW - 1 };
 
 /* Fill values, first and second derivatives of the polynomials, or of the Fourier series, at z. */
 static void surrogate_fill_basis(double z, double wave, double (*out)[3])
@@ -65,7 +65,7 @@ static void surrogate_scale_inputs(const surrogate_regressor *r, int count, cons
         z[j] = (x[j] - r->x_offset[j]) / r->x_scale[j];
 }
 
-/* Fill four weighted sums of `count` rows of eight, two of some and two of other rows; compilers keep
+/* Fill four weighted sums of `count` rows, two of some and two of other rows; compilers keep
    the sums in registers. */
 static void surrogate_combine(int count, int stride, const double *restrict rows,
                               const double *restrict others, const double *const *weights,
@@ -98,7 +98,7 @@ static void surrogate_combine(int count, int stride, const double *restrict rows
 static void surrogate_add(const surrogate_regressor *r, int outputs, int first, int count,
                           double (*rows)[SURROGATE_ROW], double *sums)
 {
-    /* kept from compilers, which otherwise work on one number of eight rows, not on one row */
+    /* kept from compilers, which otherwise work on one number of many rows, not on one row */
     const volatile int kept = SURROGATE_ROW;
     const int stride = kept;
     double found[4][SURROGATE_ROW];

@@ -144,10 +144,10 @@ static void surrogate_bend_held(const surrogate_compartment *c, const double *po
 {
     const surrogate_curve first = surrogate_clip(x[0], 1.0, c->smoothing);
     const double turning = first.bend / c->box_half[0];
-    double value[5], slope[5], along[5];
+    double value[5], slope[5][SURROGATE_ALONG], along[5][SURROGATE_ALONG];
     int k, row = 0;
-    surrogate_path_at(&c->box, pose[0], value, slope);
-    surrogate_path_at(&c->box, s->held[0], value, along);
+    surrogate_path_at(&c->box, s, pose[0], value, slope);
+    surrogate_path_at(&c->box, s, s->held[0], value, along);
     bends[0][0] = turning;
     bends[0][1] = bends[0][2] = 0.0;
     for (k = 0; k < 5; k++) {
@@ -158,9 +158,9 @@ static void surrogate_bend_held(const surrogate_compartment *c, const double *po
             bent = clip.bend / c->box_half[row];
         }
         bend[0] = surrogate_path_bend(&c->box, s->held[0], k) * first.slope * first.slope
-                  + along[k] * turning + bent * slope[k] * slope[k]
+                  + along[k][0] * turning + bent * slope[k][0] * slope[k][0]
                   - own * surrogate_path_bend(&c->box, pose[0], k);
-        bend[1] = -bent * slope[k];
+        bend[1] = -bent * slope[k][0];
         bend[2] = bent;
     }
 }
