@@ -86,7 +86,7 @@ def _morphed(
     start = plateau_starts(femur, tibia, 0.0)
     above = start[len(start) // 2].array[3:]
     size = rng.uniform(0.85, 1.15) * np.array([1.0, 1.0, rng.uniform(0.94, 1.06)])
-    warp = _warp(rng, *_TOGETHER)
+    warp = smooth_warp(rng, *_TOGETHER)
     depth, radii = rng.uniform(0.75, 1.3), rng.uniform(-0.04, 0.04, 2)
     lean = Rotation.from_euler("xz", rng.uniform(-1.0, 1.0, 2) * [3.0, 5.0], degrees=True)
     upper = np.asarray(femur.vertices)
@@ -99,15 +99,19 @@ def _morphed(
     for mesh, points in ((femur, upper + above), (tibia, lower)):
         points = size * points
         points = points + warp(points)
-        points = points + _warp(rng, *_ALONE)(points)
+        points = points + smooth_warp(rng, *_ALONE)(points)
         placed.append(TriangleMesh(points - [0.0, above[1], 0.0], mesh.faces, mesh.name))
     return placed[0], placed[1]
 
 
-def _warp(
+def smooth_warp(
     rng: np.random.Generator, deviation: float, length: float
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return a smooth random field of displacements: few waves of about a length [m]."""
+    """Return a smooth random field of displacements of points (V, 3) [m]: few waves.
+
+    `deviation` is the standard deviation of each component [m], `length` the length over which the
+    displacement changes [m].
+    """
     waves = rng.normal(size=(_WAVES, 3)) / length
     phases = rng.uniform(0.0, 2.0 * np.pi, _WAVES)
     arms = rng.normal(size=(_WAVES, 3)) * deviation * np.sqrt(2.0 / _WAVES)

@@ -11,6 +11,7 @@ from typing import Protocol, cast, runtime_checkable
 import numpy as np
 
 from foundation.base.checks import FloatArray
+from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
 from surrogates.compiled.knee import CompartmentArguments
@@ -71,8 +72,12 @@ class CompiledContact(Protocol):
         """Return loads (N, C, 12), jacobians (N, C, 6, 6) [SI] and variables (N, C, 7) [1]."""
         ...
 
+    def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
+        """Return the flags of poses of variables (N, C, 7) [1] and loads (N, C, 12) [SI]."""
+        ...
 
-_MEMBERS = ("compartments", "outside", "workspace", "arguments", "fill")
+
+_MEMBERS = ("compartments", "outside", "workspace", "arguments", "fill", "flags_of")
 
 
 def compiled_contact(model: ContactModel) -> CompiledContact | None:

@@ -22,6 +22,8 @@ _KEYS = {
 }
 #: Kinds of a trained domain that ends at large errors, which more samples widen.
 _ERRORS = frozenset({FlagKind.OUTSIDE_ERRORS, FlagKind.OUTSIDE_TOO_FEW_SAMPLES})
+#: Keys of the number of samples of a run, and of a run over designs; and of the number of designs.
+SAMPLES, DESIGN_SAMPLES, DESIGNS = "design.budget", "design_space.poses", "design_space.designs"
 #: Between the kinds of a row of a table.
 _BETWEEN = "; "
 
@@ -37,7 +39,11 @@ def kinds_of(column: Iterable[str]) -> set[FlagKind]:
 
 
 def flagged_sentence(
-    flagged: int, instants: int, kinds: Iterable[FlagKind], noun: str = "instants"
+    flagged: int,
+    instants: int,
+    kinds: Iterable[FlagKind],
+    noun: str = "instants",
+    samples: str = SAMPLES,
 ) -> str | None:
     """Return how many instants are flagged, what this means and what to do; None without a flag.
 
@@ -49,6 +55,8 @@ def flagged_sentence(
         Kinds of the flags.
     noun : str
         Name of the instants.
+    samples : str
+        Key with the number of samples of the run.
     """
     if not flagged:
         return None
@@ -58,7 +66,9 @@ def flagged_sentence(
     if keys:
         steps.append(f"widen {', '.join(keys)} in the configuration of the run and train again")
     if found & _ERRORS:
-        steps.append("train with more samples (design.budget)")
+        steps.append(f"train with more samples ({samples})")
+    if FlagKind.OUTSIDE_DESIGN in found:
+        steps.append(f"train with more designs ({DESIGNS})")
     reason = "are outside the trained domain" if steps else "have flags"
     remedy = ", and ".join(steps) or "see the flags"
     return f"{flagged} of {instants} {noun} {reason}: do not trust the results there; {remedy}"

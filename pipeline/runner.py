@@ -321,4 +321,10 @@ def _file_digests(knee: KneeConfig) -> dict[str, str]:
         if mesh is not None:
             with data_file(mesh.file).open("rb") as content:
                 digests[f"{body}_file"] = hashlib.file_digest(content, "sha256").hexdigest()
+    if knee.shape is not None:
+        for body, files in zip(("femur", "tibia"), knee.shape.files, strict=True):
+            for number, file in enumerate(files, start=1):
+                with data_file(file).open("rb") as content:
+                    digest = hashlib.file_digest(content, "sha256").hexdigest()
+                digests[f"{body}_shape_file_{number}"] = digest
     return digests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -116,10 +116,14 @@ def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulat
     About a pose, they are slack in the path's first pose, without rotation or adduction; about
     the path, in its pose at each flexion.
     """
+    return build_simulator(config, neutral_about(config, path))
+
+
+def neutral_about(config: SimulationConfig, path: ReferencePath) -> Pose | ReferencePath:
+    """Return where the springs of stage h are slack, see `gait_simulator`."""
     if config.restraint_about == "path":
-        return build_simulator(config, path)
-    first = Pose.from_array(path.poses(path.flexion[:1])[0])
-    return build_simulator(config, fixed_neutral(config, first))
+        return path
+    return fixed_neutral(config, Pose.from_array(path.poses(path.flexion[:1])[0]))
 
 
 def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
@@ -179,6 +183,12 @@ def simulate_gait(
     )
 
 
+def _start_on(path: ReferencePath) -> Pose:
+    """Return the pose of a path at zero flexion, or at the knot nearest to it."""
+    flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
+    return Pose.from_array(path.poses(flexion)[0])
+
+
 @dataclass(frozen=True, eq=False)
 class GaitSimulation:
     """The gait cycle of a study, ready to be simulated with any contact model.
@@ -200,9 +210,16 @@ class GaitSimulation:
         `InputError` for a configuration without a simulated cycle.
         """
         require_simulator(config, "a simulated cycle")
-        flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
-        start = Pose.from_array(path.poses(flexion)[0])
-        return cls(config, gait_simulator(config, path), gait_cycle(config), start)
+        return cls(config, gait_simulator(config, path), gait_cycle(config), _start_on(path))
+
+    def about(self, path: ReferencePath) -> GaitSimulation:
+        """Return the gait cycle of the same configuration about another path, as `of`.
+
+        Neither waveforms nor ligaments are read again.
+        """
+        neutral = neutral_about(self.config, path)
+        simulator = replace(self.simulator, neutral=neutral)
+        return replace(self, simulator=simulator, start=_start_on(path))
 
     @property
     def wear_law(self) -> WearLaw:

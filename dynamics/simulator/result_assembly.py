@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,12 +82,13 @@ def _compiled(
         equations.problem, equations.mass, times, states, loads[:, 0, WRENCH] + loads[:, 1, WRENCH],
         jacobian[:, 0] + jacobian[:, 1], rates,
     )  # fmt: skip
-    flags = [
-        (float(times[k]), flag)
-        for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
-        for flag in equations.contact(times[k], states[k]).flags
-    ]
-    return loads, rates, flags
+    rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
+    if knee.outside == "clamp":
+        of_rows = knee.flags_of(x[rows], loads[rows])
+    else:  # the model warns or raises
+        of_rows = [equations.contact(times[k], states[k]).flags for k in rows]
+    pairs = zip(times[rows].tolist(), of_rows, strict=True)
+    return loads, rates, [(time, flag) for time, own in pairs for flag in own]
 
 
 def _called(
@@ -106,10 +107,10 @@ def _called(
     return names, np.array(values), rates, flags
 
 
-def counted_flags(flags: Iterable[tuple[float, Flag]]) -> tuple[CountedFlag, ...]:
+def counted_flags(flags: Sequence[tuple[float, Flag]]) -> tuple[CountedFlag, ...]:
     """Return the flags of pairs (time [s], flag), one for each cause."""
-    counted: dict[tuple[FlagKind, str], CountedFlag] = {}
+    first: dict[tuple[FlagKind, str], tuple[Flag, float]] = {}
     for time, flag in flags:
-        known = counted.get(flag.cause, CountedFlag(flag, time, 0))
-        counted[flag.cause] = replace(known, samples=known.samples + 1)
-    return tuple(counted.values())
+        first.setdefault(flag.cause, (flag, time))
+    samples = Counter(flag.cause for _, flag in flags)
+    return tuple(CountedFlag(*known, samples[cause]) for cause, known in first.items())

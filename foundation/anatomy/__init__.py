@@ -1,1 +1,1 @@
-"""Anatomical frames, sides and bearing surfaces, found from the shape of femur and tibia."""
+"""Frames, sides and bearing surfaces, found from shapes of femur and tibia; modes of shape."""

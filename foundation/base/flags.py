@@ -50,6 +50,8 @@ class FlagKind(StrEnum):
     OUTSIDE_ML_SAMPLES = auto()
     OUTSIDE_ERRORS = auto()
     OUTSIDE_TOO_FEW_SAMPLES = auto()
+    # surrogates over designs: the design is inside the ranges
+    OUTSIDE_DESIGN = auto()
 
 
 #: Wording of each kind, with a place for each value of the flag.
@@ -106,6 +108,9 @@ WORDINGS = {
     ),
     FlagKind.OUTSIDE_TOO_FEW_SAMPLES: (
         _DOMAIN + "errors near this pose cannot be judged: too few samples, and no pose is trusted"
+    ),
+    FlagKind.OUTSIDE_DESIGN: (
+        _DOMAIN + "errors expected of this design are up to {:.3g} times the accepted errors"
     ),
 }
 

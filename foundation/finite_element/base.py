@@ -13,7 +13,7 @@ from foundation.finite_element.surface_grid import SurfaceGrid
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.thickness import check_place, check_solid, filled_from_nearest
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import UNIT_NORMAL, TriangleMesh
 
 #: Least and largest thickness of a layer [m].
 _THINNEST, _THICKEST = 0.1e-3, 0.1
@@ -34,35 +34,57 @@ class Base(Protocol):
 
 @dataclass(frozen=True)
 class PlaneBase:
-    """The plane y = `height` [m]; the layer lies above the plane."""
+    """The plane of the points x with x · normal = height; the layer lies above the plane.
+
+    Parameters
+    ----------
+    height : float
+        Distance of the plane from the origin [m].
+    normal : (3,) float64
+        Unit vector out of the base into the layer [1]; by default superior, for the plane
+        y = `height`.
+
+    Raises
+    ------
+    InputError
+        If the height is not finite, or the normal not a unit vector.
+    """
 
     height: float = 0.0
+    normal: tuple[float, float, float] = (0.0, 1.0, 0.0)
     upright = True
 
     def __post_init__(self) -> None:
         check_number("height of the base", self.height, unit="m")
+        normal = check_array("normal", self.normal, (3,))
+        if abs(np.linalg.norm(normal) - 1.0) > UNIT_NORMAL:
+            raise InputError(f"normal: expected a unit vector, found {normal.tolist()}")
+        object.__setattr__(self, "normal", tuple(normal.tolist()))
 
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
 
-        Raises `InputError` if the layer is thinner than 0.1 mm or thicker than 100 mm somewhere.
+        Along the lines of the chart. Raises `InputError` if the layer is thinner than 0.1 mm or
+        thicker than 100 mm somewhere.
         """
-        lowest, highest = (float(end(grid.points[:, 1])) for end in (np.min, np.max))
+        normal = np.array(self.normal)
+        heights = grid.points @ normal
+        lowest, highest = float(heights.min()), float(heights.max())
+        y = "y" if self.normal == (0.0, 1.0, 0.0) else "height"
         if lowest - self.height < _THINNEST:
             raise InputError(
-                f"{surface.name}: the base is the plane y = {1e3 * self.height:g} mm, but the "
-                f"surface reaches down to y = {1e3 * lowest:.2f} mm: the base overlaps the "
+                f"{surface.name}: the base is the plane {y} = {1e3 * self.height:g} mm, but the "
+                f"surface reaches down to {y} = {1e3 * lowest:.2f} mm: the base overlaps the "
                 f"surface; expected a layer of at least {1e3 * _THINNEST:g} mm"
             )
         if highest - self.height > _THICKEST:
             raise InputError(
-                f"{surface.name}: the base is the plane y = {1e3 * self.height:g} mm, but the "
-                f"surface reaches up to y = {1e3 * highest:.2f} mm; expected a layer of at most "
+                f"{surface.name}: the base is the plane {y} = {1e3 * self.height:g} mm, but the "
+                f"surface reaches up to {y} = {1e3 * highest:.2f} mm; expected a layer of at most "
                 f"{1e3 * _THICKEST:g} mm: give metres, not millimetres"
             )
-        base = grid.points.copy()
-        base[:, 1] = self.height
-        return base
+        depth = (heights - self.height) / (grid.lines @ normal)
+        return grid.points - depth[:, None] * grid.lines
 
 
 @dataclass(frozen=True, eq=False)

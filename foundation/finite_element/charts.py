@@ -101,22 +101,28 @@ class CylinderChart:
         return np.stack([around, np.tile(self.axes[2], (len(points), 1))], axis=1)
 
 
-def tibial_chart(surface: TriangleMesh, part: NDArray[np.bool_], *, upright: bool) -> PlaneChart:
-    """Return the chart of a plateau: along y if `upright`, otherwise along its mean normal.
+def tibial_chart(
+    surface: TriangleMesh,
+    part: NDArray[np.bool_],
+    *,
+    upright: bool,
+    axes: FloatArray | None = None,
+) -> PlaneChart:
+    """Return the chart of a plateau: along superior if `upright`, otherwise along its mean normal.
 
     From the tibial surface [m], x anterior, y superior, z lateral, and the triangles `part` (F,) of
-    the plateau.
+    the plateau. The rows of `axes` (3, 3) [1] are the anterior, superior and lateral axis of the
+    component, by default those of the frame.
     """
-    up = np.array([0.0, 1.0, 0.0])
+    _, up, lateral = np.eye(3) if axes is None else axes
     if not upright:
         up = surface.area_vectors[part].sum(axis=0)
         up /= np.linalg.norm(up)
-    lateral = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    lateral = lateral - (lateral @ up) * up
     lateral /= np.linalg.norm(lateral)
-    axes = np.stack([lateral, np.cross(up, lateral), up])
     middle = 0.5 * (surface.vertices.min(axis=0) + surface.vertices.max(axis=0))
     below = float(((surface.vertices - middle) @ up).min()) - 1e-3
-    return PlaneChart(middle + below * up, axes)
+    return PlaneChart(middle + below * up, np.stack([lateral, np.cross(up, lateral), up]))
 
 
 def femoral_chart(surface: TriangleMesh, part: NDArray[np.bool_]) -> CylinderChart:

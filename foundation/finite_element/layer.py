@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foundation.base.checks import check_number
+import numpy as np
+
+from foundation.base.checks import FloatArray, check_fields, check_number
 from foundation.base.errors import InputError
 from foundation.finite_element.base import Base
+
+#: Largest deviation of a rotation matrix from orthogonality.
+_UNIT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,17 +26,21 @@ class ElasticLayer:
         Poisson's ratio [1].
     base : Base
         Where the layer ends, see `foundation.finite_element.base`.
+    axes : (3, 3) float64, optional
+        Anterior, superior and lateral axis of the component with the layer, as rows of a rotation
+        matrix [1], along which the tibial layer is meshed; by default those of the frame.
 
     Raises
     ------
     InputError
-        If the modulus is not positive, Poisson's ratio not between -1 and 0.4999, or the base not a
-        base.
+        If the modulus is not positive, Poisson's ratio not between -1 and 0.4999, the base not a
+        base, or the axes not those of a rotation.
     """
 
     youngs_modulus: float
     poissons_ratio: float
     base: Base
+    axes: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_number("youngs_modulus", self.youngs_modulus, above=0.0, unit="Pa")
@@ -40,3 +49,12 @@ class ElasticLayer:
             raise InputError(
                 f"base: expected PlaneBase, SolidBase or ThicknessBase, found {self.base!r}"
             )
+        check_fields(self, axes=(3, 3))
+        if self.axes is not None and not _is_rotation(self.axes):
+            raise InputError(
+                f"axes: expected rows of a rotation matrix, found {self.axes.tolist()}"
+            )
+
+
+def _is_rotation(axes: FloatArray) -> bool:
+    return np.allclose(axes @ axes.T, np.eye(3), atol=_UNIT) and float(np.linalg.det(axes)) > 0.0

@@ -150,10 +150,9 @@ class FiniteElementContact(NodalContact):
         own, at = self.compartments == side, self.tibia.centroids
         inside = own & self.candidates
         around = own | (np.asarray(KDTree(at[own]).query(at)[0]) < _BEYOND)
-        chart = tibial_chart(self.tibia, own, upright=self.layer.base.upright)
-        return meshed_layer(
-            self.tibia, inside, around, chart, self.layer, self.spacing, self.growth
-        )
+        layer = self.layer
+        chart = tibial_chart(self.tibia, own, upright=layer.base.upright, axes=layer.axes)
+        return meshed_layer(self.tibia, inside, around, chart, layer, self.spacing, self.growth)
 
     def with_spacing(self, spacing: float) -> Self:
         """Return the same model with another distance of the nodes [m].

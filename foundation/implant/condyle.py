@@ -68,9 +68,10 @@ class Condyle:
         )
         if self.coronal_radius > self.radii.min():
             raise InputError(
-                f"condyle coronal_radius: expected at most the smallest sagittal radius, "
+                "{name}: expected at most the smallest sagittal radius, "
                 f"{self.radii.min():g} m, found {self.coronal_radius:g} m; "
-                "the swept surface would intersect itself"
+                "the swept surface would intersect itself",
+                "condyle coronal_radius",
             )
         if not np.isfinite(self.limits).all() or np.diff(self.limits).min() <= 0.0:
             raise InputError(

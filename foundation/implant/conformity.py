@@ -27,9 +27,10 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
     for plane, femoral, tibial in pairs:
         if femoral >= tibial:
             raise InputError(
-                f"implant {side} {plane} conformity: expected below 1, found {femoral / tibial:g} "
+                f"{{name}}: expected below 1, found {femoral / tibial:g} "
                 f"(femoral radius {femoral:g} m, dish radius {tibial:g} m); the condyle would rest "
-                "on the rim: increase the dish radius or reduce the femoral radius"
+                "on the rim: increase the dish radius or reduce the femoral radius",
+                f"implant {side} {plane} conformity",
             )
 
 

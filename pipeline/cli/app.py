@@ -156,7 +156,7 @@ def run_answer(report: Report, folder: Path) -> Answer:
 def designs_answer(document: DesignsDocument, folder: Path) -> Answer:
     """Return the answer of a command that made a run over designs in a folder."""
     lines = [in_folder(line, folder) for line in document.summary]
-    return Answer("\n".join([*lines, f"surrogate: {folder / 'knee.npz'}"]), document)
+    return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), document)
 
 
 def files_answer(files: Iterable[Path]) -> Answer:

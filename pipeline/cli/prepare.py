@@ -105,11 +105,13 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     from foundation.base.wording import counted
     from pipeline.advice import command_line
     from pipeline.config.reading import find_config
+    from pipeline.design_space.checkup import with_designs_checked
     from pipeline.preparation.checkup import check_study
     from pipeline.store.run_documents import StoredFinding
 
     file = find_config(config)
     findings, figures = check_study(file, overrides, deep=deep)
+    findings = with_designs_checked(file, overrides, findings, figures)
     stored = [StoredFinding.of(finding) for finding in findings]
     counts = {level: sum(each.level == level for each in stored) for level in LEVELS}
     ready = counts["error"] == 0

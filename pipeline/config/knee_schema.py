@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -10,11 +10,14 @@ from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS, check_names
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
+from pipeline.config.shape_schema import ShapeConfig
 
 #: Largest distance between corners that the repair of a mesh welds, by default.
 REPAIR_TOLERANCE_MM = 0.02
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
+#: Displacement of a component [deg, mm].
+Displacement = Annotated[float, Field(ge=-20.0, le=20.0)]
 
 
 class MeshConfig(Section):
@@ -106,17 +109,107 @@ class OriginalConfig(Section):
 
 
 class ImplantConfig(Section):
-    """The built-in condylar implant."""
+    """The built-in condylar implant.
+
+    A condyle has smaller radii than its plateau, and no sagittal radius below its coronal radius.
+    """
 
     condyles: Literal["j_curve", "single_radius"] = Field(
         "j_curve", description="sagittal profile: three tangent arcs, or one radius"
     )
     radius_mm: Positive = Field(25.0, description="sagittal radius of single_radius")
+    posterior_radius_mm: Positive = Field(
+        22.0, description="sagittal radius of the posterior arc of j_curve"
+    )
+    distal_radius_mm: Positive = Field(
+        34.0, description="sagittal radius of the distal arc of j_curve"
+    )
+    anterior_radius_mm: Positive = Field(
+        38.0, description="sagittal radius of the anterior arc of j_curve"
+    )
+    # A circle is wider than the half width of what it sweeps.
+    condyle_coronal_radius_mm: Finite = Field(
+        20.0, gt=14.0, description="coronal radius of the condyles, which are 28 mm wide"
+    )
     dish_sagittal_radius_mm: Positive = Field(45.0, description="sagittal radius of the plateaus")
-    dish_coronal_radius_mm: Positive = Field(23.0, description="coronal radius of the plateaus")
+    dish_coronal_radius_mm: Finite = Field(
+        23.0, gt=13.0, description="coronal radius of the plateaus, which are 26 mm wide"
+    )
     dish_half_length_mm: Positive = Field(22.0, description="half length of the plateaus")
+    insert_thickness_mm: Positive = Field(
+        8.0, description="thickness of the insert under the lowest point of each plateau"
+    )
     edge_mm: Positive = Field(0.75, description="edge length of the tibial triangles")
     femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
+
+    @model_validator(mode="after")
+    def _radii_of_the_profile(self) -> Self:
+        # Configurations of runs state every key: a default is no statement.
+        if self.condyles == "j_curve":
+            return self
+        for key in ("posterior_radius_mm", "distal_radius_mm", "anterior_radius_mm"):
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise InputError(
+                    f'{key}: expected condyles = "j_curve", found "{self.condyles}", whose '
+                    "sagittal radius is radius_mm; remove the key"
+                )
+        return self
+
+
+class PlacementConfig(Section):
+    """Displacement of the components from the placement that their surfaces have as loaded.
+
+    Signs are those of a right knee, to which a left knee is mirrored first. A component turns about
+    the origin of the frame of its body: about the lateral, then the anterior, then the superior
+    axis of this frame, which stay fixed. Then the component moves along these axes. What lies below
+    the tibial surface moves with it. Other keys, such as split_lateral_mm, and the checks of the
+    surfaces refer to the components before this displacement.
+    """
+
+    tibia_slope_deg: Displacement = Field(
+        0.0, description="slope of the tibial component: the plateaus fall towards posterior"
+    )
+    tibia_varus_deg: Displacement = Field(
+        0.0, description="varus of the tibial component: the plateaus fall towards medial"
+    )
+    tibia_rotation_deg: Displacement = Field(
+        0.0,
+        description="internal rotation of the tibial component: its anterior side turns towards "
+        "medial",
+    )
+    tibia_anterior_mm: Displacement = Field(
+        0.0, description="anterior displacement of the tibial component"
+    )
+    tibia_superior_mm: Displacement = Field(
+        0.0, description="superior displacement of the tibial component"
+    )
+    tibia_lateral_mm: Displacement = Field(
+        0.0, description="lateral displacement of the tibial component"
+    )
+    femur_flexion_deg: Displacement = Field(
+        0.0,
+        description="flexion of the femoral component against the femur: its distal side turns "
+        "towards posterior",
+    )
+    femur_varus_deg: Displacement = Field(
+        0.0,
+        description="varus of the femoral component: its distal side turns towards medial, the "
+        "lateral condyle moves distally",
+    )
+    femur_rotation_deg: Displacement = Field(
+        0.0,
+        description="internal rotation of the femoral component: its anterior side turns towards "
+        "medial",
+    )
+    femur_anterior_mm: Displacement = Field(
+        0.0, description="anterior displacement of the femoral component"
+    )
+    femur_superior_mm: Displacement = Field(
+        0.0, description="superior displacement of the femoral component"
+    )
+    femur_lateral_mm: Displacement = Field(
+        0.0, description="lateral displacement of the femoral component"
+    )
 
 
 class KneeConfig(Section):
@@ -136,6 +229,8 @@ class KneeConfig(Section):
     tibia_solid: MeshConfig | None = Field(
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
+    placement: PlacementConfig = Field(default_factory=PlacementConfig)
+    shape: ShapeConfig | None = Field(None, description="shape of the meshes by modes")
     repair_tolerance_mm: NonNegative = Field(
         REPAIR_TOLERANCE_MM,
         le=1.0,
@@ -183,5 +278,18 @@ class KneeConfig(Section):
             raise InputError(
                 'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
                 "knee with known compartments"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _shape_of_meshes(self) -> Self:
+        if self.shape is None:
+            return self
+        if self.source == "builtin":
+            raise InputError('[knee.shape] needs source = "meshes"; use keys of [knee.implant]')
+        if self.tibia_solid is not None:
+            raise InputError(
+                "[knee.tibia_solid]: remove the section, since the solid does not take the shape "
+                "of [knee.shape]; give a thickness in mm or a thickness_file"
             )
         return self

@@ -111,6 +111,11 @@ class Config(Section):
                 'closed [knee.tibia] with surface = "bearing", or the built-in implant; give a '
                 "thickness in mm or a thickness_file"
             )
+        if self.contact.measured and knee.shape is not None:
+            raise InputError(
+                "contact.thickness_mm: expected a thickness in mm or a thickness_file with "
+                '[knee.shape], found "underside"'
+            )
         if femoral is not None and femoral.measured:
             raise InputError(
                 'contact.femur_layer.thickness_mm: "underside" exists for the tibia only; give a '

@@ -38,7 +38,14 @@ def _knee_of(text: str) -> Knee:
     with warnings.catch_warnings():
         # What is doubtful about the base design is told once.
         warnings.simplefilter("ignore", UserWarning)
-        return build_knee(config)
+        knee = build_knee(config)
+    # Finite elements are condensed once for each design, here.
+    knee.prepare(_silent)
+    return knee
+
+
+def _silent(text: str) -> None:
+    del text
 
 
 def evaluate_designs(

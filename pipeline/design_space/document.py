@@ -36,7 +36,7 @@ class DesignsDocument(Computed):
 
 
 #: Errors in words, with their unit.
-_TOLD = {
+TOLD = {
     "height_um": ("height at a load", "um"),
     "ap_ratio_percent": ("AP force", "% of the axial load"),
     "ml_ratio_percent": ("ML force", "% of the axial load"),
@@ -57,7 +57,7 @@ def summary_lines(document: DesignsDocument) -> list[str]:
     ]
     held = document.held_out
     lines.append(f"errors at {counted(len(held), 'held-out design')} (RMS, largest, accepted):")
-    for name, (words, unit) in _TOLD.items():
+    for name, (words, unit) in TOLD.items():
         row = document.errors[name]
         if row["rms"] is not None:
             lines.append(

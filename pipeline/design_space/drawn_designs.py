@@ -129,5 +129,7 @@ def infeasible(config: Config, values: Mapping[str, float]) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    """Return the beginning of a message up to what was found, which differs between designs."""
-    return text.rpartition("design with ")[2].partition(": ")[2].partition(", found")[0] or text
+    """Return a message without the design and what was found, which differ between designs."""
+    if text.startswith("design with "):
+        text = text.partition(": ")[2]
+    return text.partition(", found")[0]

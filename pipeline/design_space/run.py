@@ -21,8 +21,10 @@ from pipeline.design_space.document import DesignsDocument, summary_lines
 from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
 from pipeline.design_space.errors import worst
 from pipeline.design_space.fitting import FittedDesigns, fit_designs
+from pipeline.design_space.page import write_designs_page
 from pipeline.design_space.paths import design_paths, parametric_space, path_errors
 from pipeline.design_space.sampling import counts_of, sample_designs, unseen_samples
+from pipeline.design_space.stages import stages_over_designs
 from pipeline.design_space.validation import (
     JudgedDesign,
     held_out_samples,
@@ -33,7 +35,7 @@ from pipeline.design_space.validation import (
 from pipeline.files import writing
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation.expected_time import seconds_per_evaluation
-from pipeline.progress import Stage, StageCounter
+from pipeline.progress import StageCounter
 from pipeline.stages.run_folder import Run
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.samples import digest
@@ -77,7 +79,7 @@ def run_designs(
 
 def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
     config = run.config
-    run.stages = StageCounter(_stages(config), run.workers)
+    run.stages = StageCounter(stages_over_designs(config), run.workers)
     with run.timed("knee"):
         run.compile_kernels()
         base = build_knee(config)
@@ -112,39 +114,9 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged
     )
     run.write_json("designs.json", document)
+    write_designs_page(run.folder, document, dump_config(config))
     (run.folder / "times.json").unlink()
     return document
-
-
-def _stages(config: Config) -> list[Stage]:
-    """Return the stages with their expected costs."""
-    space = design_space_of(config)
-    parts = len(config.knee.compartments)
-    each = parts * space.poses
-    per_load, steps = 6.0, config.surrogate.network.steps * config.surrogate.network.networks
-    first = -(-space.designs // space.rounds)
-    rounds = [
-        stage
-        for _ in range(space.rounds - 1)
-        for stage in (
-            Stage("c: first surrogates", seconds=30.0),
-            Stage("d: predicted errors of designs", seconds=10.0),
-            Stage("f: kept designs", first * each, per_load, 0.5 * first),
-        )
-    ]
-    return [
-        Stage("knee", seconds=2.0),
-        Stage("a: designs", seconds=2.0),
-        Stage("reference paths", seconds=2.0 * min(space.designs, 64)),
-        Stage("b: first designs", first * each, per_load, 0.5 * first),
-        *rounds,
-        Stage("unseen designs", space.unseen * each // 2, per_load, 0.5 * space.unseen),
-        Stage("held-out designs", space.held_out * each // 2, per_load, 0.5 * space.held_out),
-        Stage("g: final surrogate", seconds=parts * 1.5e-3 * steps),
-        Stage("g: domain", seconds=parts * 10.0),
-        Stage("h: gait of unseen designs", seconds=3.0 * space.unseen),
-        Stage("h: gait of held-out designs", seconds=3.0 * space.held_out),
-    ]
 
 
 def _middle(config: Config) -> FloatArray:

@@ -28,7 +28,7 @@ _CANDIDATES_EACH = 1.5
 #: Number of a design's samples of the whole box, for domains, over those that are learnt.
 _UNSEEN_PART = 0.5
 #: Degree of the root of the load that is even over samples for domains.
-_DOMAIN_SPREAD = 2.0
+DOMAIN_SPREAD = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def unseen_samples(run: Run, designs: pd.DataFrame, space: ParametricSpace) -> p
     count = max(round(_UNSEEN_PART * design_space_of(run.config).poses), 20)
 
     def make() -> pd.DataFrame:
-        rows = candidates_within(run.config, chosen, space, count, _DOMAIN_SPREAD)
+        rows = candidates_within(run.config, chosen, space, count, DOMAIN_SPREAD)
         return evaluated(run, rows, "unseen")
 
     return run.table("unseen", make)

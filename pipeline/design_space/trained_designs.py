@@ -11,20 +11,15 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
 from pipeline.originals.knee import Knee
+from pipeline.store.designs_folder import DESIGNS
+from pipeline.store.designs_folder import is_over_designs as is_over_designs
 from pipeline.store.documents import make_again
 from pipeline.store.made_with import check_configuration
 from pipeline.store.workspace_lock import RunError
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate
 
-#: Document that only a run over designs has.
-DESIGNS = "designs.json"
 _FILES = ("config.toml", DESIGNS, "knee.npz")
-
-
-def is_over_designs(folder: Path) -> bool:
-    """Return whether a folder is a finished run over designs."""
-    return (folder / DESIGNS).is_file()
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from pipeline.design_space.errors import (
     sample_errors,
     scaled_designs,
 )
-from pipeline.design_space.sampling import candidates_within, evaluated
+from pipeline.design_space.sampling import DOMAIN_SPREAD, candidates_within, evaluated
 from pipeline.stages import infeasibility
 from pipeline.stages.domains import limits_of
 from pipeline.stages.run_folder import Run
@@ -101,7 +101,8 @@ def judged_designs(
     found = []
     for number, own, cycle in zip(numbers, values, cycles, strict=True):
         rows = samples[samples["design"] == number]
-        errors = sample_errors(config, knee, own, rows) | cycle.get("errors", {})
+        spread = DOMAIN_SPREAD if use == UNSEEN else 1.0
+        errors = sample_errors(config, knee, own, rows, spread) | cycle.get("errors", {})
         expected = expected_errors(knee, own)
         found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
     return found
@@ -115,7 +116,8 @@ def with_expected_errors(
     z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
     header: dict[str, Any] = dict(knee.header)
     if judged:
-        header |= fitted_errors(z, [each.errors for each in judged])
+        values, errors = [each.values for each in judged], [each.errors for each in judged]
+        header |= fitted_errors(knee, values, errors)
     patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
     if patches:
         header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))

@@ -38,8 +38,8 @@ def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:
     femur, tibia = _coarse(surfaces.femur), _coarse(surfaces.tibia)
     if femur is surfaces.femur and tibia is surfaces.tibia:
         return surfaces
-    labels = compartment_labels(config.knee, tibia)
-    return replace(surfaces, femur=femur, tibia=tibia, compartments=labels)
+    coarse = replace(surfaces, femur=femur, tibia=tibia)
+    return replace(coarse, compartments=compartment_labels(config.knee, coarse.own_tibia))
 
 
 @lru_cache(maxsize=2)

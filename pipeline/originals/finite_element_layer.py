@@ -72,13 +72,21 @@ def build_elements(
 
 def _tibial_layer(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticLayer:
     base: PlaneBase | SolidBase | ThicknessBase
+    placement = surfaces.placement
     if isinstance(surfaces.below, CondylarImplant):
-        base = PlaneBase(0.0)  # the underside of the built-in insert
+        base = _underside(placement)
     elif surfaces.below is not None:
         base = SolidBase(surfaces.below)
     else:
         base = ThicknessBase(layer_thickness(contact, len(surfaces.tibia.vertices)))
-    return ElasticLayer(1e6 * contact.youngs_modulus_MPa, contact.poissons_ratio, base)
+    axes = None if placement == Pose() else placement.rotation_matrix.T
+    return ElasticLayer(1e6 * contact.youngs_modulus_MPa, contact.poissons_ratio, base, axes)
+
+
+def _underside(placement: Pose) -> PlaneBase:
+    """Return the underside of the built-in insert, the plane y = 0 of its own frame."""
+    normal = placement.rotation_matrix[:, 1]
+    return PlaneBase(float(normal @ placement.translation), tuple(normal.tolist()))
 
 
 def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from foundation.anatomy.walls import outer_walls
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.condyle import Condyle
 from foundation.implant.dish import Dish
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
@@ -19,9 +21,16 @@ from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import naming_keys
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
+from pipeline.originals.component_placement import (
+    femoral_placement,
+    placed,
+    tibial_placement,
+    unplaced,
+)
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.shape_surfaces import shaped_surfaces
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
@@ -29,10 +38,15 @@ _IMPLANT_KEYS = {
     "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
     "dish half_length": "knee.implant.dish_half_length_mm",
     "dish half_length + |bottom_anterior|": "knee.implant.dish_half_length_mm",
-    "condyle posterior_radius": "knee.implant.radius_mm",
-    "condyle distal_radius": "knee.implant.radius_mm",
-    "condyle anterior_radius": "knee.implant.radius_mm",
+    "condyle coronal_radius": "knee.implant.condyle_coronal_radius_mm",
+    "implant minimum_thickness": "knee.implant.insert_thickness_mm",
+    **{
+        f"implant medial {plane} conformity": f"conformity of knee.implant.dish_{plane}_radius_mm"
+        for plane in ("sagittal", "coronal")
+    },
 }
+#: Sagittal radii of a condyle, from posterior to anterior.
+_ARCS = ("posterior_radius", "distal_radius", "anterior_radius")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +61,13 @@ class KneeSurfaces:
         Compartment of each tibial triangle, its place in `names` [1].
     below : CondylarImplant or TriangleMesh, optional
         What has the underside of the tibial layer, if the configuration measures the thickness to
-        that underside: the built-in implant, or a closed solid.
+        that underside: the built-in implant in its own frame, or a closed solid [m], tibial frame.
     names : tuple of str
         Names of the compartments.
     below_section : str
         Section of [knee] that names the solid, for messages.
+    placement : Pose
+        Placement of the tibial component, from its own frame to the tibial frame.
     """
 
     femur: TriangleMesh
@@ -60,6 +76,23 @@ class KneeSurfaces:
     below: CondylarImplant | TriangleMesh | None = None
     names: tuple[str, ...] = COMPARTMENTS
     below_section: str = "tibia_solid"
+    placement: Pose = field(default_factory=Pose)
+
+    @property
+    def own_tibia(self) -> TriangleMesh:
+        """Tibial surface [m] in the frame of its component, before the placement."""
+        return unplaced(self.tibia, self.placement)
+
+    def placed(self, femoral: Pose, tibial: Pose) -> KneeSurfaces:
+        """Return surfaces that are not placed yet at placements of both components [rad, m]."""
+        below = self.below
+        return replace(
+            self,
+            femur=placed(self.femur, femoral),
+            tibia=placed(self.tibia, tibial),
+            below=placed(below, tibial) if isinstance(below, TriangleMesh) else below,
+            placement=tibial,
+        )
 
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
@@ -70,7 +103,8 @@ class KneeSurfaces:
             If the solid has no underside below the surface.
         """
         if isinstance(self.below, CondylarImplant):
-            return self.below.thickness(self.tibia.vertices, spring_normals(self.tibia))
+            own = self.own_tibia
+            return self.below.thickness(own.vertices, spring_normals(own))
         if self.below is None:
             return None
         try:
@@ -80,17 +114,29 @@ class KneeSurfaces:
 
 
 def load_surfaces(config: Config) -> KneeSurfaces:
-    """Load or build the surfaces of a study.
+    """Load or build the surfaces of a study, and put the components to their placement.
+
+    The surfaces are checked before.
 
     Raises
     ------
     InputError
         If a mesh or a parameter cannot be used; the message names it.
     """
+    placement = config.knee.placement
+    return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
+
+
+def _as_loaded(config: Config) -> KneeSurfaces:
+    """Return the surfaces of a study, checked, before their placement."""
     knee, measured = config.knee, config.contact.measured
     if knee.source == "builtin":
         return _of_implant(knee.implant, measured=measured)
-    femur, tibia = (_load(knee, body) for body in ("femur", "tibia"))
+    if knee.shape is not None:
+        femur, tibia, labelled = shaped_surfaces(knee)
+    else:
+        femur, tibia = (_load(knee, body) for body in ("femur", "tibia"))
+        labelled = tibia
     check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
     meshes = {"femur": femur, "tibia": tibia}
     report_findings(check(meshes))
@@ -98,7 +144,7 @@ def load_surfaces(config: Config) -> KneeSurfaces:
         assert knee.femur is not None
         bony = knee.femur.cartilage_mm > 0.0
         report_findings(check_sides(meshes, knee.side, bony_femur=bony))
-    labels = compartment_labels(knee, tibia)
+    labels = compartment_labels(knee, labelled)
     below = _solid(knee) if measured else None
     section = "tibia" if knee.tibia_solid is None else "tibia_solid"
     return KneeSurfaces(femur, tibia, labels, below, knee.compartments, section)
@@ -127,18 +173,28 @@ def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
-    """Return the built-in implant of a configuration."""
-    with naming_keys(_IMPLANT_KEYS):
+    """Return the built-in implant of a configuration.
+
+    Raises
+    ------
+    InputError
+        If the shapes are impossible or do not fit each other; the message names the key.
+    """
+    single = config.condyles == "single_radius"
+    keys = {arc: "radius_mm" if single else f"{arc}_mm" for arc in _ARCS}
+    named = {f"condyle {arc}": f"knee.implant.{key}" for arc, key in keys.items()}
+    with naming_keys(_IMPLANT_KEYS | named):
         dish = Dish(
             sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
             coronal_radius=1e-3 * config.dish_coronal_radius_mm,
             half_length=1e-3 * config.dish_half_length_mm,
         )
-        if config.condyles == "single_radius":
-            return CondylarImplant.single_radius(
-                1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
-            )
-        return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+        condyle = Condyle(
+            coronal_radius=1e-3 * config.condyle_coronal_radius_mm,
+            **{arc: 1e-3 * getattr(config, key) for arc, key in keys.items()},
+        )
+        thickness = 1e-3 * config.insert_thickness_mm
+        return CondylarImplant(condyle, condyle, dish, dish, minimum_thickness=thickness)
 
 
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from scipy.spatial import KDTree
 from scipy.stats import binned_statistic_2d
@@ -17,24 +15,22 @@ from scipy.stats import binned_statistic_2d
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.surfaces.surface_shape import selected
-from foundation.surfaces.triangle_mesh import (
-    MeshError,
-    MeshWarning,
-    TriangleMesh,
-    degenerate_triangles,
-    edge_length,
-)
+from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh, edge_length
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.open_question import OpenQuestion
+from pipeline.preparation.surface_picture import (
+    DOTS_PER_INCH,
+    View,
+    coarse_triangles,
+    draw_triangles,
+)
 
-#: Vertices within a cell are drawn as one [m].
-_CELL = 1.5e-3
 #: Cells in which the height between femur and tibia is compared [m].
 _STEP = 2e-3
-#: Length of the drawn axes, and of the scale [m].
-_ARROW, _SCALE = 25e-3, 20e-3
+#: Length of the drawn axes [m].
+_ARROW = 25e-3
 #: Height of a line of text beside an arrow [mm].
 _LINE = 6.0
 _COLOURS = {
@@ -46,24 +42,13 @@ _COLOURS = {
 #: Distance from the bearing surface beyond which the rest of a body is not drawn [m].
 _AWAY = 60e-3
 _AXES = {"anterior": (1, 0, 0), "superior": (0, 1, 0), "lateral": (0, 0, 1)}
-_LIGHT = 0.35
-_DOTS_PER_INCH = 110
-
-
-class _View(NamedTuple):
-    """Title, directions to the viewer's right and up (3,), and bodies that are see-through."""
-
-    title: str
-    right: tuple[float, float, float]
-    up: tuple[float, float, float]
-    see_through: tuple[str, ...] = ()
 
 
 _VIEWS = (
-    _View("from anterior", (0, 0, -1), (0, 1, 0)),
-    _View("from lateral", (1, 0, 0), (0, 1, 0)),
-    _View("from superior", (0, 0, 1), (1, 0, 0), ("femur", "femur left out")),
-    _View("oblique", (0.64, 0, -0.77), (-0.32, 0.91, -0.27)),
+    View("from anterior", (0, 0, -1), (0, 1, 0)),
+    View("from lateral", (1, 0, 0), (0, 1, 0)),
+    View("from superior", (0, 0, 1), (1, 0, 0), ("femur", "femur left out")),
+    View("oblique", (0.64, 0, -0.77), (-0.32, 0.91, -0.27)),
 )
 
 
@@ -98,7 +83,7 @@ def draw_alignment(
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
     with writing(file):
-        figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+        figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
 def draw_question(
@@ -121,9 +106,7 @@ def draw_question(
     """
     below = body == "femur"
     right = (0, 0, -1) if below else (0, 0, 1)
-    view = _View(
-        f"{mesh.name}: {body} from {'inferior' if below else 'superior'}", right, (1, 0, 0)
-    )
+    view = View(f"{mesh.name}: {body} from {'inferior' if below else 'superior'}", right, (1, 0, 0))
     own = TriangleMesh(frame.of(mesh.vertices), mesh.faces, mesh.name)
     figure = Figure(figsize=(6.0, 6.0), layout="constrained")
     axes = figure.subplots()
@@ -139,7 +122,7 @@ def draw_question(
     axes.set_ylabel("Which end is anterior (towards the kneecap)?")
     axes.autoscale_view()
     axes.margins(0.15)
-    figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
 
 
 def shown_question(
@@ -210,14 +193,10 @@ def _rest(whole: TriangleMesh, bearing: TriangleMesh) -> TriangleMesh | None:
 
 def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:
     """Return the corners (F, 3, 3) of a coarse copy of a shifted mesh [m]."""
-    cells = np.round(mesh.vertices / _CELL).astype(np.int64)
-    _, first, group = np.unique(cells, axis=0, return_index=True, return_inverse=True)
-    faces = group.reshape(-1)[mesh.faces]
-    corners = mesh.vertices[first] + shift
-    return corners[faces[~degenerate_triangles(corners, faces)]]
+    return (mesh.vertices + shift)[coarse_triangles(mesh)]
 
 
-def _draw(axes: Axes, view: _View, bodies: dict[str, FloatArray], femur: FloatArray) -> None:
+def _draw(axes: Axes, view: View, bodies: dict[str, FloatArray], femur: FloatArray) -> None:
     """Draw the corners (F, 3, 3) [m] of both bodies, and their axes; `femur` is its origin [m]."""
     flat = _draw_bodies(axes, view, bodies)
     for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
@@ -226,38 +205,13 @@ def _draw(axes: Axes, view: _View, bodies: dict[str, FloatArray], femur: FloatAr
     axes.margins(0.08)
 
 
-def _draw_bodies(axes: Axes, view: _View, bodies: dict[str, FloatArray]) -> FloatArray:
+def _draw_bodies(axes: Axes, view: View, bodies: dict[str, FloatArray]) -> FloatArray:
     """Draw the corners (F, 3, 3) [m] of bodies; return the projection (3, 2) onto the picture."""
-    right, up = np.array(view.right, dtype=float), np.array(view.up, dtype=float)
-    right, towards = right / np.linalg.norm(right), np.cross(right, up)
-    up = np.cross(towards, right) / np.linalg.norm(towards)
-    towards = np.cross(right, up)
-    flat = np.stack([right, up], axis=1)
-    polygons, colours, depths = [], [], []
-    for body, corners in bodies.items():
-        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        light = np.abs(normals @ towards) / np.linalg.norm(normals, axis=1)
-        shade = np.outer(_LIGHT + (1.0 - _LIGHT) * light, _COLOURS[body])
-        alpha = 0.25 if body in view.see_through else 1.0
-        polygons.append(1e3 * corners @ flat)
-        colours.append(np.column_stack([shade, np.full(len(shade), alpha)]))
-        depths.append(corners.mean(axis=1) @ towards)
-    order = np.argsort(np.concatenate(depths), kind="stable")
-    # matplotlib takes an array several times faster than the list that its types ask for.
-    ordered: Any = np.concatenate(polygons)[order]
-    faces = PolyCollection(
-        ordered,
-        facecolors=np.concatenate(colours)[order],
-        antialiaseds=False,
-    )
-    axes.add_collection(faces)
-    axes.set(title=view.title, aspect="equal", xticks=[], yticks=[])
-    low = np.min([corners.min(axis=(0, 1)) for corners in polygons], axis=0)
-    end = (float(low[0] + 1e3 * _SCALE), float(low[1] - 5.0))
-    axes.plot([low[0], end[0]], [end[1], end[1]], color="black", lw=2.0)
-    axes.annotate(f" {1e3 * _SCALE:g} mm", end, fontsize=7, va="center")
-    axes.autoscale_view()
-    return flat
+    colours = [
+        np.tile([*_COLOURS[body], 0.25 if body in view.see_through else 1.0], (len(corners), 1))
+        for body, corners in bodies.items()
+    ]
+    return draw_triangles(axes, view, list(bodies.values()), colours)
 
 
 def _draw_axes(axes: Axes, origin: FloatArray, flat: FloatArray, colour: str) -> None:

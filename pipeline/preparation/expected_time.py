@@ -122,6 +122,7 @@ def expected_figures(config: Config, per_load: float, cost: Cost) -> dict[str, A
     )
     return {
         "evaluation_s": cost.evaluation_s,
+        "preparation_s": cost.preparation_s,
         "evaluations_per_sample": per_load,
         "workers": workers,
         "run_s": sum(stage.expected(cost.evaluation_s, workers) for stage in stages),

@@ -27,6 +27,7 @@ from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
+from pipeline.preparation.shape_checkup import check_shape
 from pipeline.progress import say
 
 #: Body of each section that names a mesh.
@@ -63,6 +64,11 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
         if loaded is not None:
             meshes[section] = loaded
             bony_femur |= section == "femur" and mesh.cartilage_mm > 0.0
+    if "shape" in knee and {"femur", "tibia"} <= meshes.keys():
+        shaped = check_shape(knee, base, findings)
+        if shaped is None:
+            return False
+        meshes |= shaped
     of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
     check = check_surfaces if of_knee else check_pair
     of_surfaces = check({body: meshes[body] for body in BODIES if body in meshes})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.flagged_instants import SAMPLES
 from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES, Output
 from pipeline.studies.factors import FACTORS, Factor
 
@@ -29,6 +30,8 @@ class Catalogue:
         A sentence about the outputs.
     flagged : str
         What runs with flags have done.
+    samples : str
+        Key with the number of samples that a larger trained domain needs.
     """
 
     factors: Mapping[str, Factor]
@@ -39,6 +42,7 @@ class Catalogue:
     axis: str
     note: str
     flagged: str
+    samples: str = SAMPLES
 
     @property
     def columns(self) -> tuple[str, ...]:

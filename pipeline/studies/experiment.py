@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,7 +51,7 @@ class Experiment:
     table : pandas.DataFrame
         A row per simulation: number of the run and values of the inputs.
     nominal : dict
-        Outputs of the simulation without changes.
+        Outputs of the simulation without changes; None where there is none.
     percent : (K,) float64
         Instants of the waveforms [%].
     subject : str
@@ -64,17 +64,20 @@ class Experiment:
         Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
     judged : Judgement, optional
         Verdict on the contact model (`pipeline.reports.judgement`).
+    notes : tuple of str
+        What else the results say of the study.
     """
 
     catalogue: Catalogue
     table: pd.DataFrame
-    nominal: dict[str, float]
+    nominal: Mapping[str, float | None]
     percent: FloatArray
     subject: str
     model: str
     task: Task
     evaluate: Callable[..., pd.DataFrame]
     judged: Judgement | None = None
+    notes: tuple[str, ...] = ()
 
 
 def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> StudySummary:
@@ -120,6 +123,7 @@ def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -
             catalogue,
             experiment.judged,
             job.seconds,
+            experiment.notes,
         )
         write_study_page(folder, summary, runs, job.text, catalogue)
         write_document(folder / "summary.json", summary)
@@ -158,6 +162,6 @@ def summary_text(summary: StudySummary, folder: Path, catalogue: Catalogue) -> s
                 f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
                 + ("" if error is None else f"; error of the {summary.model} +-{error:.2g}")
             )
-    lines += judgement_lines(summary.verdict)
+    lines += [*summary.notes, *judgement_lines(summary.verdict)]
     lines.append(f"page: {folder / 'study.html'}")
     return "\n".join([*lines, *([told] if (told := summary.not_trusted) else [])])

@@ -30,6 +30,7 @@ _UNITS = {
     "Nms_per_rad": ("N m s/rad", 1.0),
     "N_per_mm": ("N/mm", 1e3),
     "Ns_per_m": ("N s/m", 1.0),
+    "MPa": ("MPa", 1e6),
     "kg_m2": ("kg m²", 1.0),
     "kg": ("kg", 1.0),
     "Nm": ("N m", 1.0),
@@ -40,6 +41,15 @@ _UNITS = {
     "percent": ("% of the cycle", 1.0),
     "scale": ("", 1.0),
 }
+
+
+#: Beginning of the names of parameters of the design (`pipeline.studies.design_factors`).
+DESIGN = "design_"
+
+
+def unit_of(name: str) -> tuple[str, float]:
+    """Return the unit at the end of a name, in words and in SI; ("", 1) without a unit."""
+    return next((_UNITS[token] for token in _UNITS if name.endswith(f"_{token}")), ("", 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +88,8 @@ class Factor(NamedTuple):
         Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
         (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
         "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
-        of a coordinate in which the restraints are slack, "align" of a coordinate of the contact.
+        of a coordinate in which the restraints are slack, "align" of a coordinate of the contact,
+        "design" of a parameter of the design.
     text, bound : str, {"", ">=", ">"}
         Description in one line; relation of the values to zero, "" if any value is allowed.
     """
@@ -161,15 +172,15 @@ def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
 
 
 #: Every factor by name.
-FACTORS = {
-    name: Factor(*next(_UNITS[token] for token in _UNITS if name.endswith(f"_{token}")), *entry)
-    for name, *entry in _entries()
-}
+FACTORS = {name: Factor(*unit_of(name), *entry) for name, *entry in _entries()}
 
 
 def check_factor(name: str) -> str:
-    """Return the name of a factor; an InputError for an unknown name lists similar names."""
-    if name in FACTORS:
+    """Return the name of a factor; an InputError for an unknown name lists similar names.
+
+    Parameters of designs are known with the run alone.
+    """
+    if name in FACTORS or name.startswith(DESIGN):
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
     hint = f"; similar names are {', '.join(near)}" if near else ""
@@ -253,5 +264,6 @@ def describe_factors() -> str:
             rows[f"{head[:-1]}K_{unit}"] = (factor.unit, text)
         else:
             rows[name] = (factor.unit or "factor", factor.text)
+    rows[f"{DESIGN}PARAMETER"] = ("its unit", "parameter of a run with [design_space]")
     width = max(map(len, rows))
     return "\n".join(f"{name:{width}}  [{unit}] {text}" for name, (unit, text) in rows.items())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
 from foundation.base.errors import InputError
-from foundation.base.flags import worded
+from foundation.base.flags import Flag, worded
 from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
@@ -32,6 +32,7 @@ from pipeline.flagged_instants import joined_kinds
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_results, read_arrays
 from pipeline.store.quantities import FOR_WEAR
 from pipeline.store.samples import FAILED, OK
@@ -72,16 +73,17 @@ class Task:
     @classmethod
     def of(
         cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
-    ) -> Task:
+    ) -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value.
 
         Raises
         ------
         RunError
-            If the folder is not a finished run, or its `config.toml` was changed since.
+            If the folder is not a finished run of one knee, or its `config.toml` was changed since.
         ConfigError
             If a replaced key of [simulation] cannot be used.
         """
+        check_single_knee(folder)
         if not (folder / "run.json").is_file():
             state = "has not finished" if folder.is_dir() else "does not exist"
             command = make_results(folder)
@@ -89,11 +91,24 @@ class Task:
                 command = command_line("run", folder.name, "--out", folder)
             raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
         simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
-        content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
-        for name in ("knee.npz", "path.json", "config.toml", "wear.npz"):
-            file = folder / name
-            content.update(file.read_bytes() if file.exists() else b"")
-        return cls(str(folder.resolve()), model, simulation, outside, content.hexdigest())
+        names = "knee.npz", "path.json", "config.toml", "wear.npz"
+        source = task_source(folder, model, simulation, outside, names)
+        return cls(str(folder.resolve()), model, simulation, outside, source)
+
+    def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
+        """Return the setup of a run, and the values of the factors that change its inputs."""
+        return CycleSetup.of(self), values
+
+
+def task_source(
+    folder: Path, model: str, simulation: SimulationConfig, outside: str, names: Iterable[str]
+) -> str:
+    """Return the SHA-256 of the settings of a task and of files of its run."""
+    content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
+    for name in names:
+        file = folder / name
+        content.update(file.read_bytes() if file.exists() else b"")
+    return content.hexdigest()
 
 
 def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
@@ -116,11 +131,14 @@ class CycleSetup:
         Nominal gait cycle, which starts from the equilibrium of the contact.
     patch : Patch
         Contact patches of the original model, for the wear of a surrogate.
+    flags : tuple of Flag
+        Why no instant can be trusted.
     """
 
     model: ContactModel
     gait: GaitSimulation
     patch: Patch
+    flags: tuple[Flag, ...] = ()
 
     @classmethod
     @lru_cache(maxsize=2)
@@ -154,8 +172,7 @@ class CycleSetup:
     @property
     def nominal(self) -> Inputs:
         """Inputs without changes."""
-        gait = self.gait
-        return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
+        return nominal_inputs(self.gait)
 
     def simulate(self, inputs: Inputs) -> SimulationResult:
         """Simulate the cycle from near the nominal equilibrium of the contact."""
@@ -180,17 +197,22 @@ class CycleSetup:
         return cycle_outputs(result, wear)
 
 
+def nominal_inputs(gait: GaitSimulation) -> Inputs:
+    """Return the inputs of a gait cycle without changes."""
+    return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
+
+
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
     """Return the results of one run by `RUN_COLUMNS`; `values` are in the units of the factors.
 
     A failed run has the status "failed", the reason, and NaN outputs.
     """
-    setup = CycleSetup.of(task)
     started = time.perf_counter()
     try:
-        row = _simulated(task, setup, varied(setup.nominal, values))
+        setup, others = task.prepared(values)
+        row = _simulated(task, setup, varied(setup.nominal, others))
     except FAILURES as error:
-        undefined = np.full(setup.gait.config.samples, np.nan, dtype=np.float32)
+        undefined = np.full(task.simulation.samples, np.nan, dtype=np.float32)
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
             **dict.fromkeys(OUTPUTS, np.nan),
@@ -203,16 +225,17 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
 def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
     """Return the results of a run; raises one of `FAILURES`."""
     result = setup.simulate(inputs)
-    flags = [each.flag for each in result.flags]
-    if result.flags and task.outside == "fail":
-        raise SimulationError(f"{worded(flags)} (at {result.flags[0].time:.4g} s)")
+    flags = [*setup.flags, *(each.flag for each in result.flags)]
+    if flags and task.outside == "fail":
+        since = 0.0 if setup.flags else result.flags[0].time
+        raise SimulationError(f"{worded(flags)} (at {since:.4g} s)")
     outputs = setup.outputs(inputs, result)
     for name, value in outputs.items():
         if not np.isfinite(value):
             raise SimulationError(f"{name} is not finite")
     return {
         **{"status": OK, "reason": "", **outputs},
-        "flagged_instants": result.flagged,
+        "flagged_instants": len(result.time) if setup.flags else result.flagged,
         "flags": worded(flags),
         "flag_kinds": joined_kinds(flag.kind for flag in flags),
         "evaluations": result.statistics.evaluations,

@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
-from pipeline.config.reading import load_section
+from pipeline.config.reading import ConfigError, load_section
 from pipeline.reports.judgement import judgement
+from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.job import STUDY, Job
 from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.design import study_table
+from pipeline.studies.design_factors import of_designs
+from pipeline.studies.design_runs import DesignTask
+from pipeline.studies.design_study import design_experiment
 from pipeline.studies.experiment import FILES, KEPT, Experiment, simulate_experiment
 from pipeline.studies.experiment import summary_text as experiment_text
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.runs import CycleSetup, Task, run_rows
-from pipeline.studies.schema import StudyFile
+from pipeline.studies.schema import StudyConfig, StudyFile
 from pipeline.studies.summary import StudySummary
 
 
@@ -43,8 +47,9 @@ def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
 
 def study_task(file: StudyFile) -> Task:
     """Return the common settings of the runs of a study; raises as `Task.of` does."""
-    study = file.study
-    return Task.of(Path(study.run), study.model, file.simulation, outside=study.outside)
+    study, folder = file.study, Path(file.study.run)
+    kind = DesignTask if is_over_designs(folder) else Task
+    return kind.of(folder, study.model, file.simulation, outside=study.outside)
 
 
 def simulate_study(
@@ -82,18 +87,31 @@ def simulate_study(
     # All input is checked before files are written.
     job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)
     job.check()
-    task, table = study_task(file), study_table(file.study)
+    task = study_task(file)
+    if isinstance(task, DesignTask):
+        study, experiment = design_experiment(file.study, task)
+    else:
+        study, experiment = file.study, _experiment(file.study, task)
+    return simulate_experiment(job, study, experiment)
+
+
+def _experiment(study: StudyConfig, task: Task) -> Experiment:
+    """Return the simulations of a study of one knee, prepared and checked."""
+    table = study_table(study)
+    if names := of_designs(table.columns):
+        raise ConfigError(
+            f"study.factor: {names[0]}: expected a run with [design_space], found {study.run}, "
+            "a run of one knee"
+        )
     setup = CycleSetup.of(task)
     check_applicable(setup.nominal, table.columns[1:])
     # Compiles the kernels in this process, so that the workers find them compiled.
     result = setup.simulate(setup.nominal)
     nominal = setup.outputs(setup.nominal, result)
-    study, percent = file.study, result.gait_percent
     judged = judgement(Path(study.run), study.model)
-    experiment = Experiment(
-        CYCLES, table, nominal, percent, study.run, study.model, task, run_rows, judged
+    return Experiment(
+        CYCLES, table, nominal, result.gait_percent, study.run, study.model, task, run_rows, judged
     )
-    return simulate_experiment(job, study, experiment)
 
 
 def summary_text(summary: StudySummary, folder: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -85,17 +85,19 @@ class StudySummary(Computed):
     convergence: dict[str, Convergence]
     seconds_per_run: float
     verdict: Judgement | None
+    notes: list[str] = []
     seconds: float
 
 
 def summarise(
     config: DesignConfig,
     table: pd.DataFrame,
-    nominal: dict[str, float],
+    nominal: Mapping[str, float | None],
     model: str,
     catalogue: Catalogue,
     judged: Judgement | None,
     seconds: float,
+    notes: Sequence[str] = (),
 ) -> StudySummary:
     """Return the summary of a study.
 
@@ -118,6 +120,8 @@ def summarise(
         Verdict on the contact model.
     seconds : float
         Time of the study [s].
+    notes : sequence of str
+        What else the results say of the study.
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
@@ -132,7 +136,11 @@ def summarise(
         failures=_failures(table[table["status"] != OK]),
         flagged=int(flagged.sum()),
         not_trusted=flagged_sentence(
-            int(flagged.sum()), len(table), kinds_of(table.loc[flagged, "flag_kinds"]), "runs"
+            int(flagged.sum()),
+            len(table),
+            kinds_of(table.loc[flagged, "flag_kinds"]),
+            "runs",
+            catalogue.samples,
         ),
         factors=[f.model_dump(exclude_none=True) for f in config.factor],
         nominal=dict(nominal),
@@ -141,6 +149,7 @@ def summarise(
         convergence={name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
         seconds_per_run=float(table["seconds"].median()),
         verdict=judged,
+        notes=list(notes),
         seconds=seconds,
     )
 

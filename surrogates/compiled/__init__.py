@@ -34,7 +34,7 @@ from surrogates.compiled.line import (  # noqa: E402
     prepare_line,
     solve_line,
 )
-from surrogates.compiled.packing import pack  # noqa: E402
+from surrogates.compiled.packing import pack, repack  # noqa: E402
 from surrogates.compiled.posterior import (  # noqa: E402
     Posterior,
     pack_posterior,
@@ -66,6 +66,7 @@ __all__ = [
     "pack_posterior",
     "prepare_line",
     "relative_variance",
+    "repack",
     "solve_line",
     "standard_error",
     "standard_errors",

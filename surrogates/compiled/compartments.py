@@ -39,6 +39,8 @@ REACH = 1.2
 MOST_STEPS, LAST_STEP = 60, 1e-12
 #: Least steep slope of the height by s, where the learnt height does not fall [m].
 LEAST_SLOPE = -1e-12
+#: Least fall of the height over the last input with which a smoothed height continues [m].
+LEAST_FALL = 1e-9
 
 
 class Box(NamedTuple):

@@ -29,25 +29,18 @@ def side_by_side(values: FloatArray) -> FloatArray:
 
 def _even(values: FloatArray) -> FloatArray:
     """Return (m, n) padded with zeros for an even number of rows of eight."""
-    return np.pad(values, ((0, 0), (0, -values.shape[1] % (2 * LANES))))
+    n = values.shape[1]
+    padded = np.zeros((len(values), n + -n % (2 * LANES)))
+    padded[:, :n] = values
+    return padded
 
 
 def pack(regressor: RegressorData) -> Arguments:
     """Return the kernels' form of a regressor."""
-    t, n = len(regressor.exponents) * regressor.splines, len(regressor.points)
-    weights = regressor.weights * regressor.y_scale[:, None]
-    # The B-splines of a piece add up to 1, as does the single constant without splines.
-    weights[:, 0 : t : len(regressor.exponents)] += regressor.y_offset[:, None]
     terms, rests = _term_list(regressor.terms), _rest_list(regressor)
-    parts = {layout.FIXED: _constants(regressor)}
-    parts |= _point_rows(regressor) | _network_rows(regressor) | _spline_rows(regressor)
-    parts[layout.REST_WEIGHTS] = _rest_weights(regressor, weights)
-    for place, line, group in (
-        (layout.TERM_WEIGHTS, layout.TERM_LINE, _padded(weights[:, :t], regressor.splines)),
-        (layout.POINT_WEIGHTS, layout.POINT_LINE, _even(weights[:, t : t + n])),
-        (layout.UNIT_WEIGHTS, layout.UNIT_LINE, _padded(weights[:, t + n :], len(regressor.inner))),
-    ):
-        parts[place], parts[line] = _weight_rows(group)
+    parts = {layout.FIXED: _constants(regressor), **_point_rows(regressor)}
+    parts |= {layout.INNER: _inner_rows(regressor)} | _network_rows(regressor)
+    parts |= _spline_rows(regressor) | _weights_in_rows(regressor)
     count = sum(len(rows) for rows in parts.values())
     numbers = new_work(LANES * count).reshape(count, LANES)
     head, row = _counts(regressor), 0
@@ -60,6 +53,39 @@ def pack(regressor: RegressorData) -> Arguments:
     _place_work(head)
     whole = np.concatenate([head, terms.ravel(), rests.ravel()])
     return Arguments(frozen(whole), read_only(numbers))
+
+
+def repack(regressor: RegressorData, like: Arguments) -> Arguments:
+    """Return the kernels' form of a regressor, the same as of `pack`.
+
+    `like` is that of a regressor that differs from this one in the weights, the biases of the inner
+    units and the knots alone; the rest is copied.
+    """
+    numbers = new_work(like.numbers.size).reshape(like.numbers.shape)
+    numbers[:] = like.numbers
+    parts = {layout.INNER: _inner_rows(regressor), **_weights_in_rows(regressor)}
+    if regressor.pieces:
+        parts |= _spline_rows(regressor)
+    for part, rows in parts.items():
+        row = like.layout[part]
+        numbers[row : row + len(rows)] = rows
+    return Arguments(like.layout, read_only(numbers))
+
+
+def _weights_in_rows(regressor: RegressorData) -> dict[int, FloatArray]:
+    """Return the weights of all features, in the units of the outputs, in rows."""
+    t, n = len(regressor.exponents) * regressor.splines, len(regressor.points)
+    weights = regressor.weights * regressor.y_scale[:, None]
+    # The B-splines of a piece add up to 1, as does the single constant without splines.
+    weights[:, 0 : t : len(regressor.exponents)] += regressor.y_offset[:, None]
+    parts = {layout.REST_WEIGHTS: _rest_weights(regressor, weights)}
+    for place, line, group in (
+        (layout.TERM_WEIGHTS, layout.TERM_LINE, _padded(weights[:, :t], regressor.splines)),
+        (layout.POINT_WEIGHTS, layout.POINT_LINE, _even(weights[:, t : t + n])),
+        (layout.UNIT_WEIGHTS, layout.UNIT_LINE, _padded(weights[:, t + n :], len(regressor.inner))),
+    ):
+        parts[place], parts[line] = _weight_rows(group)
+    return parts
 
 
 def _counts(regressor: RegressorData) -> NDArray[np.int64]:
@@ -255,23 +281,27 @@ def _point_rows(regressor: RegressorData) -> dict[int, FloatArray]:
     return {layout.POINTS: side_by_side(points).reshape(-1, LANES), layout.PLACES: places}
 
 
+def _inner_rows(regressor: RegressorData) -> FloatArray:
+    """Return the inner weights by unit, with the bias first."""
+    with_bias = np.concatenate([regressor.inner_bias[:, None], regressor.inner], axis=1)
+    return side_by_side(with_bias).reshape(-1, LANES)
+
+
 def _network_rows(regressor: RegressorData) -> dict[int, FloatArray]:
-    """Return inner weights (with the bias first) by unit and by input; hidden ones by unit."""
+    """Return inner weights by input; hidden ones by unit."""
     nets, d, h = regressor.inner.shape
     full = blocks_of(h) * LANES
-    with_bias = np.concatenate([regressor.inner_bias[:, None], regressor.inner], axis=1)
     rows = np.zeros((nets, full, LANES))
     rows[:, :h, :d] = regressor.inner.transpose(0, 2, 1)
     hidden = np.zeros((nets, full, full))
     hidden[:, :h, :h] = regressor.hidden
     by_eight = hidden.reshape(nets, full, full // LANES, LANES).transpose(0, 2, 1, 3)
     return {
-        layout.INNER: side_by_side(with_bias).reshape(-1, LANES),
         layout.INNER_ROWS: rows.reshape(-1, LANES),
         # All units for eight outer units, then for the next eight
         layout.HIDDEN: by_eight.reshape(-1, LANES),
         layout.HIDDEN_BIAS: side_by_side(regressor.hidden_bias).reshape(-1, LANES),
-    }  # fmt: skip
+    }
 
 
 def _weight_rows(weights: FloatArray) -> tuple[FloatArray, FloatArray]:

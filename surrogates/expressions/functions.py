@@ -70,6 +70,10 @@ class Functions(Protocol):
         """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
         ...
 
+    def combined(self, weights: Expression, rows: Expression) -> Expression:
+        """Return the sum (m,) of rows (T m,), one after the other, times weights (T,)."""
+        ...
+
     def fixed(self, x: Expression) -> Expression:
         """Return the value of x, without derivatives."""
         ...

@@ -17,11 +17,14 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from surrogates.compiled import evaluate_values, new_work, pack, workspace_size
+from surrogates.compiled.compartments import LEAST_FALL
 from surrogates.compiled.regressor_data import RegressorData
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import Expression, Functions, clip_above
 from surrogates.expressions.geometry import Condyle
 from surrogates.expressions.learners import Learner, Line
+from surrogates.families import numpy_evaluation
+from surrogates.families.regressor import KERNEL_INPUTS
 
 #: Newton steps before the last one, of polynomials and of other regressors. At poses in and around
 #: the box, from out of contact to beyond the largest load, the largest residual is then 2e-16 of
@@ -31,6 +34,8 @@ from surrogates.expressions.learners import Learner, Line
 #: as polynomials of degree 5 can outside the samples, there may be no root to find.
 POLYNOMIAL_STEPS, STEPS = 8, 4
 _SAMPLES, _SEED = 2000, 0
+#: Inputs of a regressor without parameters of a design.
+_INPUTS = 6
 #: Largest root at which a step but the last may end: the height is a line there.
 _FAR = 3.0
 #: Least fall with s that a step divides by, over the mean fall.
@@ -61,8 +66,8 @@ class Start:
 
     Attributes
     ----------
-    weights : (28,) float64
-        Of 1, v_i and v_i v_j, i <= j, where v is u and the scaled height [1].
+    weights : (1 + n + n (n + 1) / 2,) float64
+        Of 1, v_i and v_i v_j, i <= j, where v (n,) is u and the scaled height [1].
     middle, half : float
         Scaling of the height [m].
     """
@@ -74,28 +79,32 @@ class Start:
     @classmethod
     def of(cls, data: CompartmentData) -> Start:
         """Return the quadratic that comes closest to the root at random (u, s)."""
-        x = np.random.default_rng(_SEED).uniform(-1.0, 1.0, (_SAMPLES, 6))
-        x[:, 5] *= 1.0 + 2.0 * data.width
-        height = first_output(data.parts[0], np.column_stack([x[:, :5], np.minimum(x[:, 5], 1.0)]))
-        s = x[:, 5]
+        n = data.parts[0].inputs
+        x = np.random.default_rng(_SEED).uniform(-1.0, 1.0, (_SAMPLES, n))
+        x[:, -1] *= 1.0 + 2.0 * data.width
+        u, s = x[:, :-1], x[:, -1]
+        height = first_output(data.parts[0], np.column_stack([u, np.minimum(s, 1.0)]))
         middle, half = float(height.mean()), max(float(np.ptp(height)) / 2.0, 1e-12)
-        v = np.column_stack([x[:, :5], (height - middle) / half])
-        rows, columns = np.triu_indices(6)
+        v = np.column_stack([u, (height - middle) / half])
+        rows, columns = np.triu_indices(n)
         features = np.column_stack([np.ones(len(v)), v, v[:, rows] * v[:, columns]])
         weights = np.linalg.lstsq(features, s, rcond=None)[0]
         return cls(np.asarray(weights, dtype=np.float64), middle, half)
 
     def at(self, f: Functions, u: Expression, height: Expression) -> Expression:
-        """Return the start at u (5,) [1] and a height [m]."""
+        """Return the start at u (n - 1,) [1] and a height [m]."""
         v = f.join([u, (height - self.middle) * (1.0 / self.half)])
-        quadratic = np.zeros((6, 6))
-        quadratic[np.triu_indices(6)] = self.weights[7:]
-        slopes = f.constant(self.weights[1:7]) + f.matmul(quadratic, v)
-        return float(self.weights[0]) + f.matmul(np.ones((1, 6)), v * slopes)[0]
+        n = v.shape[0]
+        quadratic = np.zeros((n, n))
+        quadratic[np.triu_indices(n)] = self.weights[n + 1 :]
+        slopes = f.constant(self.weights[1 : n + 1]) + f.matmul(quadratic, v)
+        return float(self.weights[0]) + f.matmul(np.ones((1, n)), v * slopes)[0]
 
 
 def first_output(data: RegressorData, x: FloatArray) -> FloatArray:
     """Return the first output (N,) of a regressor at inputs (N, d) [any unit]."""
+    if data.inputs > KERNEL_INPUTS:
+        return numpy_evaluation.values(data, x)[:, 0]
     packed = pack(data)
     found = np.empty((len(x), data.outputs))
     evaluate_values(x, packed, found, new_work(int(workspace_size(packed))))
@@ -105,7 +114,7 @@ def first_output(data: RegressorData, x: FloatArray) -> FloatArray:
 def height_root(
     f: Functions, data: CompartmentData, height: Learner, condyle: Condyle, start: Start
 ) -> Root:
-    """Return the root s of height(u, s) = y of a condyle at u (5,) [1] and y [m]."""
+    """Return the root s of height(u, s) = y of a condyle at u (5 + P,) [1] and y [m]."""
     u, y, w = condyle.u, condyle.height, data.width
     line, low = height.line(u), -1.0 - 2.0 * w
     inversion = Inversion(f, data, height, start)
@@ -140,11 +149,11 @@ class Inversion:
     start: Start
 
     def root(self, u: Expression, target: Expression) -> Expression:
-        """Return s at u (5,) [1] and a height [m], with exact first and second derivatives."""
+        """Return s at u (5 + P,) [1] and a height [m], with exact first and second derivatives."""
         return self.f.implicit(self._found, self._refined, self._slopes, u, target)
 
     def smooth_root(self, u: Expression, height: Expression, touch: Expression) -> Expression:
-        """Return s at u (5,) [1] and a height [m] below that of first contact, else the least s.
+        """Return s at u (5 + P,) [1] and a height [m] below that of first contact, or the least s.
 
         The derivatives are taken at the s that is returned, where the outputs are evaluated too:
         compilers see one evaluation.
@@ -169,10 +178,11 @@ class Inversion:
         f, data = self.f, self.data
         line, low = self.height.line(u), -1.0 - 2.0 * data.width
         high = _FAR if data.width > 0.0 else 1.0
+        fall = self._fall(u)
 
         def nearer(s: Expression) -> Expression:
-            value, slope = _level(f, data, line, s)
-            step = (value - target) / f.minimum(slope, _LEAST_SLOPE * data.fall)
+            value, slope = _level(f, data, line, s, fall)
+            step = (value - target) / f.minimum(slope, _LEAST_SLOPE * fall)
             return f.minimum(f.maximum(s - step, low), high)
 
         s = f.minimum(f.maximum(self.start.at(f, u, target), low), 1.0)
@@ -182,8 +192,9 @@ class Inversion:
 
     def _refined(self, s: Expression, u: Expression, target: Expression) -> Expression:
         f, data = self.f, self.data
-        value, slope, bend = _level(f, data, self.height.line(u), s, bend=True)
-        slope = f.minimum(slope, _LEAST_SLOPE * data.fall)
+        fall = self._fall(u)
+        value, slope, bend = _level(f, data, self.height.line(u), s, fall, bend=True)
+        slope = f.minimum(slope, _LEAST_SLOPE * fall)
         miss = (value - target) / slope
         near = f.where(miss * miss < 1.0, miss, 0.0)  # else no root is near, or the height a line
         return s - miss - 0.5 * near * near * bend / slope
@@ -193,22 +204,58 @@ class Inversion:
         c, along, _ = clip_above(f, s, data.width)
         if data.width == 0.0:
             c, along = s, 1.0
-        gradient = self.height.gradient(f.join([u, c]))
-        fall = along * gradient[-1] - (1.0 - along) * data.fall
-        fall = f.minimum(fall, _LEAST_SLOPE * data.fall)
-        return -gradient[:-1] / fall, 1.0 / fall
+        gradient, fall = self.height.gradient(f.join([u, c])), self._fall(u)
+        slope = along * gradient[-1] - (1.0 - along) * fall
+        slope = f.minimum(slope, _LEAST_SLOPE * fall)
+        by_u = gradient[:-1]
+        if self._falls_differ:
+            by_u = by_u - (s - c) * self._fall_slopes(u)
+        return -by_u / slope, 1.0 / slope
+
+    @property
+    def _falls_differ(self) -> bool:
+        """Whether the line beyond s = 1 depends on the design."""
+        return self.data.width > 0.0 and self.height.inputs > _INPUTS
+
+    def _fall(self, u: Expression) -> Expression:
+        """Return the fall of the height beyond the samples [m] at u (5 + P,) [1].
+
+        As of `surrogates.formulations.compartment.CompartmentSurrogate.fall`.
+        """
+        if not self._falls_differ:
+            return self.data.fall
+        at = self._on_path(u)
+        line = self.height.line(at)
+        low, high = (self.height.first_at(line, at, s) for s in (-1.0, 1.0))
+        return self.f.maximum(0.5 * (low - high), LEAST_FALL)
+
+    def _fall_slopes(self, u: Expression) -> Expression:
+        """Return the derivatives (5 + P,) of the fall by u (5 + P,) [m]."""
+        f, at = self.f, self._on_path(u)
+        low, high = (self.height.gradient(f.join([at, s])) for s in (-1.0, 1.0))
+        steep = f.where(self._fall(u) > LEAST_FALL, 0.5 * (low - high), 0.0 * low)
+        return f.join([0.0 * steep[: _INPUTS - 1], steep[_INPUTS - 1 : -1]])
+
+    def _on_path(self, u: Expression) -> Expression:
+        """Return u (5 + P,) [1] at the path: the parameters of the design alone."""
+        return self.f.join([0.0 * u[: _INPUTS - 1], u[_INPUTS - 1 :]])
 
 
 def _level(
-    f: Functions, data: CompartmentData, line: Line, s: Expression, bend: bool = False
+    f: Functions,
+    data: CompartmentData,
+    line: Line,
+    s: Expression,
+    fall: Expression,
+    bend: bool = False,
 ) -> tuple[Expression, ...]:
     """Return the height at s and its derivatives, with the line that continues it beyond 1."""
     if data.width == 0.0:
         return line.at(s, bend)
     c, along, curve = clip_above(f, s, data.width)
     found = line.at(c, bend)
-    value = found[0] - data.fall * (s - c)
-    slope = along * found[1] - (1.0 - along) * data.fall
+    value = found[0] - fall * (s - c)
+    slope = along * found[1] - (1.0 - along) * fall
     if not bend:
         return value, slope
-    return value, slope, along * along * found[2] + curve * (found[1] + data.fall)
+    return value, slope, along * along * found[2] + curve * (found[1] + fall)

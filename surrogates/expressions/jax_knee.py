@@ -10,7 +10,7 @@ import numpy as np
 
 from foundation.base.errors import InputError
 from surrogates.compiled.knee import CompartmentArguments
-from surrogates.expressions.data import CompartmentData
+from surrogates.expressions.data import CompartmentData, ParameterData
 from surrogates.expressions.domain import loads_and_criteria, moving_loads
 from surrogates.expressions.jax_kernels import kernel_loads
 from surrogates.expressions.of_jax import JaxFunctions, jax
@@ -77,6 +77,7 @@ def jax_knee(
     dissipation: float | None = None,
     kernels: Sequence[CompartmentArguments] | None = None,
     wrench_only: bool = False,
+    parameters: ParameterData | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return the loads of a knee as a pure function of JAX arrays.
 
@@ -91,18 +92,20 @@ def jax_knee(
         `surrogates.expressions.jax_kernels`, in double precision on the host.
     wrench_only : bool
         Whether the function returns the first six loads alone.
+    parameters : ParameterData, optional
+        The P parameters of designs, which makes the design the last argument; without `kernels`.
 
     Returns
     -------
     callable
-        pose (6,) [rad, m], with dissipation also rate (6,) [rad/s, m/s], to loads (C, 12) or
-        wrench (C, 6) [SI], and domain (C, 12) [1], in the floating-point type of the pose; the pose
-        may be six numbers.
+        pose (6,) [rad, m], with dissipation also rate (6,) [rad/s, m/s], with parameters also
+        design (P,) [units of the names], to loads (C, 12) or wrench (C, 6) [SI], and domain (C, 12)
+        [1], in the floating-point type of the pose; the pose may be six numbers.
 
     Raises
     ------
     InputError
-        If JAX is not installed; from the callable, if pose or rate have another shape.
+        If JAX is not installed; from the callable, if an argument has another shape.
 
     Warns
     -----
@@ -118,38 +121,44 @@ def jax_knee(
 
     at_rest = None if kernels is None else kernel_loads(kernels, still)
 
-    def knee(pose: Any, rate: Any) -> tuple[Any, Any]:
+    def knee(pose: Any, rate: Any = None, design: Any = None) -> tuple[Any, Any]:
         whole = pose if isinstance(pose, tuple) else jnp.asarray(pose)
         kind = jnp.result_type(*whole) if isinstance(whole, tuple) else whole.dtype
-        _check_six("pose", whole)
+        _check_length("pose", whole, 6)
         spacing = float(jnp.finfo(kind).eps)
         if at_rest is None:
             _check_rounding(coarseness * spacing)
         f = JaxFunctions(kind)
-        expressed, domain = loads_and_criteria(f, parts, whole)
+        z = None if parameters is None else parameters.scaled(f, design.astype(kind))
+        expressed, domain = loads_and_criteria(f, parts, whole, z)
         if at_rest is None:
             loads = jnp.stack(expressed)[:, : 6 if wrench_only else 12]
         else:
             wrench, others = at_rest(jnp.asarray(whole))
             loads = wrench if wrench_only else jnp.concatenate([wrench, others], axis=1)
         if dissipation is not None:
-            loads = jnp.stack(moving_loads(f, parts, loads, whole, rate, dissipation))
+            loads = jnp.stack(moving_loads(f, parts, loads, whole, rate, dissipation, z))
         return loads, jnp.stack(domain)
 
-    def moving_knee(pose: Any, rate: Any) -> tuple[Any, Any]:
-        own = jnp.asarray(rate)
-        _check_six("rate", own)
-        return knee(pose, own)
+    sizes = {} if dissipation is None else {"rate": 6}
+    if parameters is not None:
+        sizes["design"] = len(parameters.middle)
 
-    return moving_knee if dissipation is not None else lambda pose: knee(pose, None)
+    def with_arguments(pose: Any, *others: Any) -> tuple[Any, Any]:
+        given = dict(zip(sizes, map(jnp.asarray, others), strict=True))
+        for name, numbers in given.items():
+            _check_length(name, numbers, sizes[name])
+        return knee(pose, **given)
+
+    return with_arguments
 
 
-def _check_six(name: str, numbers: Any) -> None:
-    """Raise an InputError unless there are six numbers."""
+def _check_length(name: str, numbers: Any, length: int) -> None:
+    """Raise an InputError unless there are as many numbers as a length."""
     shape = (len(numbers),) if isinstance(numbers, tuple) else numbers.shape
-    if shape != (6,):
+    if shape != (length,):
         raise InputError(
-            f"{name}: expected shape (6,), found {shape}; use jax.vmap for rows of poses"
+            f"{name}: expected shape ({length},), found {shape}; use jax.vmap for rows of poses"
         )
 
 

@@ -61,17 +61,17 @@ class Compartment:
         self.parts = [f.learner(part) for part in data.parts]
         self.start = Start.of(data) if data.learns_heights else None
 
-    def loads(self, pose: Expression) -> Found:
-        """Return the loads at a pose (6,) [rad, m]."""
+    def loads(self, pose: Expression, z: Expression | None = None) -> Found:
+        """Return the loads at a pose (6,) [rad, m] and scaled parameters z (P,) of a design [1]."""
         data = self.data
-        place = hold(self.f, data.box, pose, data.width)
-        condyle = condyle_of(self.f, data.condyle, place.held)
+        place = hold(self.f, data.box, pose, data.width, z)
+        condyle = condyle_of(self.f, data.condyle, place.held, z)
         if data.learns_heights:
             return self._inverted(place, condyle)
         return self._direct(place, condyle)
 
     def outputs(self, x: Expression, skip: int = 0) -> Expression:
-        """Return the outputs of all parts from number `skip` on at inputs x (6,) [1]."""
+        """Return the outputs of all parts from number `skip` on at inputs x (6 + P,) [1]."""
         found = []
         for part in self.parts:
             if part.outputs > skip:

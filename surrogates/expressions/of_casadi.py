@@ -109,6 +109,10 @@ class CasadiFunctions:
         """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
         return self.casadi.kron(a, b)
 
+    def combined(self, weights: Expression, rows: Expression) -> Expression:
+        """Return the sum (m,) of rows (T m,), one after the other, times weights (T,)."""
+        return self.casadi.mtimes(self.casadi.reshape(rows, -1, weights.shape[0]), weights)
+
     def fixed(self, x: Expression) -> Expression:
         """Return the value of x, without derivatives: those of the floor are 0."""
         ca = self.casadi
@@ -151,9 +155,17 @@ class CasadiFunctions:
 
         Each is a product of fewer inputs times one more entry.
         """
-        found: dict[tuple[int, ...], Expression] = {}
-        rows = [tuple(whole_numbers(row)) for row in exponents]
-        return self.casadi.vertcat(*(_product(row, table, found) for row in rows))
+        ca = self.casadi
+        if self.kind is ca.MX:  # one node, not one for each product
+            symbols = [ca.SX.sym(f"t{e}", row.shape[0]) for e, row in enumerate(table)]
+            found = CasadiFunctions(ca.SX).products(symbols, exponents)
+            return ca.Function("products", symbols, [ca.densify(found)])(*table)
+        return ca.vertcat(*_products(table, exponents))
+
+
+def _products(table: Sequence[Expression], exponents: NDArray[np.int64]) -> list[Expression]:
+    found: dict[tuple[int, ...], Expression] = {}
+    return [_product(tuple(whole_numbers(row)), table, found) for row in exponents]
 
 
 def _product(

@@ -61,6 +61,10 @@ class JaxFunctions:
         """Return the products (n m,) of each element of a vector (n,) and each of another (m,)."""
         return self.numpy.outer(a, b).ravel()
 
+    def combined(self, weights: Expression, rows: Expression) -> Expression:
+        """Return the sum (m,) of rows (T m,), one after the other, times weights (T,)."""
+        return weights @ rows.reshape(len(weights), -1)
+
     def gradient(
         self, function: Callable[..., Expression], at: Expression, *beside: Expression
     ) -> Expression:

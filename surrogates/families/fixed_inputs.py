@@ -8,29 +8,31 @@ of the inner units of networks. Nothing is approximated.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
-from surrogates.families.basis import basis_matrix
+from surrogates.families.basis import legendre_columns
 from surrogates.families.numpy_evaluation import check_no_points
 from surrogates.families.regressor import Regressor
 from surrogates.families.training import polynomial_exponents
 
 
-def with_fixed(regressor: Regressor, first: int, values: ArrayLike) -> Regressor:
-    """Return a regressor of d inputs as one of d - P inputs, the others fixed.
+class FixedInputs:
+    """A regressor of which inputs will be fixed, at many values one after the other.
+
+    What does not depend on the values is found once.
 
     Parameters
     ----------
     regressor : Regressor
-        A polynomial, a spline-polynomial or a network.
-    first : int
-        Number of the first fixed input, at least 1: splines and Fourier series are of input 0.
-    values : (P,) array_like
-        Values of the fixed inputs [any unit].
+        A polynomial, a spline-polynomial or a network, of d inputs.
+    first, count : int
+        Number of the first fixed input, at least 1: splines and Fourier series are of input 0; and
+        number P of fixed inputs.
 
     Raises
     ------
@@ -38,65 +40,111 @@ def with_fixed(regressor: Regressor, first: int, values: ArrayLike) -> Regressor
         If the regressor has correlations with points, or the inputs to fix are not among those
         after the first.
     """
-    check_no_points(regressor)
-    fixed = check_array("values", values, (None,))
-    d, count = regressor.inputs, len(fixed)
-    if not 1 <= first <= d - count:
-        raise InputError(
-            f"first: expected 1 to {d - count} for {count} of {d} inputs, found {first}"
+
+    def __init__(self, regressor: Regressor, first: int, count: int) -> None:
+        check_no_points(regressor)
+        d = regressor.inputs
+        if not 1 <= first <= d - count:
+            raise InputError(
+                f"first: expected 1 to {d - count} for {count} of {d} inputs, found {first}"
+            )
+        self._regressor = regressor
+        self._chosen = np.arange(first, first + count)
+        self._free = np.setdiff1d(np.arange(d), self._chosen)
+        self._terms = CollectedTerms(regressor.exponents, self._free, self._chosen)
+
+    def at(self, values: ArrayLike) -> Regressor:
+        """Return the regressor of the other d - P inputs, those fixed at values (P,) [any unit].
+
+        Raises `InputError` if there is another number of values, or one is not finite.
+        """
+        chosen, regressor = self._chosen, self._regressor
+        fixed = check_array("values", values, (len(chosen),))
+        z = (fixed - regressor.x_offset[chosen]) / regressor.x_scale[chosen]
+        numbers = {"weights": self._weights(z)}
+        if len(regressor.knots):
+            numbers["knots"] = regressor.knots - z @ regressor.shear[chosen]
+        if len(regressor.inner):
+            numbers["inner_bias"] = regressor.inner_bias + z @ regressor.inner[:, chosen]
+        if regressor.spread.size:
+            numbers["spread"] = self._spread(z)
+        return self._in_the_middle.with_numbers(**numbers)
+
+    @cached_property
+    def _in_the_middle(self) -> Regressor:
+        """The regressor with the inputs fixed at the middle of their scaling."""
+        regressor, free, z = self._regressor, self._free, np.zeros(len(self._chosen))
+        spread = self._spread(z) if regressor.spread.size else np.empty((regressor.outputs, 0))
+        return replace(
+            regressor,
+            x_offset=regressor.x_offset[free],
+            x_scale=regressor.x_scale[free],
+            exponents=self._terms.exponents,
+            points=np.empty((0, len(free))),
+            lengths=regressor.lengths[free],
+            kinds=regressor.kinds[free],
+            shear=regressor.shear[free],
+            inner=regressor.inner[:, free],
+            weights=self._weights(z),
+            spread=spread,
         )
-    chosen = np.arange(first, first + count)
-    free = np.setdiff1d(np.arange(d), chosen)
-    z = (fixed - regressor.x_offset[chosen]) / regressor.x_scale[chosen]
-    exponents, gather = _collected(regressor.exponents, free, chosen, z)
-    terms = regressor.splines * len(regressor.exponents)
-    polynomial = regressor.weights[:, :terms].reshape(regressor.outputs, regressor.splines, -1)
-    weights = (polynomial @ gather).reshape(regressor.outputs, -1)
-    along = z @ regressor.shear[chosen]
-    inner = regressor.inner
-    return replace(
-        regressor,
-        x_offset=regressor.x_offset[free],
-        x_scale=regressor.x_scale[free],
-        exponents=exponents,
-        knots=regressor.knots - along,
-        points=np.empty((0, len(free))),
-        lengths=regressor.lengths[free],
-        kinds=regressor.kinds[free],
-        shear=regressor.shear[free],
-        inner=inner[:, free],
-        inner_bias=regressor.inner_bias + z @ inner[:, chosen],
-        weights=np.concatenate([weights, regressor.weights[:, terms:]], axis=1),
-        spread=_spread_at(regressor.spread, free, chosen, z),
-    )
+
+    def _weights(self, z: FloatArray) -> FloatArray:
+        """Return the weights at scaled values z (P,) of the fixed inputs."""
+        regressor = self._regressor
+        terms = regressor.splines * len(regressor.exponents)
+        polynomial = regressor.weights[:, :terms].reshape(regressor.outputs, regressor.splines, -1)
+        weights = (polynomial @ self._terms.factors(z)).reshape(regressor.outputs, -1)
+        return np.concatenate([weights, regressor.weights[:, terms:]], axis=1)
+
+    def _spread(self, z: FloatArray) -> FloatArray:
+        """Return the weights (k, E) of a model of the errors in the free inputs alone."""
+        terms, columns = self._spread_terms
+        return (self._regressor.spread @ terms.factors(np.clip(z, -1.0, 1.0)))[:, columns]
+
+    @cached_property
+    def _spread_terms(self) -> tuple[CollectedTerms, list[int]]:
+        """Terms of a model of the errors, and the place of each term in the free inputs."""
+        free = len(self._free)
+        exponents = polynomial_exponents(free + len(self._chosen), 2)
+        terms = CollectedTerms(exponents, self._free, self._chosen)
+        place = {tuple(row): r for r, row in enumerate(terms.exponents.tolist())}
+        return terms, [place[tuple(row)] for row in polynomial_exponents(free, 2).tolist()]
 
 
-def _collected(
-    exponents: NDArray[np.int64], free: NDArray[np.int64], chosen: NDArray[np.int64], z: FloatArray
-) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the terms (R, d - P) in the free inputs, and the factors (T, R) of the terms (T, d).
+class CollectedTerms:
+    """Products (T, d) of polynomials, collected by their factors in the free inputs.
 
     Terms of a lower total degree come first, so that a term without its last factor precedes it.
+
+    Parameters
+    ----------
+    exponents : (T, d) int64
+        Degree of each product in each input.
+    free, chosen : (d - P,), (P,) int64
+        Numbers of the free and of the fixed inputs.
+
+    Attributes
+    ----------
+    exponents : (R, d - P) int64
+        Degrees of the terms in the free inputs.
     """
-    rows = exponents[:, free]
-    unique, place = np.unique(rows, axis=0, return_inverse=True)
-    order = np.lexsort((*unique.T[::-1], unique.sum(axis=1)))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    factors = np.zeros((len(exponents), len(unique)))
-    own = basis_matrix(z[None], exponents[:, chosen])[0]
-    factors[np.arange(len(exponents)), rank[place.ravel()]] = own
-    return unique[order], factors
 
+    def __init__(
+        self, exponents: NDArray[np.int64], free: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> None:
+        unique, place = np.unique(exponents[:, free], axis=0, return_inverse=True)
+        order = np.lexsort((*unique.T[::-1], unique.sum(axis=1)))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        self.exponents = unique[order]
+        self._column = rank[place.ravel()]
+        self._degrees = np.ascontiguousarray(exponents[:, chosen].T)
 
-def _spread_at(
-    spread: FloatArray, free: NDArray[np.int64], chosen: NDArray[np.int64], z: FloatArray
-) -> FloatArray:
-    """Return the weights (k, E) of a model of the errors in the free inputs alone."""
-    if not spread.size:
-        return np.empty((len(spread), 0))
-    exponents = polynomial_exponents(len(free) + len(chosen), 2)
-    found, factors = _collected(exponents, free, chosen, np.clip(z, -1.0, 1.0))
-    wanted = polynomial_exponents(len(free), 2)
-    place = {tuple(row): r for r, row in enumerate(found.tolist())}
-    return (spread @ factors)[:, [place[tuple(row)] for row in wanted.tolist()]]
+    def factors(self, z: FloatArray) -> FloatArray:
+        """Return the factors (T, R) [1] of the products at fixed inputs z (P,) [1]."""
+        columns = legendre_columns(z, int(self._degrees.max(initial=0)))
+        own = columns[np.arange(len(z))[:, None], self._degrees].prod(axis=0)
+        found = np.zeros((len(own), len(self.exponents)))
+        found[np.arange(len(own)), self._column] = own
+        return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,7 @@ from surrogates.compiled import (
     new_work,
     pack,
     pack_posterior,
+    repack,
     standard_errors,
     workspace_size,
 )
@@ -158,7 +159,33 @@ class Regressor(RegressorData):
                 f"x_offset: expected at most {KERNEL_INPUTS} inputs for the compiled kernels, "
                 f"found {self.inputs}; fix inputs by `surrogates.families.fixed_inputs`"
             )
-        return pack(self)
+        like = self.__dict__.get(_LIKE)
+        return pack(self) if like is None else repack(self, like.arguments)
+
+    def with_numbers(self, **numbers: FloatArray) -> Self:
+        """Return the same regressor with other numbers, which takes a small part of the time.
+
+        What does not depend on these numbers, the terms and most of the packed form, is not found
+        again.
+
+        Parameters
+        ----------
+        **numbers
+            Arrays of the shapes of the present ones, of `weights`, `inner_bias`, `knots` and
+            `spread` [1].
+
+        Raises
+        ------
+        InputError
+            If another field is named, a shape differs or a number is not finite.
+        """
+        found = object.__new__(type(self))
+        state = {name: getattr(self, name) for name in _FIELDS}
+        for name, array in numbers.items():
+            check_in("numbers", name, _REPLACED)
+            state[name] = check_array(name, array, state[name].shape)
+        found.__setstate__(state | {"terms": self.terms, _LIKE: self.__dict__.get(_LIKE, self)})
+        return found
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -256,6 +283,10 @@ def _integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 
 _FIELDS = tuple(Regressor.__dataclass_fields__)
+#: Fields of which a regressor can have other numbers with little cost, and the name under which
+#: such a regressor has the one it was made from.
+_REPLACED = ("weights", "inner_bias", "knots", "spread")
+_LIKE = "_like"
 
 
 def linear_in(
@@ -293,6 +324,7 @@ def linear_in(
     return Regressor(family, *scalings, exponents=exponents, weights=weights, **named)
 
 
+@cache
 def no_outputs(inputs: int) -> Regressor:
     """Return a regressor of `inputs` inputs without outputs."""
     none = np.empty(0)

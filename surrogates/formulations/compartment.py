@@ -17,7 +17,7 @@ from foundation.base.checks import FloatArray, check_array, check_in, check_numb
 from foundation.base.errors import InputError
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.compartments import REACH, Box, Condyle, Constants
+from surrogates.compiled.compartments import LEAST_FALL, REACH, Box, Condyle, Constants
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.compiled.regressor_data import CORRELATIONS
@@ -36,8 +36,6 @@ OUTPUTS = 12
 #: Recommended width of the smoothing, which changes no load by more than 0.1 % of its peak; and the
 #: widest.
 RECOMMENDED_SMOOTHING, WIDEST_SMOOTHING = 5e-3, 0.2
-#: Least fall of the height over the last input with which a smoothed height continues [m].
-_LEAST_FALL = 1e-9
 #: Number in a place of the file's constants that has no meaning.
 _UNUSED = 0.0
 
@@ -139,7 +137,7 @@ class CompartmentSurrogate(ArrayRecord):
         if not self.learns_heights:
             return 0.0
         low, high = self.regressors[0].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
-        return max(0.5 * float(low - high), _LEAST_FALL)
+        return max(0.5 * float(low - high), LEAST_FALL)
 
     @cached_property
     def workspace(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -149,7 +150,7 @@ class ContactSurrogate(ArrayRecord):
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
         loads, jacobian, x = self._empty(1)
         outside = self.fill_into(pose.array[None], loads, jacobian, x)
-        flags = self._flags(x[0], loads[0]) if outside else ()
+        flags = self.flags_of(x, loads)[0] if outside else ()
         treat(flags, self.outside, calls=2)
         found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
         return found, reduce(np.add, jacobian[0])
@@ -163,8 +164,9 @@ class ContactSurrogate(ArrayRecord):
         """
         loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
         if self.outside != "clamp":
-            for row in np.flatnonzero(beyond(x).any(axis=(1, 2))):
-                treat(self._flags(x[row], loads[row]), self.outside)
+            rows = np.flatnonzero(beyond(x).any(axis=(1, 2)))
+            for flags in self.flags_of(x[rows], loads[rows]):
+                treat(flags, self.outside)
         return loads, jacobian, x
 
     def standard_error(self, pose: Pose) -> FloatArray:
@@ -181,18 +183,26 @@ class ContactSurrogate(ArrayRecord):
         """
         poses = pose.array[None]
         loads, _, x = self.fill(poses)
-        treat(self._flags(x[0], loads[0]), self.outside)
+        treat(self.flags_of(x, loads)[0], self.outside)
         errors = np.concatenate([part.standard_error(poses) for part in self.parts])
         errors[beyond(x[0]).any(axis=1)] = np.nan
         return errors
 
-    def _flags(self, x: FloatArray, loads: FloatArray) -> tuple[Flag, ...]:
-        """Return how a pose of variables x (C, 7) and loads (C, 12) leaves the trained domain."""
-        return tuple(
-            flag
-            for name, part, row, own in zip(self.compartments, self.parts, x, loads, strict=True)
-            for flag in compartment_flags(name, part.space, part.domain, row, own)
-        )
+    def flags_of(self, variables: FloatArray, loads: FloatArray) -> list[tuple[Flag, ...]]:
+        """Return how poses of variables (N, C, 7) [1] leave the trained domain, for each pose.
+
+        Variables and loads (N, C, 12) [SI] are those of `evaluate_batch`.
+        """
+        if not len(variables):
+            return []
+        found = [
+            compartment_flags(name, part.space, part.domain, variables[:, c], loads[:, c])
+            for c, (name, part) in enumerate(self.by_name.items())
+        ]
+        return [tuple(chain.from_iterable(own)) for own in zip(*found, strict=True)]
+
+    def _flags_of_one(self, variables: FloatArray, loads: FloatArray) -> tuple[Flag, ...]:
+        return self.flags_of(variables, loads)[0]
 
     def hessian(self, pose: Pose) -> FloatArray:
         """Return d2(wrench)/d(pose)2 of each compartment at a pose, (C, 6, 6, 6) [SI].
@@ -276,11 +286,12 @@ class ContactSurrogate(ArrayRecord):
         loads, jacobian, x = self._empty(1)
         if not self.fill_into(poses, loads, jacobian, x):
             return PressureField(fields.pressure(poses))
-        reasons = partial(self._flags, x[0], loads[0])
         if self.outside != "clamp":
-            flags = reasons()
+            flags = self.flags_of(x, loads)[0]
             treat(flags, self.outside)
             reasons = partial(tuple, flags)
+        else:
+            reasons = partial(self._flags_of_one, x, loads)
         return PressureField(fields.pressure(self._held(poses[0], x[0])), reasons)
 
     def pressure_fields(self, poses: ArrayLike) -> FloatArray:

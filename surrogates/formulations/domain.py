@@ -147,8 +147,17 @@ class Domain(ArrayRecord):
 
     def flag(self, compartment: str, variables: FloatArray, loads: FloatArray) -> Flag:
         """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
-        c = self._criteria(variables[None], loads[None])[0]
-        worst, (ap, ml, peak) = int(np.argmax(c)), self.limits
+        return self.flags(compartment, variables[None], loads[None])[0]
+
+    def flags(self, compartment: str, variables: FloatArray, loads: FloatArray) -> list[Flag]:
+        """Return why poses of variables (N, 6 or more) [1] and loads (N, 12) [SI] are outside."""
+        criteria = self._criteria(variables, loads)
+        pairs = zip(criteria.tolist(), criteria.argmax(axis=1).tolist(), strict=True)
+        return [self._flag(compartment, row, worst) for row, worst in pairs]
+
+    def _flag(self, compartment: str, c: list[float], worst: int) -> Flag:
+        """Return the flag of the largest of the six criteria [1], which is number `worst`."""
+        ap, ml, peak = self.limits.tolist()
         if worst == 5 and c[5] > _UNJUDGED:
             return Flag(FlagKind.OUTSIDE_TOO_FEW_SAMPLES, compartment)
         numbers = (
@@ -157,9 +166,9 @@ class Domain(ArrayRecord):
             (1e-6 * c[2] * peak, 1e-6 * peak),
             (c[3],),
             (c[4],),
-            (np.exp(c[5] - 1.0),),
+            (float(np.exp(c[5] - 1.0)),),
         )[worst]
-        return Flag(_KINDS[worst], compartment, tuple(map(float, numbers)))
+        return Flag(_KINDS[worst], compartment, numbers)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""

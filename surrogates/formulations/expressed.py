@@ -14,6 +14,7 @@ from surrogates.expressions.data import (
     CondyleData,
     DomainData,
     PathData,
+    PointData,
 )
 from surrogates.expressions.jax_knee import jax_knee
 from surrogates.formulations.compartment import CompartmentSurrogate
@@ -25,7 +26,7 @@ def expression_data(part: CompartmentSurrogate) -> CompartmentData:
     knots, pieces, centre, half = part.space.arguments
     box = BoxData(PathData(knots, pieces), centre, half, float(part.space.load[1]))
     point, knots, pieces, middle, half, lever = part.coordinates.arguments
-    condyle = CondyleData(point, PathData(knots, pieces), middle, half, lever)
+    condyle = CondyleData(PointData(point[None]), PathData(knots, pieces), middle, half, lever)
     domain = DomainData(part.domain.limits, part.domain.lifted, part.domain.regressor)
     return CompartmentData(
         part.learns_heights, part.largest, part.degree, part.depth, part.smoothing, part.fall,
@@ -35,7 +36,7 @@ def expression_data(part: CompartmentSurrogate) -> CompartmentData:
 
 def casadi_function(parts: Sequence[CompartmentSurrogate], dissipation: float | None) -> Any:
     """Return `casadi_knee` of trained compartments, with a checked dissipation [s/m] or None."""
-    return casadi_knee([expression_data(part) for part in parts], _checked(dissipation))
+    return casadi_knee([expression_data(part) for part in parts], checked_dissipation(dissipation))
 
 
 def jax_function(
@@ -53,10 +54,11 @@ def jax_function(
         # Without the trained domain, which JAX computes: the kernels take 8 % less time.
         packed = [replace(part, domain=Domain.whole_box()).arguments for part in parts]
     data = [expression_data(part) for part in parts]
-    return jax_knee(data, _checked(dissipation), packed, wrench_only)
+    return jax_knee(data, checked_dissipation(dissipation), packed, wrench_only)
 
 
-def _checked(dissipation: float | None) -> float | None:
+def checked_dissipation(dissipation: float | None) -> float | None:
+    """Return a dissipation [s/m] or None; raises `InputError` if it is negative."""
     if dissipation is None:
         return None
     return check_number("dissipation", dissipation, at_least=0.0, unit="s/m")

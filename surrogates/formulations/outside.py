@@ -48,23 +48,26 @@ def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
 
 def compartment_flags(
     name: str, space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray
-) -> list[Flag]:
-    """Return the flags that state how a pose leaves the trained domain of a compartment.
+) -> list[list[Flag]]:
+    """Return the flags of poses that state how they leave the trained domain of a compartment.
 
-    From the scaled variables and extrapolation x (7,) [1] and the loads (12,) [SI].
+    From the scaled variables and extrapolations x (N, 7) [1] and the loads (N, 12) [SI].
     """
     centre, half = space.centre_and_half
-    flags = []
-    for k in np.flatnonzero(beyond(x[:6])):
-        kind = _KINDS[VARIABLES[k]]
+    flags: list[list[Flag]] = [[] for _ in x]
+    for row, k in np.argwhere(beyond(x[:, :6])).tolist():
+        kind, variable = _KINDS[VARIABLES[k]], float(x[row, k])
         if kind is FlagKind.OUTSIDE_LOAD:
-            load = float((centre[k] + half[k] * x[k]) ** 2)
-            flags.append(Flag(kind, name, (load, load - float(space.load[1]))))
+            load = float((centre[k] + half[k] * variable) ** 2)
+            values: tuple[float, ...] = load, load - float(space.load[1])
         else:
             factor = 180.0 / np.pi if k < 3 else 1e3
-            flags.append(Flag(kind, name, (float((abs(x[k]) - 1.0) * half[k] * factor),)))
-    if beyond(x[6]):
-        flags.append(domain.flag(name, x, loads))
+            values = (float((abs(variable) - 1.0) * half[k] * factor),)
+        flags[row].append(Flag(kind, name, values))
+    rows = np.flatnonzero(beyond(x[:, 6]))
+    if len(rows):
+        for row, flag in zip(rows.tolist(), domain.flags(name, x[rows], loads[rows]), strict=True):
+            flags[row].append(flag)
     return flags
 
 

@@ -9,7 +9,8 @@ becomes a `CompartmentSurrogate`, without approximation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.families.fixed_inputs import with_fixed
+from surrogates.families.fixed_inputs import FixedInputs
 from surrogates.families.regressor import (
     Regressor,
     arrays_of,
@@ -27,7 +28,13 @@ from surrogates.families.regressor import (
     regressors_of,
     under,
 )
-from surrogates.formulations.compartment import OUTPUTS, PARTS, CompartmentSurrogate, checked_depth
+from surrogates.formulations.compartment import (
+    OUTPUTS,
+    PARTS,
+    CompartmentSurrogate,
+    check_smoothing,
+    checked_depth,
+)
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.parametric.smooth_array import SmoothArray
@@ -203,8 +210,12 @@ class ParametricDomain(ArrayRecord):
 
     def at(self, z: FloatArray) -> Domain:
         """Return the domain of a design of scaled parameters z (P,) [1]."""
-        regressor, errors = (fixed(each, z) for each in (self.regressor, self.errors))
+        regressor, errors = (at(each, z) for each in self._fixable)
         return Domain(self.limits, regressor, self.inflation, errors, self.lifted)
+
+    @cached_property
+    def _fixable(self) -> tuple[FixedInputs | None, ...]:
+        return tuple(map(fixable, (self.regressor, self.errors)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""
@@ -244,6 +255,8 @@ class ParametricCompartment(ArrayRecord):
         Three regressors of 6 + P inputs that share the outputs; a part may have no outputs.
     domain : ParametricDomain
         Trained part of the space.
+    smoothing : float
+        As of `CompartmentSurrogate` [1].
 
     Raises
     ------
@@ -259,12 +272,14 @@ class ParametricCompartment(ArrayRecord):
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor]
     domain: ParametricDomain
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         check_in("formulation", self.formulation, FORMULATIONS)
         check_number("largest", self.largest, above=0.0)
         check_number("degree", self.degree, at_least=1.0)
         object.__setattr__(self, "depth", checked_depth(self.depth))
+        check_smoothing(self.smoothing)
         inputs = 6 + self.parameters
         for regressor in (*self.regressors, self.domain.regressor, self.domain.errors):
             if regressor.outputs and regressor.inputs != inputs:
@@ -283,16 +298,29 @@ class ParametricCompartment(ArrayRecord):
 
     def at(self, z: FloatArray) -> CompartmentSurrogate:
         """Return the surrogate of a design of scaled parameters z (P,) [1]."""
-        first, second, third = (fixed(each, z) for each in self.regressors)
+        first, second, third = (at(each, z) for each in self._fixable)
         return CompartmentSurrogate(
             self.formulation, self.space.at(z), self.coordinates.at(z), self.largest, self.degree,
-            self.depth, (first, second, third), self.domain.at(z),
+            self.depth, (first, second, third), self.domain.at(z), self.smoothing,
         )  # fmt: skip
+
+    def smoothed(self, width: float) -> Self:
+        """Return the same surrogate with another width of the smoothing [1], 0 to 0.2.
+
+        Raises `InputError` if the width is out of range.
+        """
+        return replace(self, smoothing=float(width))
+
+    @cached_property
+    def _fixable(self) -> tuple[FixedInputs | None, ...]:
+        return tuple(map(fixable, self.regressors))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, such as constants (4,) [SI]."""
+        smoothing = {"smoothing": np.array([self.smoothing])} if self.smoothing > 0.0 else {}
         return {
             "constants": np.array([self.largest, self.degree, *self.depth]),
+            **smoothing,
             **under("space", self.space.to_arrays()),
             **under("coordinates", self.coordinates.to_arrays()),
             **under("domain", self.domain.to_arrays()),
@@ -311,21 +339,28 @@ class ParametricCompartment(ArrayRecord):
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,)).tolist()
+        # Only a smoothed surrogate has "smoothing".
+        smoothing = check_array("smoothing", arrays.get("smoothing", [0.0]), (1,))
         space = ParametricSpace.from_arrays(part_of(arrays, "space"))
         inputs = 6 + space.path.pieces.exponents.shape[1]
         first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, inputs))
         return cls(
             formulation, space, ParametricCoordinates.from_arrays(part_of(arrays, "coordinates")),
             largest, degree, np.array(depth), (first, second, third),
-            ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs),
+            ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs), float(smoothing[0]),
         )  # fmt: skip
 
 
-def fixed(regressor: Regressor, z: FloatArray) -> Regressor:
-    """Return a regressor of 6 + P inputs with its parameters fixed at z (P,) [1]."""
+def fixable(regressor: Regressor) -> FixedInputs | None:
+    """Return a regressor of 6 + P inputs with its parameters to be fixed; None without outputs."""
     if not regressor.outputs:
-        return no_outputs(6)
-    return with_fixed(regressor, FIRST, z)
+        return None
+    return FixedInputs(regressor, FIRST, regressor.inputs - 6)
+
+
+def at(regressor: FixedInputs | None, z: FloatArray) -> Regressor:
+    """Return a regressor of `fixable` with its parameters fixed at z (P,) [1], of 6 inputs."""
+    return no_outputs(6) if regressor is None else regressor.at(z)
 
 
 def with_parameters(inputs: FloatArray, z: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array
+from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
 from surrogates.compiled.compartments import LEAST_SLOPE, REACH
 from surrogates.families.numpy_evaluation import values_and_slopes
@@ -66,8 +67,13 @@ def loads_and_slopes(
     Raises
     ------
     InputError
-        If the poses are malformed, or the regressors are Fourier series.
+        If the poses are malformed, the regressors are Fourier series, or the surrogate is smoothed.
     """
+    if part.smoothing > 0.0:
+        raise InputError(
+            "smoothing: expected a surrogate without smoothing for its slopes by the parameters, "
+            f"found a width of {part.smoothing:g}; use casadi() or jax()"
+        )
     points = check_array("poses", poses, (None, 6))
     own = part.at(z)
     loads = own.evaluate_batch(points)[0]

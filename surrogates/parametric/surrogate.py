@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from foundation.base.errors import InputError
 from foundation.base.loads import check_names
 from foundation.base.pose import Pose
 from surrogates.compiled.array_record import ArrayRecord
+from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.compartment import ParametricCompartment
 from surrogates.parametric.derivatives import loads_and_slopes
+from surrogates.parametric.expressed import casadi_function, jax_function
 from surrogates.parametric.parameters import Design, Parameters
 from surrogates.sampling.space import ReferencePath
 
@@ -84,6 +86,16 @@ class ParametricSurrogate(ArrayRecord):
         header = {**self.header, "design": self.parameters.named(values)}
         return ContactSurrogate({name: part.at(z) for name, part in self.by_name.items()}, header)
 
+    def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
+        """Return the same surrogate, smoothed at every design.
+
+        The width [1], 0 to 0.2, is that of `ContactSurrogate.smoothed`. `loads_and_slopes` needs a
+        surrogate without smoothing; `casadi` and `jax` differentiate both. Raises `InputError` if
+        the width is out of range.
+        """
+        parts = {name: part.smoothed(width) for name, part in self.by_name.items()}
+        return replace(self, by_name=parts)
+
     def path(self, design: Design) -> ReferencePath:
         """Return the reference path of a design; errors as of `at`."""
         z = self.parameters.scaled(design)
@@ -109,7 +121,8 @@ class ParametricSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If a parameter is missing, unknown or outside its range, or poses are malformed.
+            If a parameter is missing, unknown or outside its range, the poses are malformed, or the
+            surrogate is smoothed.
         """
         z = self.parameters.scaled(design)
         found = [loads_and_slopes(part, poses, z) for part in self.by_name.values()]
@@ -119,3 +132,49 @@ class ParametricSurrogate(ArrayRecord):
     def slopes(self, pose: Pose, design: Design) -> FloatArray:
         """Return d(total wrench)/d(parameter) (6, P) [N, N m per unit] at a pose of a design."""
         return self.loads_and_slopes(pose.array[None], design)[1][0, :, :6].sum(axis=0)
+
+    # ---- expressions
+
+    def casadi(self, dissipation: float | None = None) -> Any:
+        """Return the loads as a function of CasADi of pose and design.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            As of `ContactSurrogate.casadi` [s/m]; makes the rate of the pose the second input.
+
+        Returns
+        -------
+        casadi.Function
+            "knee": pose (6) [rad, m] and design (P), the values of the parameters in the units of
+            their names, to loads (12, C) [SI], a column for each compartment, and domain (12, C)
+            [1], the criteria `surrogates.expressions.domain.CRITERIA`. Values outside the ranges of
+            the parameters are not refused; no criterion tells them.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or CasADi is not installed.
+        """
+        return casadi_function(self.parameters, self.by_name, dissipation)
+
+    def jax(self, dissipation: float | None = None) -> Callable[..., Any]:
+        """Return the loads as a pure function of JAX of pose and design.
+
+        Parameters
+        ----------
+        dissipation : float, optional
+            As of `casadi`.
+
+        Returns
+        -------
+        callable
+            pose (6,) [rad, m] and design (P,) [units of the names] to loads (C, 12) [SI] and domain
+            (C, 12) [1], as of `casadi`, in the floating-point type of the pose.
+
+        Raises
+        ------
+        InputError
+            If the dissipation is negative, or JAX is not installed.
+        """
+        return jax_function(self.parameters, self.by_name, dissipation)

@@ -69,6 +69,10 @@ TEXTS = {
         (),
         _BEYOND + "errors near this pose cannot be judged: too few samples, and no pose is trusted",
     ),
+    FlagKind.OUTSIDE_DESIGN: (
+        (1.5,),
+        _BEYOND + "errors expected of this design are up to 1.5 times the accepted errors",
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from pipeline.flagged_instants import flagged_sentence, joined_kinds, kinds_of
         (FlagKind.OUTSIDE_PEAK_PRESSURE, "feasibility.peak_pressure_MPa"),
         (FlagKind.OUTSIDE_ERRORS, "design.budget"),
         (FlagKind.OUTSIDE_TOO_FEW_SAMPLES, "design.budget"),
+        (FlagKind.OUTSIDE_DESIGN, "train with more designs (design_space.designs)"),
     ],
 )
 def test_sentence_counts_instants_and_names_the_key(kind, step):

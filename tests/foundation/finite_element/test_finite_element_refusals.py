@@ -82,6 +82,15 @@ REFUSED = [
     ),
     (partial(ElasticLayer, 1e6, 0.4, 5e-3), "base: expected PlaneBase, SolidBase or Thick"),
     *(
+        (partial(ElasticLayer, 1e6, 0.4, PlaneBase(), axes), "axes: expected rows of a rotation")
+        for axes in (1.1 * np.eye(3), -np.eye(3))
+    ),
+    (partial(PlaneBase, 0.0, (0.0, 1.1, 0.0)), "normal: expected a unit vector"),
+    (
+        partial(layers.plate_contact, PlaneBase(7e-3, (0.0, 0.8, 0.6))),
+        "the base is the plane height = 7 mm",
+    ),
+    *(
         (partial(ThicknessBase, thickness), r"^thickness: expected ")
         for thickness in ("6 mm", [], [[1e-3]], 0.0, np.nan, [6e-3, np.nan], 6.0, [6e-3, 0.05e-3])
     ),

@@ -158,6 +158,14 @@ def test_columns_reach_from_the_base_to_the_surface():
     assert volume == pytest.approx(grid.areas.sum() * 6e-3, rel=0.03)
 
 
+def test_columns_meet_an_oblique_base_along_the_lines():
+    plate = shapes.plate(20e-3, 2, (0.0, 20e-3, 0.0))
+    grid = lay_grid(plate, whole(plate), UP, 2e-3)
+    below = PlaneBase(1e-3, (0.0, 0.8, 0.6)).below(grid, plate)
+    np.testing.assert_allclose(below @ (0.0, 0.8, 0.6), 1e-3, rtol=1e-12)
+    np.testing.assert_allclose(below[:, [0, 2]], grid.points[:, [0, 2]], atol=1e-17)
+
+
 @pytest.mark.parametrize("thickness", [2e-3, None])
 def test_thickness_along_the_normals(thickness):
     dish = shapes.plate(20e-3, 20)

@@ -25,6 +25,7 @@ def refused(*overrides: str, config: Path = SMOKE) -> str:
         ("nonsense.x=1", "nonsense", "simulation"),
         ("run.sede=1", "run.sede", "seed"),
         ("knee.implant.edge=1.0", "knee.implant.edge", "edge_mm"),
+        ("knee.placement.slope_deg=1.0", "knee.placement.slope_deg", "tibia_slope_deg"),
         ("surrogate.kriging.theta=1.0", "surrogate.kriging.theta", "nugget"),
         ("contact.femur_layer.nu=0.3", "contact.femur_layer.nu", "poissons_ratio"),
         ("space.path.step=1.0", "space.path.step", "step_deg"),
@@ -91,6 +92,11 @@ def test_removed_keys_are_named_with_the_reason(key):
         ("knee.implant.condyles='two'", "condyles", "'j_curve' or 'single_radius'", "'two'"),
         ("knee.implant.radius_mm=0.0", "radius_mm", "greater than 0", "0.0"),
         ("knee.implant.dish_half_length_mm=-1.0", "half_length_mm", "greater than 0", "-1.0"),
+        ("knee.implant.condyle_coronal_radius_mm=14.0", "coronal_radius_mm", "than 14", "14.0"),
+        ("knee.placement.tibia_slope_deg=20.5", "tibia_slope_deg", "than or equal to 20", "20.5"),
+        ("knee.placement.femur_lateral_mm=-21.0", "lateral_mm", "than or equal to -20", "-21.0"),
+        ("knee.placement.femur_varus_deg=nan", "femur_varus_deg", "equal to 20", "nan"),
+        ("knee.implant.dish_coronal_radius_mm=inf", "coronal_radius_mm", "finite", "inf"),
         ("feasibility.outside_weight=-0.1", "outside_weight", "than or equal to 0", "-0.1"),
         ("surrogate.compare=[['direct', 'forest']]", "surrogate.compare.0.1", "'krig", "'forest'"),
         ("surrogate.polynomial.degree=[0]", "degree.0", "than or equal to 1", "0"),
@@ -157,6 +163,13 @@ CONTRADICTIONS = [
     (("knee.tibia_solid.file='a.stl'",), "[knee.tibia_solid] need source"),
     (("knee.compartments=['one']",), 'compartments: expected source = "meshes"'),
     (MESHES, 'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid]'),
+    *(
+        (
+            ("knee.implant.condyles='single_radius'", f"knee.implant.{arc}_radius_mm=40.0"),
+            f'knee.implant: {arc}_radius_mm: expected condyles = "j_curve"',
+        )
+        for arc in ("posterior", "distal", "anterior")
+    ),
     (("contact.femur_layer.m=1.0",), "contact.femur_layer.thickness_mm", "for the tibia only"),
     (("design.family='polynomial'",), 'infill = "error" needs family = "kriging"'),
     (("space.path.adduction_deg=[1.0]",), "space.path", 'kind = "table"'),
@@ -276,6 +289,14 @@ def test_missing_file_folder_and_no_toml(tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
+        ("knee.implant.insert_thickness_mm=60.0", "expected > 0 mm and <= 50 mm, found 60 mm"),
+        ("knee.implant.anterior_radius_mm=300.0", "expected > 0 mm and <= 200 mm, found 300 mm"),
+        (
+            "knee.implant.condyle_coronal_radius_mm=22.5",
+            "expected at most the smallest sagittal radius, 0.022 m, found 0.0225 m",
+        ),
+        ("knee.implant.dish_sagittal_radius_mm=37.0", "expected below 1, found 1.02703"),
+        ("knee.implant.dish_coronal_radius_mm=20.0", "expected below 1, found 1 (femoral"),
         ("knee.implant.edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
         ("knee.implant.femur_edge_mm=60.0", "expected > 0 mm and <= 13 mm, found 60 mm"),
         ("knee.implant.dish_coronal_radius_mm=5000.0", "expected > 0 mm and <= 1000 mm, found 5"),

@@ -58,3 +58,15 @@ def test_tables_of_thicknesses_keep_the_triangles(folder):
     table = ("contact.thickness_mm=underside", "contact.thickness_file=thickness.csv")
     by_table = load_config(folder / "dense.toml", table)
     assert coarse_surfaces(by_table, full) is full
+
+
+def test_compartments_are_those_before_the_placement(folder):
+    options = ("knee.split_lateral_mm=0.0", "knee.placement.tibia_lateral_mm=20.0")
+    config = load_config(folder / "dense.toml", options)
+    full = load_surfaces(config)
+    coarse = coarse_surfaces(config, full)
+    assert coarse.femur is not full.femur
+    assert coarse.tibia is full.tibia
+    np.testing.assert_array_equal(coarse.compartments, full.compartments)
+    # What is kept for the surfaces is found again.
+    assert load_surfaces(config).tibia is full.tibia

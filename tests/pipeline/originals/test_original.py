@@ -12,8 +12,9 @@ from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.condyle import Condyle
 from pipeline.config.reading import ConfigError, dump_config, load_config
-from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.config.schema import ContactConfig, ImplantConfig, LayerConfig
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Knee
@@ -89,6 +90,34 @@ def test_implant_of_a_configuration(knee):
         for option in (*options[:1], *options[2:])
     }
     assert len(digests | {knee.digest}) == 5
+
+
+@pytest.mark.parametrize(
+    ("key", "field", "value"),
+    [
+        ("posterior_radius_mm", "posterior_radius", 23.0),
+        ("distal_radius_mm", "distal_radius", 33.0),
+        ("anterior_radius_mm", "anterior_radius", 40.0),
+        ("condyle_coronal_radius_mm", "coronal_radius", 19.0),
+    ],
+)
+def test_each_key_of_the_condyles_is_one_of_their_parameters(key, field, value):
+    condyle = Condyle(**{field: 1e-3 * value})
+    assert build_implant(ImplantConfig(**{key: value})) == CondylarImplant(condyle, condyle)
+
+
+def test_thickness_of_the_insert_and_coronal_radius_of_one_sagittal_radius():
+    thick = build_implant(ImplantConfig(insert_thickness_mm=9.0))
+    assert thick == CondylarImplant(minimum_thickness=1e-3 * 9.0)
+    one = build_implant(ImplantConfig(condyles="single_radius", condyle_coronal_radius_mm=21.0))
+    assert one.medial.coronal_radius == 1e-3 * 21.0
+    assert replace(one.medial, coronal_radius=20e-3) == CondylarImplant.single_radius().medial
+
+
+def test_the_stored_configuration_of_one_radius_loads_again(tmp_path):
+    one = load_config(SMOKE, ("knee.implant.condyles='single_radius'",))
+    (tmp_path / "config.toml").write_text(dump_config(one))
+    assert load_config(tmp_path / "config.toml").knee == one.knee
 
 
 def test_impossible_rows_are_kept_with_the_reason(knee):

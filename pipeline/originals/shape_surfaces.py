@@ -1,0 +1,291 @@
+"""Surfaces of a knee by [knee.shape]: the mean of corresponding meshes, or a base, plus modes.
+
+The mesh of [knee.femur] or [knee.tibia] is the template of its body. It is loaded, repaired and cut
+out as without modes, as long as this selects vertices and triangles of its file: the same vertices
+are then taken of all meshes. What moves vertices (smoothing, cartilage on a bone) acts on the
+surface of the design. What gives new vertices is refused.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.spatial import KDTree
+
+from foundation.anatomy.shape_modes import ShapeModes, folded, moved_onto
+from foundation.base.checks import FloatArray, IntArray
+from foundation.base.errors import InputError
+from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, rotation_of
+from foundation.surfaces.mesh_checks import report_findings
+from foundation.surfaces.offset import moved_outwards
+from foundation.surfaces.smoothing import smoothed
+from pipeline.config.data_folder import data_file
+from pipeline.config.key_names import naming_keys
+from pipeline.config.knee_schema import KneeConfig, MeshConfig
+from pipeline.config.shape_schema import ShapeConfig
+from pipeline.originals.mesh_loading import LARGE_FILE, LoadedMesh, load_surface
+from pipeline.progress import say
+
+#: Columns of a table of displacements.
+COLUMNS = ("dx_mm", "dy_mm", "dz_mm")
+#: Part of the area of a mesh beyond which triangles that face away from those of the template mean
+#: that vertices do not correspond, or that the knee is of the other side.
+_FACING_AWAY = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The mesh of a body that the others correspond to.
+
+    Parameters
+    ----------
+    config : MeshConfig
+        Section of the body.
+    whole : TriangleMesh
+        Surface of the file [m], as all files are read.
+    mesh : TriangleMesh
+        Surface in use [m], whose vertices are some of `whole`.
+    used : (V,) int64
+        Vertices of `whole` that are those of `mesh`.
+    side : str
+        Side of the knee.
+    """
+
+    config: MeshConfig
+    whole: TriangleMesh
+    mesh: TriangleMesh
+    used: IntArray
+    side: str
+
+
+def shaped_surfaces(knee: KneeConfig) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
+    """Return femur and tibia [m] of a knee with [knee.shape], and its tibia without weights [m].
+
+    Compartments of the tibia without weights are those of all shapes, triangle by triangle.
+
+    Raises
+    ------
+    InputError
+        If a mesh cannot be used or does not correspond to the others; the message names it.
+    """
+    for body in ("femur", "tibia"):
+        report_findings(_loaded_template(knee, body).findings)
+    return _shaped(knee, _versions(knee))
+
+
+def shape_modes(knee: KneeConfig) -> ShapeModes:
+    """Return the modes of shape of a knee with [knee.shape]; raises as `shaped_surfaces`."""
+    return _modes(_without_weights(knee), _versions(knee))
+
+
+# The checks of a pair and the contact model over it need the same surfaces.
+@lru_cache(maxsize=2)
+def _shaped(
+    knee: KneeConfig, versions: tuple[object, ...]
+) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
+    assert knee.shape is not None
+    modes = _modes(_without_weights(knee), versions)
+    try:
+        meshes = modes.meshes(knee.shape.weights)
+    except InputError as error:
+        raise InputError(f"[knee.shape] {error}") from error
+    femur, tibia = (
+        _finished(mesh, config)
+        for mesh, config in zip(meshes, (knee.femur, knee.tibia), strict=True)
+    )
+    return femur, tibia, modes.tibia
+
+
+def _finished(mesh: TriangleMesh, config: MeshConfig | None) -> TriangleMesh:
+    """Return a surface as the contact model uses it."""
+    assert config is not None
+    if config.smooth_um > 0.0:
+        mesh = smoothed(mesh, 1e-6 * config.smooth_um).mesh
+    if config.cartilage_mm > 0.0:
+        mesh = moved_outwards(mesh, 1e-3 * config.cartilage_mm)
+    return mesh
+
+
+def _without_weights(knee: KneeConfig) -> KneeConfig:
+    """Return what the modes of a knee depend on."""
+    assert knee.shape is not None
+    shape = knee.shape.without_weights()
+    return KneeConfig(
+        source="meshes",
+        side=knee.side,
+        femur=_plain(knee.femur),
+        tibia=_plain(knee.tibia),
+        shape=shape,
+        repair_tolerance_mm=knee.repair_tolerance_mm,
+    )
+
+
+def _plain(config: MeshConfig | None) -> MeshConfig:
+    """Return a section without what moves vertices."""
+    assert config is not None
+    return config.model_copy(update={"smooth_um": 0.0, "cartilage_mm": 0.0})
+
+
+def _versions(knee: KneeConfig) -> tuple[object, ...]:
+    """Return times and sizes of all files, so that a file that was replaced is read again."""
+    assert knee.shape is not None
+    files = [*(config.file for config in (knee.femur, knee.tibia) if config)]
+    files += [file for of_body in knee.shape.files for file in of_body]
+    states = [path.stat() if path.is_file() else None for path in map(data_file, files)]
+    total = sum(state.st_size for state in states if state)
+    if total > LARGE_FILE:
+        say(f"reading {len(files)} files of [knee.shape] ({total / 1e6:.0f} MB)")
+    return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
+
+
+@lru_cache(maxsize=2)
+def _modes(knee: KneeConfig, versions: tuple[object, ...]) -> ShapeModes:
+    del versions
+    shape = knee.shape
+    assert shape is not None
+    templates = [template(knee, body) for body in ("femur", "tibia")]
+    read = _knees if shape.of_knees else _displacements
+    try:
+        arrays = [
+            read(of_body, files, shape)
+            for of_body, files in zip(templates, shape.files, strict=True)
+        ]
+        meshes = [of_body.mesh for of_body in templates]
+        if not shape.of_knees:
+            return ShapeModes.of_displacements(meshes[0], meshes[1], arrays[0], arrays[1])
+        with naming_keys({"kept": "modes"}):
+            return ShapeModes.of_knees(meshes[0], meshes[1], arrays[0], arrays[1], shape.kept)
+    except InputError as error:
+        raise InputError(f"[knee.shape] {error}") from error
+
+
+def template(knee: KneeConfig, body: str) -> Template:
+    """Return the template of "femur" or "tibia" of a knee with [knee.shape].
+
+    Raises
+    ------
+    InputError
+        If repair or decimation give vertices that the file does not have.
+    """
+    config = _plain(getattr(knee, body))
+    loaded = _loaded_template(knee, body)
+    whole = _read(config, config.file, knee.side)
+    if loaded.deviation is not None:
+        raise InputError(
+            f"[knee.{body}] {config.file}: {loaded.decimation}; expected a mesh that keeps its "
+            f"vertices with [knee.shape]: set decimate_um = 0, or decimate all meshes alike"
+        )
+    away, used = (np.asarray(part) for part in KDTree(whole.vertices).query(loaded.mesh.vertices))
+    if away.any():
+        changed = "; ".join(loaded.repairs)
+        raise InputError(
+            f"[knee.{body}] {config.file}: the repair changed vertices ({changed}); expected a "
+            "mesh that corresponds to those of [knee.shape] as it is: repair all meshes alike, or "
+            "set knee.repair_tolerance_mm = 0"
+        )
+    return Template(config, whole, loaded.mesh, used.astype(np.int64), knee.side)
+
+
+def _loaded_template(knee: KneeConfig, body: str) -> LoadedMesh:
+    try:
+        return load_surface(_plain(getattr(knee, body)), knee.side, body, knee.repair_tolerance_mm)
+    except InputError as error:
+        raise InputError(f"[knee.{body}] {error}") from error
+
+
+def _read(config: MeshConfig, file: str, side: str) -> TriangleMesh:
+    """Return a surface [m] as in its file, in the frame of a body."""
+    # What is dropped from a mesh is told of the template; other meshes then do not correspond.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeshWarning)
+        return load_mesh(
+            data_file(file),
+            unit=config.unit,
+            axes=config.axes,
+            rotation=np.radians(config.rotation_deg),
+            origin=1e-3 * np.array(config.origin_mm),
+            side=side,
+            check=False,
+        )
+
+
+def _knees(template: Template, files: tuple[str, ...], shape: ShapeConfig) -> FloatArray:
+    """Return the vertices of a body of all knees, (N, V, 3) [m]."""
+    if not files:
+        return np.repeat(template.mesh.vertices[None], shape.count, axis=0)
+    whole = [_corresponding(template, file, rigid=shape.align == "rigid") for file in files]
+    return np.array([vertices[template.used] for vertices in whole])
+
+
+def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
+    """Return the vertices of a file, (V, 3) [m], which correspond to those of the template."""
+    mesh, first = _read(template.config, file, template.side), template.whole
+    name = template.config.file
+    if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:
+        raise InputError(
+            f"{file}: expected a mesh that corresponds to {name}, of {len(first.vertices)} "
+            f"vertices and {len(first.faces)} triangles, found {len(mesh.vertices)} vertices and "
+            f"{len(mesh.faces)} triangles"
+        )
+    other = np.flatnonzero((mesh.faces != first.faces).any(axis=1))
+    if len(other):
+        raise InputError(
+            f"{file}: expected a mesh that corresponds to {name}, with the same triangles in the "
+            f"same order, found {len(other)} triangles over other vertices, the first is number "
+            f"{other[0]}"
+        )
+    vertices = moved_onto(mesh.vertices, first.vertices) if rigid else mesh.vertices
+    away = float(first.areas[folded(first, vertices)].sum() / first.areas.sum())
+    if away > _FACING_AWAY:
+        remedy = "" if rigid else ', or set align = "rigid" for meshes that lie in other frames'
+        raise InputError(
+            f"{file}: expected a mesh that corresponds to {name}, found triangles of "
+            f"{away:.0%} of the area that face away from those of {name}; check the order of the "
+            f"vertices and that both knees are of the same side{remedy}"
+        )
+    return vertices
+
+
+def _displacements(template: Template, files: tuple[str, ...], shape: ShapeConfig) -> FloatArray:
+    """Return the displacements of a body by mode, (K, V, 3) [m]."""
+    if not files:
+        return np.zeros((shape.kept, *template.mesh.vertices.shape))
+    turn = rotation_of(template.config.axes, np.radians(template.config.rotation_deg))
+    size = np.array([1.0, 1.0, -1.0 if template.side == "left" else 1.0])
+    return np.array(
+        [size * (_table(template, file) @ turn.T)[template.used] for file in files[: shape.kept]]
+    )
+
+
+def _table(template: Template, file: str) -> FloatArray:
+    """Return the displacements of a file (V, 3) [m], along the axes of the mesh file."""
+    path = Path(data_file(file))
+    try:
+        # With index_col=None, a row with too many cells would turn the first column into the index.
+        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from error
+    if missing := [name for name in COLUMNS if name not in table.columns]:
+        raise InputError(
+            f"{path}: expected columns {', '.join(COLUMNS)}, found {list(table.columns)} (without "
+            f"{', '.join(missing)})"
+        )
+    if len(table) != len(template.whole.vertices):
+        raise InputError(
+            f"{path}: expected {len(template.whole.vertices)} rows, one per vertex of "
+            f"{template.config.file}, found {len(table)}"
+        )
+    values = table[list(COLUMNS)].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(wrong):
+        raise InputError(
+            f"{path}: expected finite numbers, found "
+            f"{table[list(COLUMNS)].iloc[wrong[0]].tolist()} in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows)"
+        )
+    return 1e-3 * values

@@ -1,0 +1,69 @@
+"""Studies of gait cycles over designs: parameters of the design and of gait vary together."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from pipeline.design_space.base_design import base_values
+from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.errors import exceeded
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.studies.design import study_table
+from pipeline.studies.design_factors import of_designs, with_whole_design
+from pipeline.studies.design_runs import DesignTask, design_catalogue, opened
+from pipeline.studies.experiment import Experiment
+from pipeline.studies.factors import DESIGN, check_applicable
+from pipeline.studies.runs import FAILURES, nominal_inputs, run_rows
+from pipeline.studies.schema import StudyConfig
+
+
+def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig, Experiment]:
+    """Return a study with all parameters of the designs, and its simulations, checked.
+
+    Raises
+    ------
+    ConfigError
+        As of `with_whole_design` and `study_table`.
+    InputError
+        If a factor is not one of the gait cycle of the run.
+    SimulationError, EquilibriumError
+        If the cycle of the base design, which is feasible, cannot be simulated.
+    """
+    run, gait = opened(task)
+    whole, notes = with_whole_design(study, run.config)
+    catalogue = design_catalogue(run)
+    table = study_table(whole, catalogue)
+    design = set(of_designs(table.columns))
+    others = [name for name in table.columns[1:] if name not in design]
+    check_applicable(nominal_inputs(gait), others)
+    nominal, told = _nominal(task, run)
+    percent = np.linspace(0.0, 100.0, task.simulation.samples)
+    experiment = Experiment(
+        catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
+        notes=(*notes, *told, *_doubted(study, run)),
+    )  # fmt: skip
+    return whole, experiment
+
+
+def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | None], list[str]]:
+    """Return the outputs of the base design, and why there are none.
+
+    The simulation compiles the kernels in this process, so that the workers find them compiled.
+    """
+    base = {name: each.value for name, each in base_values(run.config).items()}
+    reason = infeasible(run.config, base)
+    with suppress(*(FAILURES if reason else ())):
+        setup, _ = task.prepared({DESIGN + name: value for name, value in base.items()})
+        return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
+    return dict.fromkeys(OUTPUTS), [f"the base design is infeasible ({reason}): no nominal outputs"]
+
+
+def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:
+    """Return what the held-out designs say of the surrogate."""
+    if study.model == "original":
+        return []
+    found = exceeded(run.knee)
+    return [f"surrogate of {study.run}: {'; '.join(found)}"] if found else []

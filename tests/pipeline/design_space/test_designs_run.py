@@ -1,0 +1,247 @@
+"""A run over designs from its configuration to its report, and its parts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+
+import designs_run
+import numpy as np
+import pytest
+
+import surrogates
+from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
+from pipeline.config.schema import Config
+from pipeline.design_space.design_contact import design_knee, evaluate_designs
+from pipeline.design_space.design_gait import compared_cycles, original_cycle, surrogate_cycle
+from pipeline.design_space.document import DesignsDocument
+from pipeline.design_space.drawn_designs import HELD_OUT, LEARNT, UNSEEN
+from pipeline.design_space.errors import (
+    ACCEPTED,
+    doubts,
+    expected_errors,
+    fitted_errors,
+    predicted_errors,
+)
+from pipeline.design_space.fitting import FirstFit
+from pipeline.design_space.run import run_designs
+from pipeline.design_space.sampling import candidates_within, next_designs
+from pipeline.design_space.trained_designs import TrainedDesigns, is_over_designs
+from pipeline.stages.run_folder import RunError
+from pipeline.store.documents import read_document
+from pipeline.store.samples import FAILED, OK, read_table
+
+TABLES = ("first", "kept-1", "unseen", "heldout")
+BASE = {"dish_sagittal_radius_mm": 52.0, "dish_coronal_radius_mm": 23.5}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return TrainedDesigns.open(designs_run.made()[0])
+
+
+def table(run, name):
+    return read_table(run.folder / "samples" / f"{name}.parquet")
+
+
+def test_every_use_has_its_designs(run):
+    designs = table(run, "designs")
+    used = {
+        name: set(table(run, name)["design"]) for name in ("first", "kept-1", "unseen", "heldout")
+    }
+    of = {
+        use: set(designs.loc[designs["use"] == use, "design"]) for use in (LEARNT, UNSEEN, HELD_OUT)
+    }
+    assert len(used["first"]) == len(used["kept-1"]) == 4
+    assert not used["first"] & used["kept-1"]
+    assert used["first"] | used["kept-1"] <= of[LEARNT]
+    assert (used["unseen"], used["heldout"]) == (of[UNSEEN], of[HELD_OUT])
+    document = read_document(run.folder / "designs.json", DesignsDocument)
+    assert document.counts["designs"] == 8
+    assert document.counts["samples"] == sum(len(table(run, n)) for n in ("first", "kept-1"))
+    assert document.drawn == len(designs) + sum(document.dropped.values())
+
+
+def test_samples_are_those_of_the_design_s_own_contact_model(run):
+    row = table(run, "first").query("status == 'ok'").iloc[3]
+    values = {name: float(row[name]) for name in run.knee.parameters.names}
+    model = design_knee(run.config, values).model
+    pose = Pose.from_array(row[[*surrogate_columns()]].to_numpy(float))
+    loads = model.compartment_loads(pose, row["compartment"])[0]
+    assert loads[1] == pytest.approx(row["force_y_N"], rel=1e-12)
+    assert loads[1] == pytest.approx(row["load_N"], rel=1e-5)
+
+
+def surrogate_columns():
+    return "flexion_rad", "adduction_rad", "rotation_rad", "anterior_m", "superior_m", "lateral_m"
+
+
+def test_the_surrogate_of_a_design_is_near_its_original_model(run):
+    original, _ = original_cycle(run.config, run.knee, BASE)
+    surrogate = surrogate_cycle(run.config, run.knee, BASE)
+    for name in COMPARTMENTS:
+        column = f"{name}_force_y_N"
+        truth, other = (each.result.columns()[column] for each in (original, surrogate))
+        assert np.sqrt(np.mean((truth - other) ** 2)) < 0.05 * truth.max()
+    wear = "total_wear_mm3_per_million_cycles"
+    assert surrogate.outputs[wear] == pytest.approx(original.outputs[wear], rel=0.3)
+
+
+def test_a_design_matters_to_the_surrogate(run):
+    """A flatter dish leaves the femur more AP travel."""
+    travel = [
+        surrogate_cycle(
+            run.config, run.knee, BASE | {"dish_sagittal_radius_mm": radius}
+        ).outputs["anterior_range_mm"]
+        for radius in (48.0, 59.0)
+    ]  # fmt: skip
+    assert travel[1] > 1.05 * travel[0]
+
+
+def test_the_document_has_what_the_page_and_the_terminal_tell(run):
+    document = designs_run.made()[1]
+    assert [each["name"] for each in document.parameters] == list(run.knee.parameters.names)
+    assert len(document.held_out) == 2
+    for each in document.held_out:
+        assert set(each["errors"]) == set(ACCEPTED)
+        assert set(each["expected"]) == set(ACCEPTED)
+        assert each["cycle"]["reason"] == ""
+        assert bool(each["doubts"]) == any(each["expected"][k] > a for k, a in ACCEPTED.items())
+    largest = max(each["errors"]["height_um"] for each in document.held_out)
+    assert document.errors["height_um"]["largest"] == pytest.approx(largest)
+    text = "\n".join(document.summary)
+    assert "8 designs of 2 parameters" in text
+    assert "2 held-out designs" in text
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    for name in run.knee.parameters.names:
+        assert name in page
+    assert "Errors at held-out designs" in page
+    assert json.loads((run.folder / "designs.json").read_text(encoding="utf-8"))["name"] == "tiny"
+
+
+@pytest.mark.slow
+def test_the_same_configuration_gives_the_same_surrogate_with_two_workers(run, tmp_path):
+    config = designs_run.config_of(run={"workers": 2})
+    run_designs(config, tmp_path / "two")
+    for name in (*TABLES, "paths", "designs"):
+        other = read_table(tmp_path / "two" / "samples" / f"{name}.parquet")
+        assert table(run, name).equals(other), name
+    one, two = (surrogates.load_parametric(f / "knee.npz") for f in (run.folder, tmp_path / "two"))
+    poses = one.path(BASE).poses(np.linspace(0.0, 1.0, 4)) - [0, 0, 0, 0, 1e-4, 0]
+    np.testing.assert_array_equal(
+        one.at(BASE).evaluate_batch(poses)[0], two.at(BASE).evaluate_batch(poses)[0]
+    )
+
+
+def test_an_interrupted_run_continues(run, tmp_path):
+    """Without its last results, a run is the same again without a new sample."""
+    folder = tmp_path / "again"
+    shutil.copytree(run.folder, folder)
+    for name in ("knee.npz", "designs.json", "report.html"):
+        (folder / name).unlink()
+    before = {file.name: file.stat().st_mtime_ns for file in (folder / "samples").iterdir()}
+    run_designs(designs_run.config_of(), folder, resume=True)
+    assert {f.name: f.stat().st_mtime_ns for f in (folder / "samples").iterdir()} == before
+    assert (folder / "knee.npz").read_bytes() == (run.folder / "knee.npz").read_bytes()
+
+
+def test_a_run_of_one_knee_is_none_over_designs(tmp_path):
+    assert not is_over_designs(tmp_path)
+    with pytest.raises(RunError, match="not a finished run over designs"):
+        TrainedDesigns.open(tmp_path)
+
+
+def test_a_design_without_a_contact_model_fails_with_the_reason(run):
+    rows = candidates_within(
+        run.config, table(run, "designs").head(1), designs_run_space(run), 4
+    ).assign(dish_sagittal_radius_mm=37.0)
+    names = run.knee.parameters.names
+    found = evaluate_designs(run.config, names, "load", rows)
+    assert (found["status"] == FAILED).all()
+    assert found["reason"].str.contains("conformity").all()
+    assert found["force_y_N"].isna().all()
+
+
+def designs_run_space(run):
+    return next(iter(run.knee.by_name.values())).space
+
+
+def test_candidates_lie_in_the_box_of_their_design(run):
+    designs = table(run, "designs").head(3)
+    rows = candidates_within(run.config, designs, designs_run_space(run), 16)
+    assert rows.groupby(["design", "compartment"]).size().eq(16).all()
+    for number, own in rows.groupby("design"):
+        values = own.iloc[0][list(run.knee.parameters.names)].to_numpy(float)
+        box = designs_run_space(run).at(run.knee.parameters.scaled(values))
+        poses = own[[*surrogate_columns()]].to_numpy(float)
+        variables, _ = box.scaled(poses, own["load_N"].to_numpy())
+        assert (np.abs(variables) <= 1.0 + 1e-12).all(), number
+    first = rows[rows["design"] == designs.iloc[0]["design"]]
+    other = rows[rows["design"] == designs.iloc[1]["design"]]
+    assert not np.isin(first["load_N"], other["load_N"]).any()
+
+
+class _Uneven(FirstFit):
+    """First surrogates whose predicted error grows with the first parameter."""
+
+    def height_error(self, z):
+        return float(np.exp(4.0 * z[0]))
+
+
+def test_the_next_designs_are_where_errors_are_large_and_apart(run):
+    designs = table(run, "designs")
+    learnt = designs[designs["use"] == LEARNT]
+    known, left = learnt.head(4), learnt.iloc[4:]
+    space = designs_run_space(run)
+    chosen = left.loc[next_designs(run.config, _Uneven({}), known, left, space, 5)]
+    assert len(chosen) == chosen["design"].nunique() == 5
+    name = "dish_sagittal_radius_mm"
+    assert chosen[name].mean() > left[name].mean() + 0.5 * left[name].std()
+    z = run.knee.parameters.scaled_rows(chosen[list(run.knee.parameters.names)].to_numpy())
+    apart = np.linalg.norm(z[:, None] - z[None], axis=2)[np.triu_indices(5, 1)]
+    assert apart.min() > 0.05
+
+
+def test_expected_errors_cover_most_measured_ones(run):
+    """In proportion to the predicted errors: of designs with known errors, most are covered."""
+    designs = [
+        run.knee.parameters.named(row)
+        for row in run.knee.parameters.from_unit(np.random.default_rng(0).random((200, 2)))
+    ]
+    rng = np.random.default_rng(1)
+    factors = rng.lognormal(0.0, 0.5, len(designs))
+    errors = [
+        {name: f * size for name, size in predicted_errors(run.knee, design).items()}
+        for f, design in zip(factors, designs, strict=True)
+    ]
+    header = fitted_errors(run.knee, designs, errors)
+    told = replace(run.knee, header={**run.knee.header, **header})
+    covered = [
+        expected_errors(told, design)["height_um"] >= own["height_um"]
+        for design, own in zip(designs, errors, strict=True)
+    ]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+
+
+def test_doubts_name_the_errors_above_what_is_accepted():
+    expected = dict.fromkeys(ACCEPTED, 0.01) | {"height_um": 5.0, "wear_percent": 1.5}
+    assert doubts(expected) == [
+        "expected error of the height of 5 um (accepted 4 um)",
+        "expected error of the wear of 1.5 % (accepted 1 %)",
+    ]
+    assert doubts({}) == []
+
+
+def test_a_design_whose_cycle_fails_states_why(run):
+    config: Config = run.config
+    weak = config.simulation.model_copy(update={"medial_offset_mm": 60.0})
+    found = compared_cycles(config.model_copy(update={"simulation": weak}), run.knee, BASE)
+    assert found["reason"]
+    assert "errors" not in found
+
+
+def test_all_designs_have_an_answer(run):
+    for name in TABLES:
+        assert (table(run, name)["status"] == OK).mean() > 0.9

@@ -1,0 +1,182 @@
+"""`check` of [knee.shape]: what modes move, doubtful sets and weights, and the picture."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import tomli_w
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+from PIL import Image
+from studies import WAVEFORMS, export
+
+from benchmarks.corresponding_knees import corresponding_knees
+from foundation.anatomy.shape_modes import ShapeModes
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.files import WriteError
+from pipeline.preparation import checkup, shape_picture
+from pipeline.preparation.checkup import check_study
+from pipeline.preparation.shape_checkup import mode_words
+from pipeline.preparation.shape_picture import draw_shape_modes
+
+BODIES = ("femur", "tibia")
+COUNT = 5
+
+
+@pytest.fixture(autouse=True)
+def meshes_alone(monkeypatch):
+    """Leave out the picture, and the checks of the contact model, the same without modes."""
+    monkeypatch.setattr(checkup, "_check_knee", lambda *_, **__: {})
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def knees(shapes):
+    return corresponding_knees(shapes["femur"], shapes["tibia"], COUNT)
+
+
+def study(folder, shapes, knees, **keys):
+    """Write a study of corresponding knees [mm]; `keys` are those of [knee.shape]."""
+    for place, body in enumerate(BODIES):
+        export(shapes[body], folder / f"{body}.off", scale=1e3)
+        for number, knee in enumerate(knees):
+            export(knee[place], folder / f"{body}_{number}.off", scale=1e3)
+    files = {f"{body}_files": [f"{body}_{k}.off" for k in range(len(knees))] for body in BODIES}
+    tree = {
+        "knee": {
+            "source": "meshes",
+            **{body: {"file": f"{body}.off", "unit": "mm"} for body in BODIES},
+            "shape": files | keys if knees else keys,
+        },
+        "contact": {"thickness_mm": 8.0},
+        "simulation": {"waveforms": str(WAVEFORMS)},
+    }
+    path = folder / "study.toml"
+    path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+    return path
+
+
+def told(path, *overrides):
+    """Return the findings about the modes: (level, section or key, text)."""
+    findings, _ = check_study(path, overrides)
+    return [(f.level, f.about, f.text) for f in findings if "knee.shape" in f.about]
+
+
+def test_modes_and_their_picture_are_told(tmp_path, shapes, knees, monkeypatch):
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", draw_shape_modes)
+    path = study(tmp_path, shapes, knees)
+    found = told(path)
+    assert {level for level, _, _ in found} == {"note"}
+    texts = [text for _, _, text in found]
+    assert re.match(r"5 knees: 4 modes with 100.0% of the variance; what the other modes", texts[0])
+    shares = [float(re.search(r"([\d.]+)% of the variance", text)[1]) for text in texts[1:5]]
+    assert shares == sorted(shares, reverse=True)
+    assert_allclose(sum(shares), 100.0, atol=0.3)
+    picture = tmp_path / "study_shape_modes.png"
+    assert texts[-1] == f"picture of the modes: {picture}"
+    with Image.open(picture) as image:
+        assert len(image.convert("RGB").getcolors(1_000_000)) > 1000
+
+
+def test_what_few_modes_leave_is_told(tmp_path, shapes, knees):
+    left = told(study(tmp_path, shapes, knees, modes=1))[0][2]
+    found = float(re.search(r"other modes move is ([\d.]+) mm RMS", left)[1])
+    stacked = np.array([np.concatenate([mesh.vertices for mesh in knee]) for knee in knees])
+    flat = (stacked - stacked.mean(axis=0)).reshape(COUNT, -1)
+    values = np.linalg.svd(flat, compute_uv=False)[1:]
+    rms = np.sqrt((values**2).sum() / (COUNT - 1) / stacked.shape[1])
+    assert_allclose(found, 1e3 * rms, rtol=0.06)
+
+
+def test_distances_are_those_of_a_weight_of_one(shapes):
+    up = np.zeros((1, len(shapes["femur"].vertices), 3))
+    up[0, :, 1] = 0.5e-3
+    across = np.zeros((1, len(shapes["tibia"].vertices), 3))
+    across[0, 0] = [0.0, 3e-3, 4e-3]
+    modes = ShapeModes.of_displacements(shapes["femur"], shapes["tibia"], up, across)
+    mean = 5.0 / len(shapes["tibia"].vertices)
+    assert mode_words(modes, 1) == (
+        "mode 1: a weight of 1 moves the femur by 0.5 mm (at most 0.5 mm) and the tibia by "
+        f"{mean:.2g} mm (at most 5 mm)"
+    )
+
+
+def test_unlikely_weights_are_doubtful(tmp_path, shapes, knees):
+    path = study(tmp_path, shapes, knees)
+    found = told(path, "knee.shape.mode_2=3.5", "knee.shape.mode_1=-1.0")
+    warnings = [each for each in found if each[0] == "warning"]
+    assert [about for _, about, _ in warnings] == ["knee.shape.mode_2"]
+    assert warnings[0][2].startswith("3.5 standard deviations (expected at most 3)")
+
+
+def test_meshes_that_lie_in_different_frames_are_doubtful(tmp_path, shapes, knees):
+    moved = [
+        (TriangleMesh(femur.vertices + 3e-3 * number * np.eye(3)[1], femur.faces), tibia)
+        for number, (femur, tibia) in enumerate(knees)
+    ]
+    path = study(tmp_path, shapes, moved)
+    warnings = [text for level, _, text in told(path) if level == "warning"]
+    assert len(warnings) == 1
+    assert re.match(r"mode 1 turns and moves the femur as a whole \(9\d% of its", warnings[0])
+    aligned = told(study(tmp_path, shapes, moved, align="rigid"))
+    assert not [text for level, _, text in aligned if level == "warning"]
+
+
+def test_displacements_that_fold_are_doubtful(tmp_path, shapes):
+    field = np.random.default_rng(0).normal(size=shapes["tibia"].vertices.shape)
+    table = pd.DataFrame(field, columns=["dx_mm", "dy_mm", "dz_mm"])
+    table.to_csv(tmp_path / "field.csv", index=False)
+    found = told(study(tmp_path, shapes, [], tibia_displacements=["field.csv"]))
+    texts = {level: text for level, _, text in reversed(found)}
+    assert texts["note"] == "1 given displacement of the meshes"
+    assert re.match(r"\d+ triangles of the tibia fold at the weights \[-1.0\]", texts["warning"])
+
+
+def test_errors_of_the_set_are_findings(tmp_path, shapes, knees):
+    path = study(tmp_path, shapes, knees)
+    (tmp_path / "femur_2.off").unlink()
+    found = [each for each in told(path) if each[0] == "error"]
+    assert [about for _, about, _ in found] == ["[knee.shape]"]
+    assert "femur_2.off: no such file" in found[0][2]
+    assert not (tmp_path / "study_shape_modes.png").exists()
+
+
+def test_errors_of_the_configuration_are_told_once(tmp_path, shapes, knees):
+    findings, _ = check_study(study(tmp_path, shapes, knees), ("knee.shape.mode_7=1.0",))
+    errors = [f"{f.about}: {f.text}" for f in findings if f.is_error]
+    assert errors == ["knee.shape: mode_7: expected 0, since there are 4 modes, found 1"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_doubtful(tmp_path, shapes, knees, monkeypatch):
+    def fail(file, *_):
+        raise WriteError(13, "cannot be written (permission denied)", str(file))
+
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", fail)
+    warnings = [t for level, _, t in told(study(tmp_path, shapes, knees)) if level == "warning"]
+    assert len(warnings) == 1
+    assert "study_shape_modes.png" in warnings[0]
+
+
+def test_the_picture_has_a_row_per_mode_and_both_signs(tmp_path, shapes, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: drawn.append(self))
+    up = np.zeros((2, len(shapes["femur"].vertices), 3))
+    up[0, :, 1], up[1, :, 0] = 1e-3, 2e-3
+    still = np.zeros((2, len(shapes["tibia"].vertices), 3))
+    modes = ShapeModes.of_displacements(shapes["femur"], shapes["tibia"], up, still)
+    draw_shape_modes(tmp_path / "modes.png", modes, 1.0)
+    panels = drawn[0].axes[:8]
+    titles = [axes.get_title() for axes in panels[:4]]
+    assert titles == [
+        "femur at -1, from inferior",
+        "femur at +1, from inferior",
+        "tibia at -1, from superior",
+        "tibia at +1, from superior",
+    ]
+    # Seen from below with anterior up, the second mode moves the femur up by twice 2 mm.
+    low, high = (axes.collections[0].get_paths() for axes in panels[4:6])
+    middles = [
+        np.mean([path.vertices[:3].mean(axis=0) for path in paths], axis=0) for paths in (low, high)
+    ]
+    assert_allclose(middles[1] - middles[0], [0.0, 4.0], atol=1e-9)
