@@ -83,6 +83,39 @@ def _factors(walk: Path | None) -> str:
     return describe_factors() if walk is None else describe_walk_factors(walk)
 
 
+_RESUME = (
+    "Continue an interrupted search, or a finished search with more generations: designs that were "
+    "evaluated are not evaluated again."
+)
+
+
+@command(USE)
+def optimise(
+    config: Config,
+    /,
+    *,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+    resume: Annotated[bool, Parameter(help=_RESUME)] = False,
+    force: Force = False,
+) -> Answer:
+    """Search the designs of a run over designs for the best ones.
+
+    The designs that no other design beats in all objectives, some of them simulated again with the
+    original model, and a page that compares them.
+
+    Examples
+    --------
+    $ knee-contact optimise configs/implant_front.toml
+    $ knee-contact optimise mine.toml --set optimisation.generations=60 --resume
+    """
+    from pipeline.config.reading import find_config
+    from pipeline.studies.dispatch import load_file, simulate_file
+
+    file = load_file("optimisation", find_config(config), overrides)
+    return Answer(*simulate_file(file, out, resume=resume, replace=force))
+
+
 _CONTACT_HELP = (
     "original: springs on flat triangles as in OpenSim-JAM; surrogate: the newest runs in `runs` "
     "with the meshes of the model; or a run directory. Repeat the option for each joint."

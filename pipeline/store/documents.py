@@ -25,7 +25,10 @@ from pipeline.files import check_version
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations", "elastic_layer")
 
 #: Commands with results of their own, by the section of their configuration.
-_COMMANDS = ("study", "walk", "forward")
+_COMMANDS = {
+    **{"study": "study", "walk": "walk", "forward": "forward"},
+    "optimisation": "optimise",
+}
 Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
@@ -67,7 +70,7 @@ def _command_of(folder: Path) -> str:
         keys = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
     except (OSError, RecursionError, ValueError):
         return ""
-    return next((name for name in _COMMANDS if name in keys), "run")
+    return next((name for section, name in _COMMANDS.items() if section in keys), "run")
 
 
 def damaged(path: Path, reason: str) -> ReportError:

@@ -51,6 +51,12 @@ RUN = JobKind("run directory", "run")
 STUDY = JobKind("study", "study")
 WALK = JobKind("walk", "walk")
 FORWARD = JobKind("forward simulation", "forward")
+#: The designs of more generations begin with those of fewer ones; the rest is made of them.
+OPTIMISATION = JobKind(
+    "search of designs",
+    "optimisation",
+    free=("optimisation.generations", "optimisation.chosen", "optimisation.verify"),
+)
 #: Weights change only the page, and a measured model does not depend on the other models.
 COMPARISON = JobKind(
     "comparison", "run", "comparison.toml", ("comparison.weights.", "comparison.models")
@@ -58,7 +64,7 @@ COMPARISON = JobKind(
 #: Condensed finite elements, with which a calibration continues, do not depend on the laws.
 CALIBRATION = JobKind("calibration", "run", "calibration.toml", ("calibration.",))
 #: Kinds with the same name of the configuration file as a run.
-_OTHERS = (STUDY, WALK, FORWARD)
+_OTHERS = (STUDY, WALK, FORWARD, OPTIMISATION)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,9 @@ from pipeline.studies.muscle_walks import summary as muscle_summary
 from pipeline.studies.muscle_walks import walk as muscle_walk
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
+from pipeline.studies.optimisation import optimise as designs
+from pipeline.studies.optimisation import words as design_words
+from pipeline.studies.optimisation.schema import OptimisationFile
 from pipeline.studies.schema import StudyFile
 from pipeline.studies.walks import walk as planar
 from pipeline.studies.walks.schema import WalkFile
@@ -24,7 +27,7 @@ from pipeline.studies.walks.schema import WalkFile
 #: `walk.model` of a planar leg.
 PLANAR = "planar"
 
-AnyFile = StudyFile | WalkStudyFile | WalkFile | MuscleWalkFile | ForwardFile
+AnyFile = StudyFile | WalkStudyFile | WalkFile | MuscleWalkFile | ForwardFile | OptimisationFile
 
 
 class _Kind(NamedTuple):
@@ -51,6 +54,7 @@ _KINDS = {
     WalkFile: _Kind("walk", planar.simulate_walk, planar.summary_text),
     MuscleWalkFile: _Kind("walk", muscle_walk.simulate_muscle_walk, muscle_summary.summary_text),
     ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward_summary.summary_text),
+    OptimisationFile: _Kind("optimisation", designs.optimise_designs, design_words.summary_text),
 }
 
 
@@ -59,7 +63,7 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
 
     Parameters
     ----------
-    section : {"study", "walk", "forward"}
+    section : {"study", "walk", "forward", "optimisation"}
         Section that the configuration must have. A study with the key `walk` is of a walk of an
         OpenSim model, and a walk whose `model` is not "planar" is of an OpenSim model.
     path : Path
@@ -81,6 +85,8 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
             return muscle_walk.load_muscle_walk(path, overrides)
         case "walk", _:
             return planar.load_walk(path, overrides)
+        case "optimisation", _:
+            return designs.load_optimisation(path, overrides)
     return forward.load_forward(path, overrides)
 
 
@@ -89,13 +95,13 @@ def simulate_file(file: AnyFile, out: Path | None = None, **options: bool) -> tu
 
     Parameters
     ----------
-    file : StudyFile, WalkStudyFile, WalkFile, MuscleWalkFile or ForwardFile
+    file : StudyFile, WalkStudyFile, WalkFile, MuscleWalkFile, ForwardFile or OptimisationFile
         Configuration.
     out : Path, optional
         Folder of the results; by default in `runs`, with the name of the configuration.
     **options
         `replace`, whether to replace results of another configuration in the folder; of studies
-        also `resume`, whether to continue an interrupted study.
+        and searches of designs also `resume`, whether to continue an interrupted one.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""Search of the designs of a run over designs: objectives, limits, and its front."""

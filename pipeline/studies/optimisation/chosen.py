@@ -1,0 +1,127 @@
+"""The verified designs of a search: surrogate against original, and against the base design."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from foundation.base.wording import counted
+from pipeline.design_space.errors import doubts, expected_errors
+from pipeline.execution.backends import Execution
+from pipeline.progress import say
+from pipeline.store.samples import OK
+from pipeline.studies.optimisation.choice import BASE, BETTER, Pick
+from pipeline.studies.optimisation.document import ChosenDesign, ElementsFound
+from pipeline.studies.optimisation.gaits import number_columns
+from pipeline.studies.optimisation.setup import SearchSetup
+from pipeline.studies.optimisation.verification import (
+    ElementCycle,
+    verified_by_elements,
+    verified_by_original,
+)
+
+#: A row of a table of designs, by column.
+Row = Mapping[Hashable, Any]
+
+
+def verified(
+    setup: SearchSetup, designs: pd.DataFrame, picks: Sequence[Pick], execution: Execution
+) -> list[ChosenDesign]:
+    """Return the chosen designs, simulated again as the configuration says.
+
+    Parameters
+    ----------
+    setup : SearchSetup
+        The search.
+    designs : pandas.DataFrame
+        All designs.
+    picks : sequence of Pick
+        The chosen ones.
+    execution : Execution
+        Where designs are simulated with the original model.
+    """
+    verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
+    table = designs.loc[[pick.design for pick in picks]]
+    rows = table.to_dict("records")
+    originals: Sequence[Row | None] = [None] * len(rows)
+    if verify != "none":
+        say(f"  original model of {counted(len(rows), 'design')}")
+        simulated = verified_by_original(setup.task, table[names], execution)
+        originals = simulated.to_dict("records")
+    elements: dict[str, ElementCycle] = {}
+    if verify == "finite_element":
+        elements = {
+            pick.name: verified_by_elements(setup.opened, _numbers(row, names))
+            for pick, row in zip(picks, rows, strict=True)
+            if pick.name in (BASE, BETTER)
+        }
+    found: list[ChosenDesign] = []
+    for pick, row, original in zip(picks, rows, originals, strict=True):
+        base = found[0] if found and found[0].name == BASE else None
+        found.append(_chosen(setup, pick, row, original, elements.get(pick.name), base))
+    return found
+
+
+def _chosen(
+    setup: SearchSetup,
+    pick: Pick,
+    row: Row,
+    simulated: Row | None,
+    elements: ElementCycle | None,
+    base: ChosenDesign | None,
+) -> ChosenDesign:
+    """Return a chosen design; `base` is the base design, None if there is none or for itself."""
+    columns = number_columns(setup.task)
+    values = _numbers(row, setup.problem.parameters.names)
+    surrogate, original, reason = _numbers(row, columns), None, ""
+    if simulated is not None:
+        reason = str(simulated["reason"])
+        original = _numbers(simulated, columns) if simulated["status"] == OK else None
+    expected = expected_errors(setup.opened.knee, values)
+    told = dict.fromkeys(measure.column for measure in setup.problem.settings.measures)
+    return ChosenDesign(
+        **pick._asdict(),
+        values=values,
+        surrogate=surrogate,
+        expected=expected,
+        doubts=doubts(expected),
+        flagged_instants=int(row["flagged_instants"]),
+        instants=int(row["instants"]),
+        reason=reason,
+        original=original,
+        differences=None if original is None else _changes(told, surrogate, original),
+        against_base=None if base is None else _against(told, base, surrogate, original),
+        elements=None if elements is None else ElementsFound(**elements._asdict()),
+    )
+
+
+def _numbers(row: Row, columns: Sequence[str]) -> dict[str, float]:
+    return {name: float(row[name]) for name in columns}
+
+
+def _changes(
+    columns: Mapping[str, object], values: Mapping[str, float], of: Mapping[str, float]
+) -> dict[str, float]:
+    """Return by how much values differ from others [%], by column; without those that are 0."""
+    return {name: 100.0 * (values[name] / of[name] - 1.0) for name in columns if of[name] != 0.0}
+
+
+def _against(
+    columns: Mapping[str, object],
+    base: ChosenDesign,
+    surrogate: Mapping[str, float],
+    original: Mapping[str, float] | None,
+) -> dict[str, dict[str, float | None]]:
+    """Return by how much a design differs from the base design [%], by column and model."""
+    by_surrogate = _changes(columns, surrogate, base.surrogate)
+    by_original = (
+        {}
+        if original is None or base.original is None
+        else _changes(columns, original, base.original)
+    )
+    return {
+        name: {"surrogate": by_surrogate.get(name), "original": by_original.get(name)}
+        for name in columns
+    }

@@ -1,0 +1,91 @@
+"""Designs of a search with their outcomes: evaluated in parallel, each once, and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from foundation.base.checks import FloatArray
+from pipeline.execution.backends import Execution
+from pipeline.store.samples import read_table, write_table
+from pipeline.studies.optimisation.gaits import DesignTask, ModelName, number_columns, outcomes
+
+#: Parts of the designs of a generation for each worker, so that all workers end at about the same
+#: time.
+_PARTS_EACH = 4
+#: Columns of a design beside parameters and outcome.
+_NUMBERS = ("design", "generation")
+
+
+class EvaluatedDesigns:
+    """Designs with their outcomes, each evaluated once, in the order of their first evaluation.
+
+    Parameters
+    ----------
+    task : DesignTask
+        Settings of the designs.
+    file : Path
+        Table of the designs, written after each generation. Designs that it holds already are not
+        evaluated again.
+    execution : Execution
+        Where designs are evaluated.
+    """
+
+    def __init__(self, task: DesignTask, file: Path, execution: Execution) -> None:
+        self._task, self._file, self._execution = task, file, execution
+        self._names = list(task.opened.knee.parameters.names)
+        self._stored: dict[bytes, pd.Series[Any]] = {}
+        self._rows: dict[bytes, pd.Series[Any]] = {}
+        if file.exists():
+            columns = (*_NUMBERS, *self._names, "status", *number_columns(task))
+            self._stored = self._by_design(read_table(file, columns))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All designs: numbers, parameters and outcomes."""
+        table = pd.DataFrame(list(self._rows.values())).reset_index(drop=True)
+        table = table.infer_objects()
+        return table.assign(design=np.arange(len(table)))
+
+    def evaluate(
+        self, designs: FloatArray, generation: int, done: Callable[[int], object]
+    ) -> pd.DataFrame:
+        """Return designs (N, P) [units of the parameters] with their outcomes, and store them.
+
+        `done` takes the number of designs that have been evaluated.
+        """
+        keys = [row.tobytes() for row in designs]
+        missing = [k for k, key in enumerate(keys) if self._known(key) is None]
+        done(len(keys) - len(missing))
+        table = pd.DataFrame(designs[missing], columns=pd.Index(self._names))
+        for part in evaluated_parts(self._task, table, self._execution, "surrogate"):
+            self._stored |= self._by_design(part.assign(generation=generation))
+            done(len(part))
+        for key in keys:
+            self._rows.setdefault(key, self._stored[key])
+        if missing:
+            write_table(self.table, self._file)
+        return pd.DataFrame([self._rows[key] for key in keys]).reset_index(drop=True)
+
+    def _known(self, key: bytes) -> pd.Series[Any] | None:
+        return self._rows.get(key, self._stored.get(key))
+
+    def _by_design(self, table: pd.DataFrame) -> dict[bytes, pd.Series[Any]]:
+        values = np.ascontiguousarray(table[self._names].to_numpy(dtype=np.float64))
+        return {row.tobytes(): table.iloc[k] for k, row in enumerate(values)}
+
+
+def evaluated_parts(
+    task: DesignTask, table: pd.DataFrame, execution: Execution, model: ModelName
+) -> Iterator[pd.DataFrame]:
+    """Yield parts of a table of designs with their outcomes by a model, as they are evaluated."""
+    if table.empty:
+        return
+    count = min(len(table), _PARTS_EACH * execution.workers)
+    parts = [(table.iloc[k::count], model) for k in range(count)]
+    for _, found in execution.results(outcomes, parts, task):
+        yield found

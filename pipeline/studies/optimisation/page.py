@@ -1,0 +1,210 @@
+"""Page of a search of designs: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from foundation.base.checks import FloatArray
+from pipeline.design_space.errors import ACCEPTED
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.reports.pages import write_page
+from pipeline.store.samples import OK
+from pipeline.studies.optimisation.choice import BASE, BETTER
+from pipeline.studies.optimisation.document import (
+    ChosenDesign,
+    OptimisationDocument,
+    chosen_of,
+    counted_designs,
+)
+from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, expected_error
+from pipeline.studies.optimisation.profiles import Profile, joint_boxes, profile
+from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.tables import EXPECTED
+from pipeline.studies.optimisation.words import parameter_words
+
+#: Significant digits of the numbers in the page.
+_DIGITS = 7
+
+Content = dict[str, Any]
+
+
+def write_optimisation_page(
+    folder: Path,
+    document: OptimisationDocument,
+    settings: OptimisationConfig,
+    opened: TrainedDesigns,
+    front: pd.DataFrame,
+    slices: pd.DataFrame,
+    config: str,
+) -> None:
+    """Write `optimisation.html`.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the search.
+    document : OptimisationDocument
+        What was found.
+    settings : OptimisationConfig
+        Settings of the search.
+    opened : TrainedDesigns
+        The run over designs.
+    front : pandas.DataFrame
+        Table of the front (`pipeline.studies.optimisation.tables`).
+    slices : pandas.DataFrame
+        Outcomes along the parameters through the chosen designs.
+    config : str
+        The resolved configuration as TOML.
+    """
+    parameters = _parameter_columns(document)
+    columns = [*parameters, *_objective_columns(document)]
+    base, better = (chosen_of(document, name) for name in (BASE, BETTER))
+    chosen = better or base or document.chosen[0]
+    rows = _rows(opened, front, columns)
+    own = [] if base is None else [_base_row(opened, base, columns)]
+    boxes = joint_boxes([row["outlines"] for row in (*rows, *own)])
+    names = [row["name"] for row in rows]
+    objectives = range(len(parameters), len(columns))
+    write_page(
+        folder / "optimisation.html",
+        found=document,
+        columns=columns,
+        parameters=parameters,
+        rows=rows,
+        boxes=boxes,
+        base=base,
+        better=better,
+        opened=chosen.name,
+        base_reason="" if base else document.base_reason or "it has no gait cycle",
+        counts=counted_designs(document.counts),
+        measures=_measures(settings),
+        errors=[key for key in ACCEPTED if f"{EXPECTED}{key}" in front],
+        pairs=list(combinations(objectives, 2)),
+        outputs=DESIGN_OUTPUTS,
+        expected_error=expected_error,
+        config_text=config,
+        data={
+            **{"columns": columns, "boxes": boxes},
+            "designs": [_for_script(row) for row in rows],
+            "base": _for_script(own[0]) if own else None,
+            "first": names.index(chosen.name) if chosen.name in names else 0,
+            "slices": _slices(document, slices, columns),
+        },
+    )
+
+
+def _parameter_columns(document: OptimisationDocument) -> list[Content]:
+    """Return name, words, unit and range of each parameter."""
+    found = []
+    for each in document.parameters:
+        label, unit = parameter_words(each["name"])
+        limits = [each["low"], each["high"]]
+        found.append({"key": each["name"], "label": label, "unit": unit, "range": limits})
+    return found
+
+
+def _objective_columns(document: OptimisationDocument) -> list[Content]:
+    """Return name, words, unit and goal of each objective."""
+    return [
+        {"key": each.column, "label": each.label, "unit": each.unit, "goal": each.goal}
+        for each in document.objectives
+    ]
+
+
+def _measures(settings: OptimisationConfig) -> list[Content]:
+    """Return name, words, unit and output of each measure of objectives and limits."""
+    return [
+        {"column": each.column, "label": each.label, "unit": each.unit, "output": each.output}
+        for each in settings.measures
+    ]
+
+
+def _rows(opened: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content]) -> list[Content]:
+    """Return the designs of the front: numbers, names, values of the columns, errors, outlines."""
+    keys = [column["key"] for column in columns]
+    values = front[keys].to_numpy(dtype=np.float64)
+    errors = front.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
+    found = []
+    for k, number in enumerate(front["design"].tolist()):
+        name = str(front["name"].iloc[k])
+        expected = {str(key): float(error) for key, error in errors.iloc[k].items()}
+        row = _row(opened, values[k], columns)
+        found.append(
+            {
+                **row,
+                "number": number,
+                "name": name,
+                "label": f"{number} {name}".strip(),
+                "flagged": int(front["flagged_instants"].iloc[k]),
+                "doubts": str(front["doubts"].iloc[k]),
+                "expected": expected,
+                "doubted": [key for key, error in expected.items() if error > ACCEPTED[key]],
+            }
+        )
+    return found
+
+
+def _base_row(opened: TrainedDesigns, base: ChosenDesign, columns: Sequence[Content]) -> Content:
+    """Return label, values of the columns and outlines of the base design."""
+    known = {**base.values, **base.surrogate}
+    row = _row(opened, np.array([known[column["key"]] for column in columns]), columns)
+    return {**row, "label": "base design"}
+
+
+def _row(opened: TrainedDesigns, values: FloatArray, columns: Sequence[Content]) -> Content:
+    """Return the values of the columns [their units] and the outlines of a design."""
+    count = sum("range" in column for column in columns)
+    outlines = profile(opened.config_of(values[:count]))
+    return {"v": [_rounded(value) for value in values], "outlines": outlines}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _for_script(row: Content) -> Content:
+    """Return what the scripts of the page read of a design."""
+    keys = ("number", "name", "label", "v", "flagged", "doubts")
+    content = {key: row[key] for key in keys if key in row}
+    outlines: Profile | None = row["outlines"]
+    return content if outlines is None else content | {"outlines": outlines.paths}
+
+
+def _slices(
+    document: OptimisationDocument, slices: pd.DataFrame, columns: Sequence[Content]
+) -> Content:
+    """Return the objectives along each parameter through the chosen designs, by name."""
+    parameters = [column["key"] for column in columns if "range" in column]
+    objectives = [column["key"] for column in columns if "goal" in column]
+    found: Content = {}
+    for each in document.chosen:
+        own = slices[slices["design"] == each.design]
+        found[each.name] = {
+            "along": [
+                _slice(own[own["along"] == key], k, each.values, key, objectives)
+                for k, key in enumerate(parameters)
+            ]
+        }
+    return found
+
+
+def _slice(
+    rows: pd.DataFrame, place: int, values: Mapping[str, float], key: str, objectives: list[str]
+) -> Content:
+    """Return the objectives along a parameter; None without a gait cycle."""
+    walks = (rows["status"] == OK).to_numpy()
+    return {
+        "parameter": place,
+        "here": values[key],
+        "x": [_rounded(value) for value in rows[key]],
+        "y": [
+            [_rounded(value) if ok else None for value, ok in zip(rows[name], walks, strict=True)]
+            for name in objectives
+        ],
+    }

@@ -1,0 +1,196 @@
+"""Schema of the search of designs: objectives, limits, gaits, and how long to search."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from foundation.base.errors import InputError
+from pipeline.config.schema import ExecutionConfig
+from pipeline.config.schema_base import Finite, Positive, Section, describe_section, name_field
+from pipeline.studies.optimisation.outputs import (
+    LAXITY,
+    Goal,
+    Measure,
+    Statistic,
+    check_output,
+)
+from pipeline.studies.schema import FactorConfig
+
+#: Fewest gaits of a population.
+_FEWEST_GAITS = 4
+
+OutputName = Annotated[str, AfterValidator(check_output)]
+
+
+class ObjectiveConfig(Section):
+    """An objective: an output of the gait cycle that is to be small, or large."""
+
+    output: OutputName = Field(
+        description="output of the gait cycle, peak_pressure_MPa (the larger compartment's), or "
+        "ap_laxity_mm"
+    )
+    goal: Goal = Field("least", description="whether a small or a large output is wanted")
+    statistic: Statistic = Field(
+        "mean",
+        description="what counts over the gaits: mean, value of the worst gait, or mean and "
+        "standard deviation together",
+    )
+
+    @property
+    def measure(self) -> Measure:
+        """What is computed of the gaits of a design."""
+        return Measure.of(self.output, self.statistic, self.goal)
+
+    @property
+    def sign(self) -> float:
+        """Factor that makes the objective one to be minimised [1]."""
+        return 1.0 if self.goal == "least" else -1.0
+
+
+class LimitConfig(Section):
+    """A limit: an output of the gait cycle that every design of the front keeps within bounds."""
+
+    output: OutputName = Field(description="output, as of an objective")
+    at_most: Finite | None = Field(None, description="largest value, in the unit of the output")
+    at_least: Finite | None = Field(None, description="least value, in the unit of the output")
+    statistic: Statistic = Field("worst", description="what counts over the gaits")
+
+    @property
+    def bounds(self) -> list[tuple[Measure, float, float]]:
+        """Measures with their bounds, and 1 for an upper and -1 for a lower bound."""
+        ends: tuple[tuple[float | None, Goal, float], ...] = (
+            (self.at_most, "least", 1.0),
+            (self.at_least, "largest", -1.0),
+        )
+        return [
+            (Measure.of(self.output, self.statistic, goal), bound, sign)
+            for bound, goal, sign in ends
+            if bound is not None
+        ]
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.at_most is None and self.at_least is None:
+            raise InputError(f"{self.output}: expected at_most or at_least, found neither")
+        if (
+            self.at_most is not None
+            and self.at_least is not None
+            and not self.at_least < self.at_most
+        ):
+            raise InputError(
+                f"{self.output}: expected at_least < at_most, found {self.at_least:g} and "
+                f"{self.at_most:g}"
+            )
+        return self
+
+
+class LaxityConfig(Section):
+    """Loads of ap_laxity_mm: AP travel of the resting knee from a posterior to an anterior force.
+
+    The restraints of the gait cycle act.
+    """
+
+    flexion_deg: Finite = Field(20.0, description="flexion, within that of the run")
+    axial_force_N: Positive = Field(700.0, description="axial force")
+    ap_force_N: Positive = Field(100.0, description="size of the AP force on the tibia")
+
+
+class OptimisationConfig(ExecutionConfig):
+    """Search of the designs of a run over designs by a genetic algorithm (NSGA-II)."""
+
+    name: str = name_field("optimisation", "search")
+    run: str = Field(
+        "runs/implant_designs",
+        description="directory of a run over designs; relative to the working directory",
+    )
+    seed: int = Field(1, ge=0, description="seed of the search and of the gaits")
+    population: int = Field(64, ge=4, le=10_000, description="number of designs of a generation")
+    generations: int = Field(30, ge=1, le=10_000, description="number of generations")
+    chosen: int = Field(
+        5,
+        ge=1,
+        le=100,
+        description="number of designs, spread over the front, that are verified; the base design "
+        "and the best design that is nowhere worse than it come on top",
+    )
+    cycles: int = Field(
+        1,
+        ge=1,
+        le=10_000,
+        description="number of gaits that every design walks with, at least 4 with "
+        "[[optimisation.factor]]; 1 for the gait of the run alone",
+    )
+    verify: Literal["springs", "finite_element", "none"] = Field(
+        "springs",
+        description="what the chosen designs are simulated with again: the original model of the "
+        "run (springs); for the base design and the best design that is nowhere worse than it, "
+        "finite elements as well; or nothing",
+    )
+    laxity: LaxityConfig = Field(default_factory=LaxityConfig)
+    objective: tuple[ObjectiveConfig, ...] = Field(
+        min_length=1, max_length=6, description="[[optimisation.objective]]: what is to be improved"
+    )
+    limit: tuple[LimitConfig, ...] = Field(
+        (), description="[[optimisation.limit]]: limits that the designs of the front keep"
+    )
+    factor: tuple[FactorConfig, ...] = Field(
+        (), description="[[optimisation.factor]]: how the gaits vary, the same for all designs"
+    )
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Measures of objectives and limits, each once."""
+        found = [each.measure for each in self.objective]
+        found += [measure for limit in self.limit for measure, _, _ in limit.bounds]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def needs_laxity(self) -> bool:
+        """Whether an objective or a limit is of the passive AP travel."""
+        return any(measure.output == LAXITY for measure in self.measures)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        columns = [each.measure.column for each in self.objective]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise InputError(f"objective: expected each once, found {', '.join(twice)} again")
+        if self.cycles == 1 and self.factor:
+            raise InputError(
+                f"cycles: expected {_FEWEST_GAITS} or more with [[optimisation.factor]], found 1; "
+                "set optimisation.cycles or remove the factors"
+            )
+        if 1 < self.cycles < _FEWEST_GAITS:
+            raise InputError(f"cycles: expected 1, or {_FEWEST_GAITS} or more, found {self.cycles}")
+        if self.cycles > 1 and not self.factor:
+            raise InputError(
+                f"cycles: expected 1 without [[optimisation.factor]], found {self.cycles}; all "
+                "gaits would be equal"
+            )
+        statistics = [each.statistic for each in self.objective]
+        statistics += [each.statistic for each in self.limit]
+        if self.cycles == 1 and "mean_plus_sd" in statistics:
+            raise InputError(
+                'statistic: expected "mean" or "worst" of a single gait, found "mean_plus_sd"; set '
+                "optimisation.cycles and [[optimisation.factor]]"
+            )
+        return self
+
+
+class OptimisationFile(Section):
+    """Configuration of `knee-contact optimise`."""
+
+    optimisation: OptimisationConfig
+
+
+def describe_optimisation() -> str:
+    """Return every key of a search of designs as Markdown tables, as `describe_schema` does."""
+    return describe_section(OptimisationFile, "Search of designs")
+
+
+def dumped(config: OptimisationConfig) -> dict[str, Any]:
+    """Return what the outcome of a design depends on, for a digest."""
+    keys = ("seed", "cycles", "laxity", "objective", "limit", "factor")
+    return {key: config.model_dump(mode="json")[key] for key in keys}

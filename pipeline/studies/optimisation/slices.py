@@ -1,0 +1,53 @@
+"""Objectives along each parameter through a design."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pipeline.execution.backends import Execution
+from pipeline.progress import bar
+from pipeline.studies.optimisation.evaluated import evaluated_parts
+from pipeline.studies.optimisation.gaits import DesignTask
+from surrogates.parametric.parameters import Parameters
+
+#: Values of a parameter along a slice.
+_POINTS = 9
+
+
+def slices_through(
+    task: DesignTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
+) -> pd.DataFrame:
+    """Return the outcomes along each parameter through designs.
+
+    Parameters
+    ----------
+    task : DesignTask
+        Gaits and measures.
+    designs : pandas.DataFrame
+        Designs with their parameters; their index is the number of the design.
+    parameters : Parameters
+        Parameters and their ranges.
+    execution : Execution
+        Where designs are simulated.
+
+    Returns
+    -------
+    DataFrame
+        Rows with "design", "along" (the name of the varied parameter), the parameters and the
+        outcome, by increasing values of the varied parameter.
+    """
+    rows = []
+    for number, design in designs[list(parameters.names)].iterrows():
+        for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True):
+            # The value of the design itself is one of those of its slice.
+            values = np.union1d(np.linspace(low, high, _POINTS), float(design[name]))
+            for value in values:
+                rows.append({"design": number, "along": name, **design, name: float(value)})
+    table = pd.DataFrame(rows)
+    parts = []
+    with bar(len(table), "design", "slices") as shown:
+        for part in evaluated_parts(task, table, execution, "surrogate"):
+            parts.append(part)
+            shown.update(len(part))
+    return pd.concat(parts).sort_index()

@@ -1,0 +1,107 @@
+"""A search of designs in words: names with units, and the lines on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from foundation.base.checks import FloatArray
+from foundation.base.wording import counted
+from pipeline.reports.units import ASCII
+from pipeline.store.sample_schema import described
+from pipeline.studies.optimisation.choice import BASE, BETTER
+from pipeline.studies.optimisation.document import (
+    ChosenDesign,
+    LimitFound,
+    ObjectiveFound,
+    OptimisationDocument,
+    chosen_of,
+    counted_designs,
+)
+from pipeline.studies.optimisation.schema import LimitConfig, ObjectiveConfig
+
+
+def parameter_words(name: str) -> tuple[str, str]:
+    """Return the words of a parameter and its unit, "" if it has none."""
+    unit, _ = described(name)
+    token = unit.replace(" ", "").replace("^", "")
+    stem = name.removesuffix(f"_{token}") if token else name
+    return stem.replace("_", " "), unit if stem != name or not token else ""
+
+
+def objective_found(objective: ObjectiveConfig, values: FloatArray) -> ObjectiveFound:
+    """Return an objective for the document; `values` (N,) to minimise over the front [its unit]."""
+    measure, own = objective.measure, objective.sign * values
+    return ObjectiveFound(
+        column=measure.column,
+        label=measure.label,
+        unit=measure.unit,
+        goal=objective.goal,
+        statistic=objective.statistic,
+        least=float(own.min()),
+        largest=float(own.max()),
+    )
+
+
+def limit_found(limit: LimitConfig) -> LimitFound:
+    """Return a limit for the document."""
+    measure, _, _ = limit.bounds[0]
+    return LimitFound(
+        column=measure.column,
+        label=measure.label,
+        unit=measure.unit,
+        at_most=limit.at_most,
+        at_least=limit.at_least,
+    )
+
+
+def summary_text(document: OptimisationDocument, folder: Path) -> str:
+    """Return the lines on the terminal for a search."""
+    lines = [f"{counted_designs(document.counts)}; {document.seconds['all']:.0f} s"]
+    lines += [
+        f"{each.label}: {each.least:.4g} to {each.largest:.4g} {each.unit} on the front"
+        for each in document.objectives
+    ]
+    base, better = (chosen_of(document, name) for name in (BASE, BETTER))
+    if base is None:
+        lines.append(f"no base design: {document.base_reason or 'it has no gait cycle'}")
+    elif better is None:
+        lines.append(
+            "no design is better than the base design in the first objective and nowhere worse"
+        )
+    else:
+        lines += _better_lines(document, base, better)
+    doubted = [each.name for each in document.chosen if each.doubts]
+    if doubted:
+        lines.append(
+            f"{counted(len(doubted), 'chosen design')} with an expected error above the accepted "
+            f"one: {', '.join(doubted)}"
+        )
+    lines += [f"{each.name}: {each.reason}" for each in document.chosen if each.reason]
+    text = "\n".join([*lines, f"page: {folder / 'optimisation.html'}"])
+    return text.translate(ASCII)
+
+
+def _better_lines(
+    document: OptimisationDocument, base: ChosenDesign, better: ChosenDesign
+) -> list[str]:
+    """Return what the better design changes, by objective."""
+    lines = ["the better design against the base design:"]
+    for each in document.objectives:
+        name = each.column
+        told = f"{base.surrogate[name]:.4g} to {better.surrogate[name]:.4g} {each.unit}"
+        changes = (better.against_base or {}).get(name, {})
+        parts = [
+            f"{model} {change:+.2g} %" for model, change in changes.items() if change is not None
+        ]
+        elements = _of_elements(base, better, name)
+        parts += [] if elements is None else [f"finite elements {elements:+.2g} %"]
+        lines.append(f"  {each.label}: {told} ({', '.join(parts)})")
+    return lines
+
+
+def _of_elements(base: ChosenDesign, better: ChosenDesign, name: str) -> float | None:
+    """Return by how much finite elements of two designs differ [%], None if it is not known."""
+    if base.elements is None or better.elements is None:
+        return None
+    one, other = (each.elements.finite_element.get(name) for each in (base, better))  # type: ignore[union-attr]
+    return None if not one or other is None else 100.0 * (other / one - 1.0)
