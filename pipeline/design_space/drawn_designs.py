@@ -23,8 +23,11 @@ LEARNT, UNSEEN, HELD_OUT = "learnt", "unseen", "held_out"
 _USES = (LEARNT, UNSEEN, HELD_OUT)
 #: Candidates for each design that is learnt, where rounds choose.
 CANDIDATES_EACH = 4
-#: Most designs that are drawn for each feasible one.
-_MOST_DRAWN = 50
+#: Part of a range by which designs that are learnt may lie outside, so that the ends of the ranges,
+#: where the best designs often are, have neighbours on both sides.
+_MARGIN = 0.03
+#: Most designs that are drawn for each feasible one, and most blocks of a sequence.
+_MOST_DRAWN, _MOST_BLOCKS = 50, 12
 #: Number of a use's first design.
 _FIRST = {LEARNT: 0, UNSEEN: 1_000_000, HELD_OUT: 2_000_000}
 
@@ -57,8 +60,8 @@ def parameters_of(config: Config) -> Parameters:
 def draw_designs(config: Config) -> Drawn:
     """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
 
-    A design is infeasible if it violates a constraint of [design_space], or if the configuration
-    or the implant of the design is refused.
+    The designs that are learnt also lie a little outside of the ranges. A design is infeasible if
+    it violates a constraint of [design_space], or if its configuration or implant is refused.
 
     Raises
     ------
@@ -74,7 +77,8 @@ def draw_designs(config: Config) -> Drawn:
     parts, dropped, drawn = [], dict[str, int](), 0
     for number, use in enumerate(_USES):
         rng = np.random.default_rng(np.random.SeedSequence([space.seed, number]))
-        values, tried = _feasible(config, counts[use], rng, dropped)
+        margin = _MARGIN if use == LEARNT else 0.0
+        values, tried = _feasible(config, counts[use], margin, rng, dropped)
         drawn += tried
         table = pd.DataFrame(values, columns=pd.Index(space.names))
         numbers = _FIRST[use] + np.arange(len(table))
@@ -85,14 +89,21 @@ def draw_designs(config: Config) -> Drawn:
 
 
 def _feasible(
-    config: Config, count: int, rng: np.random.Generator, dropped: dict[str, int]
+    config: Config,
+    count: int,
+    margin: float,
+    rng: np.random.Generator,
+    dropped: dict[str, int],
 ) -> tuple[FloatArray, int]:
-    """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn."""
+    """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn.
+
+    The ranges are widened by a `margin` [1], whose infeasible designs do not count.
+    """
     parameters = parameters_of(config)
     found: list[FloatArray] = []
-    tried = 0
+    tried = blocks = 0
     while count and len(found) < count:
-        if tried >= _MOST_DRAWN * count:
+        if tried >= _MOST_DRAWN * count or blocks > _MOST_BLOCKS:
             told = "; ".join(f"{number} times {reason}" for reason, number in dropped.items())
             raise StageError(
                 f"[design_space]: {len(found)} of {tried} designs are feasible: {told}; change the "
@@ -100,15 +111,19 @@ def _feasible(
             )
         # A Sobol sequence is even in blocks of a power of two.
         size = max(tried, 2 ** int(np.ceil(np.log2(count))))
+        blocks += 1
         unit = unit_design("sobol", size, len(parameters), rng)
-        for values in parameters.from_unit(unit):
+        for point in (1.0 + 2.0 * margin) * unit - margin:
             if len(found) == count:
                 break
+            values, inside = parameters.from_unit(point), abs(point - 0.5).max() <= 0.5
             tried += 1
-            if reason := infeasible(config, parameters.named(values)):
+            if not (reason := infeasible(config, parameters.named(values))):
+                found.append(values)
+            elif inside:
                 dropped[reason] = dropped.get(reason, 0) + 1
             else:
-                found.append(values)
+                tried -= 1
     return np.array(found).reshape(count, len(parameters)), tried
 
 

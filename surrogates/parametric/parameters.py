@@ -84,7 +84,7 @@ class Parameters(ArrayRecord):
         return np.asarray((values - 0.5 * (self.low + self.high)) / (0.5 * (self.high - self.low)))
 
     def from_unit(self, unit: FloatArray) -> FloatArray:
-        """Return the values (N, P) [units of the names] of points (N, P) of the unit cube."""
+        """Return the values (..., P) [units of the names] of points (..., P) of the unit cube."""
         return np.asarray(self.low + (self.high - self.low) * unit)
 
     def named(self, values: FloatArray) -> dict[str, float]:

@@ -99,16 +99,20 @@ def test_designs_fill_the_ranges_and_satisfy_the_constraints():
     drawn = draw_designs(config)
     table, parameters = drawn.table, parameters_of(config)
     values = table[list(parameters.names)].to_numpy()
-    assert (values >= parameters.low).all()
-    assert (values <= parameters.high).all()
+    learnt = (table["use"] == LEARNT).to_numpy()
+    z = np.abs(parameters.scaled_rows(values))
+    assert z[~learnt].max() <= 1.0
+    # Designs beside the ends of the ranges are learnt too, so that these have neighbours.
+    assert 1.03 < z[learnt].max() < 1.07
     assert (values[:, 1] > 10.0 * values[:, 0]).all()
     assert table["use"].value_counts().to_dict() == {
         LEARNT: 64 * CANDIDATES_EACH, UNSEEN: 5, HELD_OUT: 3
     }  # fmt: skip
     assert table["design"].is_unique
     assert drawn.dropped == {f"not {text}": drawn.drawn - len(table)}
+    assert drawn.drawn > 1.2 * len(table)
     # The halves of the ranges have equal shares of the feasible part, up to a few designs.
-    learnt = values[(table["use"] == LEARNT).to_numpy(), 0]
+    learnt = values[learnt & (z <= 1.0).all(axis=1), 0]
     modulus = np.random.default_rng(0).uniform(300.0, 900.0, 200_000)
     dish = np.random.default_rng(1).uniform(45.0, 90.0, 200_000)
     share = (dish[modulus > 10.0 * dish] < 60.0).mean()
