@@ -172,9 +172,7 @@ def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
 
 
 #: Every factor by name.
-FACTORS = {
-    name: Factor(*unit_of(name), *entry) for name, *entry in _entries()
-}
+FACTORS = {name: Factor(*unit_of(name), *entry) for name, *entry in _entries()}
 
 
 def check_factor(name: str) -> str:

@@ -20,10 +20,10 @@ from pipeline.files import json_text
 from pipeline.reports.elastic_layer import layer_of
 from pipeline.reports.judgement import joint, judgement, judgement_lines
 from pipeline.reports.verdict import JUDGED, Evidence, verdict
+from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
 from pipeline.stages.pressure_roughness import Resolution
 from pipeline.store.documents import ReportError
 from pipeline.store.layer_document import ElasticLayer
-from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 

@@ -14,11 +14,11 @@ from studies import ROOT, kept_figures, kill_at_first_chunk
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.flagged_instants import kinds_of
+from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES
 from pipeline.store.documents import read_document
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.catalogue import CYCLES
-from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS, WAVES
 from pipeline.studies.report import _tornados, write_study_page
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
