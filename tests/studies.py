@@ -48,6 +48,27 @@ TINY = (
     "simulation.relative_tolerance=1e-2",
 )
 
+#: What makes a run over two parameters of the built-in implant take few seconds.
+TINY_DESIGNS: dict[str, Any] = {
+    "run": {"name": "tiny_designs", "workers": 1, "chunk": 80},
+    "knee": {"implant": {"edge_mm": 3.0, "femur_edge_mm": 2.0, "dish_sagittal_radius_mm": 70.0}},
+    "feasibility": {"peak_pressure_MPa": 120.0},
+    "surrogate": {"family": "network", "network": {"hidden": 8, "networks": 1, "steps": 400}},
+    "simulation": {"samples": 21, "relative_tolerance": 1e-2},
+    "design_space": {
+        "designs": 8,
+        "poses": 40,
+        "rounds": 1,
+        "unseen": 2,
+        "held_out": 1,
+        "constraints": ["dish_sagittal_radius_mm < 88"],
+        "parameter": [
+            {"key": "knee.implant.dish_sagittal_radius_mm", "range": [60.0, 90.0]},
+            {"key": "contact.youngs_modulus_MPa", "range": [500.0, 800.0]},
+        ],
+    },
+}
+
 
 def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str]:
     """Return the arguments of a run into `folder`."""

@@ -36,6 +36,9 @@ def _check_one(arguments: ArgumentCollection) -> None:
 _ONE = Parameter(group=Group("Arguments (one of)", validator=_check_one, sort_key=3))
 
 
+_VALUES_HELP = "Value of a parameter in the unit of its name (default: of the base configuration)."
+
+
 @command(USE)
 def study(
     config: Annotated[Config | None, _ONE] = None,
@@ -114,6 +117,44 @@ def optimise(
 
     file = load_file("optimisation", find_config(config), overrides)
     return Answer(*simulate_file(file, out, resume=resume, replace=force))
+
+
+@command(USE, files=True)
+def design(
+    folder: Annotated[Path, Parameter(help="Run directory of a run over designs.")],
+    /,
+    *values: Annotated[str, Parameter(metavar="NAME=VALUE", help=_VALUES_HELP)],
+    out: Path,
+    original: bool = False,
+) -> Answer:
+    r"""Take one design out of a run over designs: surrogate, configuration, surfaces, gait cycle.
+
+    Parameters
+    ----------
+    folder, values
+        Run directory, and values of parameters.
+    out : Path
+        Folder to write: knee.npz, the surrogate; design.toml, the configuration; femur.stl and
+        tibia.stl, the surfaces in mm.
+    original : bool
+        Simulate the gait cycle also with the original model.
+
+    Examples
+    --------
+    $ knee-contact design runs/family dish_sagittal_radius_mm=60 --out runs/dish60
+    $ knee-contact design runs/family dish_sagittal_radius_mm=60 youngs_modulus_MPa=500 \
+        --out runs/soft60 --original
+    """
+    from pipeline.design_space.taken_design import design_lines, design_values, take_design
+    from pipeline.design_space.trained_designs import TrainedDesigns
+    from pipeline.exchange.design_files import write_design
+
+    run = TrainedDesigns.open(folder)
+    chosen = design_values(run, values)
+    files = write_design(run, {name: each.value for name, each in chosen.items()}, out)
+    taken = take_design(run, chosen, original=original)
+    paths = [str(path) for path in files]
+    return Answer("\n".join([*design_lines(taken), *paths]), {**taken.content(), "files": paths})
 
 
 _CONTACT_HELP = (

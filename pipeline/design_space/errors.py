@@ -140,6 +140,16 @@ def doubts(expected: Mapping[str, float]) -> list[str]:
     ]
 
 
+def told_errors(errors: Mapping[str, float], which: str = "expected ") -> list[str]:
+    """Return errors by `ACCEPTED` in words, with what is accepted."""
+    return [
+        f"{which}{_WORDS[name]}: {errors[name]:.2g}{_UNITS[name]}, accepted "
+        f"{accepted:g}{_UNITS[name]}{', exceeded' if errors[name] > accepted else ''}"
+        for name, accepted in ACCEPTED.items()
+        if name in errors
+    ]
+
+
 def largest_share(expected: Mapping[str, float]) -> float:
     """Return the largest of expected errors over the accepted ones [1]; 0 without any."""
     return max((size / ACCEPTED[name] for name, size in expected.items()), default=0.0)
@@ -163,9 +173,9 @@ def exceeded(knee: ParametricSurrogate) -> list[str]:
     found = []
     for name, row in knee.header.get("errors", {}).items():
         if name in ACCEPTED and row["rms"] is not None and row["rms"] > row["accepted"]:
-            unit = _UNITS[name]
+            unit, limit = _UNITS[name], row["accepted"]
             found.append(
-                f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {row['accepted']:g}{unit})"
+                f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {limit:g}{unit})"
             )
     return found
 

@@ -9,6 +9,7 @@ import surrogates
 from pipeline.files import replacing
 from pipeline.reports.judgement import judgement
 from pipeline.reports.verdict import ascii_line
+from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.made_with import check_configuration
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
@@ -35,6 +36,8 @@ def export_c(
     ------
     SurrogateFileError
         If the surrogate is missing or cannot be used.
+    RunError
+        If the surrogate is over designs.
     InputError
         If the prefix is not a C identifier, or the formulation is of the whole knee.
     """
@@ -66,7 +69,7 @@ def write_fmu(
 
     Raises
     ------
-    SurrogateFileError, InputError
+    SurrogateFileError, RunError, InputError
         As `export_c`, or if the version is unknown or the sources do not compile.
     """
     file, knee = _compartment_surrogate(source)
@@ -79,6 +82,7 @@ def write_fmu(
 
 def _compartment_surrogate(source: Path) -> tuple[Path, ContactSurrogate]:
     """Return the file of a surrogate, and the surrogate of the compartments with its verdict."""
+    check_single_knee(source)
     check_configuration(source)
     file = source / "knee.npz" if source.is_dir() else source
     knee = surrogates.load(file)

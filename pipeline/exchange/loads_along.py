@@ -19,6 +19,7 @@ from foundation.base.pose import Pose
 from pipeline.exchange.opensim_xml import JAM_BODIES, external_loads_xml
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_again
 from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_tables import write_csv
@@ -39,11 +40,12 @@ def contact_of(source: Path, *, original: bool = False) -> ContactModel:
     Raises
     ------
     RunError
-        If the original model of a file is asked for, the run has not finished, or its surfaces have
-        changed.
+        If the original model of a file is asked for, the run has not finished or is over designs,
+        or its surfaces have changed.
     SurrogateFileError
         If the surrogate is missing or cannot be used.
     """
+    check_single_knee(source)
     if source.is_dir():
         run = TrainedRun.open(source)
         return run.contact if original else run.surrogate
@@ -166,8 +168,10 @@ def run_motion(
     Raises
     ------
     RunError
-        If the folder lacks the simulation, or its `config.toml` was changed since.
+        If the folder lacks the simulation or is of a run over designs, or its `config.toml` was
+        changed since.
     """
+    check_single_knee(folder)
     stored = folder / "simulation.parquet"
     if not stored.is_file():
         raise RunError(

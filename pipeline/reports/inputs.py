@@ -21,6 +21,7 @@ from pipeline.config.schema import Config
 from pipeline.reports.pressure_field import ContactFields, contact_fields
 from pipeline.stages.combinations import TABLE_COLUMNS
 from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
+from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -136,8 +137,9 @@ def read_run(folder: Path) -> RunFiles:
     ReportError
         If a file is missing or damaged; the message names the file and the remedy.
     RunError
-        If `config.toml` was changed since the run was made.
+        If the run is over designs, or `config.toml` was changed since the run was made.
     """
+    check_single_knee(folder)
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_results(folder)}`")
     # The page shows the keys that the run was made with, also those that change no number.

@@ -27,6 +27,7 @@ from pipeline.reports.verdict import (
     unjudged,
     verdict,
 )
+from pipeline.store.designs_folder import is_over_designs
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import Optional, Part
 from pipeline.store.verdict_document import (
@@ -190,7 +191,12 @@ def _of_pressures(errors: list[OwnError], parts: list[JudgedPart]) -> list[OwnEr
 
 
 def stored_judgement(source: Path, model: str = "surrogate") -> Judgement | None:
-    """Return the verdict on a model of a run, a surrogate's file, or the folder of a walk."""
+    """Return the verdict on a model of a run, a surrogate's file, or the folder of a walk.
+
+    None of a run over designs, whose surrogate is judged for each design.
+    """
+    if is_over_designs(source):
+        return None
     if not source.is_dir() or (source / "knee.npz").is_file():
         return judgement(source, model)
     walk = source / "walk.json"

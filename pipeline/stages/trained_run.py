@@ -16,6 +16,7 @@ from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
+from pipeline.store.designs_folder import check_single_knee
 from pipeline.store.documents import make_again
 from pipeline.store.made_with import check_configuration
 from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
@@ -41,8 +42,10 @@ class TrainedRun:
         Raises
         ------
         RunError
-            If the run has not finished, or `config.toml` was changed since the run was made.
+            If the run has not finished or is over designs, or `config.toml` was changed since the
+            run was made.
         """
+        check_single_knee(folder)
         for name in _FILES:
             if not (folder / name).is_file():
                 raise RunError(

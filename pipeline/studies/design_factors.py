@@ -24,8 +24,9 @@ def design_factors(config: Config) -> dict[str, Factor]:
     found = {}
     for parameter in design_space_of(config).parameter:
         text = f"parameter {parameter.key} of the design"
-        # A parameter of another name has the unit of its key.
-        unit, si = next(filter(any, map(unit_of, (parameter.label, parameter.key))), ("", 1.0))
+        own, of_key = unit_of(parameter.label), unit_of(parameter.key)
+        # A parameter with a name of its own may have its unit in the key alone.
+        unit, si = own if own[0] else of_key
         found[DESIGN + parameter.label] = Factor(unit, si, "design", parameter.label, text)
     return found
 
@@ -60,8 +61,9 @@ def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, 
             )
     named = {factor.name: factor for factor in study.factor}
     for parameter in design_space_of(config).parameter:
-        if factor := named.get(DESIGN + parameter.label):
-            _check_range(factor, known[factor.name].unit, *parameter.range)
+        name = DESIGN + parameter.label
+        if name in named:
+            _check_range(named[name], known[name].unit, *parameter.range)
     added, told = [], []
     for label, base in base_values(config).items():
         name = DESIGN + label

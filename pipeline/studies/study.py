@@ -97,13 +97,12 @@ def simulate_study(
 
 def _experiment(study: StudyConfig, task: Task) -> Experiment:
     """Return the simulations of a study of one knee, prepared and checked."""
-    table = study_table(study)
-    if names := of_designs(table.columns):
+    if names := of_designs(factor.name for factor in study.factor):
         raise ConfigError(
             f"study.factor: {names[0]}: expected a run with [design_space], found {study.run}, "
             "a run of one knee"
         )
-    setup = CycleSetup.of(task)
+    table, setup = study_table(study), CycleSetup.of(task)
     check_applicable(setup.nominal, table.columns[1:])
     # Compiles the kernels in this process, so that the workers find them compiled.
     result = setup.simulate(setup.nominal)

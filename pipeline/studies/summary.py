@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from foundation.base.checks import FloatArray
 from pipeline.flagged_instants import flagged_sentence, kinds_of
@@ -85,7 +86,7 @@ class StudySummary(Computed):
     convergence: dict[str, Convergence]
     seconds_per_run: float
     verdict: Judgement | None
-    notes: list[str] = []
+    notes: list[str] = Field(default_factory=list)
     seconds: float
 
 

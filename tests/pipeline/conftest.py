@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import tomli_w
 from filelock import FileLock
-from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
+from studies import SMOKE, TINY, TINY_DESIGNS, implant_meshes, run_command, without_figures
 
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import femoral_frame
@@ -496,6 +496,18 @@ def tiny_run(made_once: Callable[..., Path]) -> Path:
             assert main(run_command(folder, *TINY)) == 0
 
     return made_once("run", make)
+
+
+@pytest.fixture(scope="session")
+def tiny_designs(made_once: Callable[..., Path]) -> Path:
+    """Return the folder of a finished run over designs (`TINY_DESIGNS`); not to be written to."""
+
+    def make(folder: Path) -> None:
+        file = folder.with_name(f"{folder.name}.toml")
+        file.write_text(tomli_w.dumps(TINY_DESIGNS), encoding="utf-8")
+        assert main(["run", str(file), "--out", str(folder), "--quiet"]) == 0
+
+    return made_once("designs", make)
 
 
 @pytest.fixture

@@ -409,3 +409,11 @@ def test_standard_errors_are_raised_before_borders_are_lowered(ratios, far, want
     assert found == pytest.approx(wanted)
     wrong = domain_fit.is_wrong(residuals, found * errors * (1.0 + 1e-9), largest) | off
     assert (wrong.mean() <= 0.005) == (max(ratios) < 6.0 and far < 6)
+
+
+def test_flags_of_many_poses_are_those_of_each(knee, poses):
+    loads, _, variables = knee.evaluate_batch(poses)
+    each = [knee.loads(Pose.from_array(pose)).flags for pose in poses]
+    assert knee.flags_of(variables, loads) == each
+    assert len({flag.kind for flags in each for flag in flags}) > 3
+    assert knee.flags_of(variables[:0], loads[:0]) == []

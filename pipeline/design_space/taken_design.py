@@ -1,0 +1,181 @@
+"""One design of a run over designs: its surrogate, its errors, and its gait cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from foundation.base.errors import InputError
+from foundation.base.flags import worded
+from foundation.base.wording import counted
+from pipeline.config.schema_base import near
+from pipeline.design_space.base_design import BaseValue, base_values
+from pipeline.design_space.design_gait import (
+    FAILURES,
+    DesignCycle,
+    cycle_errors,
+    original_cycle,
+    surrogate_cycle,
+)
+from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.errors import doubts, expected_errors, told_errors
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.stages.cycle_outputs import KEY_OUTPUTS, OUTPUTS
+from pipeline.store.run_documents import Computed
+from surrogates.formulations.contact_surrogate import ContactSurrogate
+from surrogates.parametric.parameters import Design
+
+#: Parts of the header of a surrogate over designs that are of no single design.
+_OF_ALL_DESIGNS = ("errors", "expected_errors", "wear_patch", "parameters", "format", "sha256")
+
+
+class TakenDesign(Computed):
+    """A design with its expected errors and the outputs of its gait cycle.
+
+    `values` are those of the parameters, `origins` where values that were not given come from;
+    `infeasible` is why there is no such design, or "". `expected` are the `expected_errors`,
+    `doubts` those above the accepted ones. `outputs` of a cycle are by model and output, `errors`
+    of the surrogate those of `cycle_errors`, and `failures` why a model has no cycle.
+    """
+
+    run: str
+    values: dict[str, float]
+    origins: dict[str, str]
+    infeasible: str
+    expected: dict[str, float]
+    doubts: list[str]
+    outputs: dict[str, dict[str, float]]
+    errors: dict[str, float]
+    failures: dict[str, str]
+    instants: int
+    flagged: int
+    flags: str
+
+
+def design_values(run: TrainedDesigns, texts: Sequence[str]) -> dict[str, BaseValue]:
+    """Return the value of each parameter from texts such as "dish_sagittal_radius_mm=60".
+
+    Parameters that no text names have their `base_values`; the origin of the others is "".
+
+    Raises
+    ------
+    InputError
+        If a text is not a parameter and a number, a parameter is named twice or is unknown, or a
+        value is outside its range.
+    """
+    found = base_values(run.config)
+    given: dict[str, BaseValue] = {}
+    for text in texts:
+        name, _, number = (part.strip() for part in text.partition("="))
+        if name not in found:
+            raise InputError(
+                f"{text}: expected NAME=VALUE with one of {', '.join(found)}{near(name, found)}"
+            )
+        if name in given:
+            raise InputError(f"{text}: expected each parameter once, found {name} again")
+        given[name] = BaseValue(_number(text, number), "")
+    found |= given
+    run.knee.parameters.values({name: each.value for name, each in found.items()})
+    return found
+
+
+def _number(text: str, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError as error:
+        raise InputError(f"{text}: expected NAME=VALUE with a number, found {number!r}") from error
+
+
+def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
+    """Return the surrogate of one design, with a header of its own; raises as `at`.
+
+    The header states the design, the errors expected of it, and the run.
+    """
+    knee = run.knee.at(values)
+    expected = expected_errors(run.knee, values)
+    own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
+    return replace(knee, header={**own, "expected": expected, "doubts": doubts(expected)})
+
+
+def take_design(
+    run: TrainedDesigns, design: Mapping[str, BaseValue], *, original: bool = False
+) -> TakenDesign:
+    """Return a design of a run with its gait cycle.
+
+    Parameters
+    ----------
+    run : TrainedDesigns
+        The run.
+    design : mapping
+        Value of each parameter in the unit of its name, as of `design_values`.
+    original : bool
+        Whether the original model simulates the cycle too.
+
+    Raises
+    ------
+    InputError
+        If a value is outside its range.
+    """
+    values = {name: each.value for name, each in design.items()}
+    expected = expected_errors(run.knee, values)
+    simulations: dict[str, Callable[[], DesignCycle]] = {
+        "surrogate": lambda: surrogate_cycle(run.config, run.knee, values)
+    }
+    if original:
+        simulations["original"] = lambda: original_cycle(run.config, run.knee, values)[0]
+    cycles, failures = dict[str, DesignCycle](), dict[str, str]()
+    for model, simulate in simulations.items():
+        try:
+            cycles[model] = simulate()
+        except FAILURES as error:
+            failures[model] = " ".join(str(error).split())
+    result = cycles["surrogate"].result if "surrogate" in cycles else None
+    return TakenDesign(
+        run=str(run.folder),
+        values=values,
+        origins={name: each.origin for name, each in design.items() if each.origin},
+        infeasible=infeasible(run.config, values),
+        expected=expected,
+        doubts=doubts(expected),
+        outputs={model: cycle.outputs for model, cycle in cycles.items()},
+        errors=cycle_errors(cycles["original"], cycles["surrogate"]) if len(cycles) == 2 else {},
+        failures=failures,
+        instants=0 if result is None else len(result.time),
+        flagged=0 if result is None else result.flagged,
+        flags="" if result is None else worded(each.flag for each in result.flags),
+    )
+
+
+def design_lines(taken: TakenDesign) -> list[str]:
+    """Return the lines on the terminal."""
+    lines = [f"design of {taken.run}:"]
+    for name, value in taken.values.items():
+        origin = taken.origins.get(name)
+        lines.append(f"  {name} = {value:g}" + (f" ({origin})" if origin else ""))
+    if taken.infeasible:
+        lines.append(f"the design is infeasible: {taken.infeasible}")
+    lines += told_errors(taken.expected)
+    lines += [f"no gait cycle by the {model}: {why}" for model, why in taken.failures.items()]
+    if taken.outputs:
+        models = list(taken.outputs)
+        lines.append(f"gait cycle by the {' and the '.join(models)}:")
+        lines += [f"  {_output_line(taken, name, models)}" for name in KEY_OUTPUTS]
+    if taken.errors:
+        lines.append("errors of the surrogate over the cycle:")
+        lines += [f"  {line}" for line in told_errors(taken.errors, "")]
+    if taken.flagged:
+        lines.append(
+            f"{taken.flagged} of {counted(taken.instants, 'instant')} outside the trained domain: "
+            f"do not trust the results there ({taken.flags})"
+        )
+    return lines
+
+
+def _output_line(taken: TakenDesign, name: str, models: Sequence[str]) -> str:
+    """Return an output of the models, and the difference of the surrogate from the original."""
+    output, values = OUTPUTS[name], [taken.outputs[model][name] for model in models]
+    line = f"{output.label}: {', '.join(f'{value:.4g}' for value in values)} {output.unit}"
+    if len(values) < 2:
+        return line
+    surrogate, original = values
+    return f"{line}, difference {surrogate - original:+.2g} {output.unit}"
