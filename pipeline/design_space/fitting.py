@@ -154,7 +154,7 @@ def design_samples(
     values = designs.set_index("design")[list(parameters.names)]
     return [
         DesignSamples(
-            parameters.scaled(values.loc[number].to_numpy(float)), compartment_samples(own)
+            parameters.scaled_row(values.loc[number].to_numpy(float)), compartment_samples(own)
         )
         for number, own in rows.groupby("design", sort=True)
         if len(own) >= LEAST_SAMPLES

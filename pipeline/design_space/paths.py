@@ -96,7 +96,7 @@ def path_errors(
     table = designs.set_index("design")[list(parameters.names)]
     away = np.zeros(2)
     for number, rows in paths[paths["status"] == OK].groupby("design"):
-        z = parameters.scaled(table.loc[number].to_numpy(float))
+        z = parameters.scaled_row(table.loc[number].to_numpy(float))
         poses = rows[list(POSE_COLUMNS)].to_numpy(float)
         miss = np.abs(space.path.at(z).poses(poses[:, 0]) - poses)
         away = np.maximum(away, [1e3 * miss[:, 3:].max(), np.degrees(miss[:, 1:3].max())])

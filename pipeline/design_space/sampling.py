@@ -115,7 +115,7 @@ def candidates_within(
     parts = []
     for _, design in designs.iterrows():
         values = design[list(parameters.names)].to_numpy(float)
-        box = space.at(parameters.scaled(values))
+        box = space.at(parameters.scaled_row(values))
         for k, name in enumerate(config.knee.compartments):
             rng = np.random.default_rng(np.random.SeedSequence([seed, int(design["design"]), k]))
             poses, load = box.draw(unit_design("sobol", count, 6, rng), spread)
@@ -160,7 +160,7 @@ def _predicted_feasible(config: Config, rows: pd.DataFrame, fit: FirstFit) -> ND
     parameters, bounds = parameters_of(config), config.feasibility
     found = np.zeros(len(rows), dtype=bool)
     for (_, name), own in rows.groupby(["design", "compartment"], sort=False):
-        z = parameters.scaled(own.iloc[0][list(parameters.names)].to_numpy(float))
+        z = parameters.scaled_row(own.iloc[0][list(parameters.names)].to_numpy(float))
         part = fit.parts[str(name)].surrogate.at(z)
         _, loads = part.at_load(poses_of(own), own["load_N"].to_numpy())
         found[own.index] = infeasibility(loads, bounds, bounds.margin) == ""

@@ -77,7 +77,11 @@ class Parameters(ArrayRecord):
 
     def scaled(self, design: Design) -> FloatArray:
         """Return the values (P,) of a design, scaled to [-1, 1]; errors as of `values`."""
-        return self.scaled_rows(self.values(design)[None])[0]
+        return self.scaled_row(self.values(design))
+
+    def scaled_row(self, values: FloatArray) -> FloatArray:
+        """Return values (P,), also outside the ranges, scaled to [-1, 1] in the ranges [1]."""
+        return self.scaled_rows(values[None])[0]
 
     def scaled_rows(self, values: FloatArray) -> FloatArray:
         """Return values (N, P) in the units of the names, scaled to [-1, 1] in the ranges [1]."""
