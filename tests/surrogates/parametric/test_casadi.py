@@ -1,0 +1,192 @@
+"""Functions of CasADi over pose and design against the surrogates of single designs."""
+
+import made_designs
+import numpy as np
+import pytest
+from lazily import casadi as ca
+from made_designs import designs_of, fourth_order, knee_over_designs, poses_of_design
+from some_slow import first_rows, slow_rows
+
+from foundation.base.errors import InputError
+from surrogates.formulations.registry import FORMULATIONS
+
+pytestmark = pytest.mark.casadi
+
+FAMILIES = ("polynomial", "network", "spline", "beside")
+EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
+FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
+#: Steps of differences by the pose [rad, m].
+STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
+
+
+def differentiated(knee, second=False):
+    """Loads, domain (N, C, 12) and Jacobians of the loads (N, C, 12, 6 or P) at poses.
+
+    With `second` also the derivatives (N, C, 12, 6, 6 + P) of the Jacobian by the pose.
+    """
+    function = knee.casadi()
+    pose, design = ca.MX.sym("pose", 6), ca.MX.sym("design", len(knee.parameters))
+    loads, domain = function(pose, design)
+    slopes = ca.jacobian(loads, pose), ca.jacobian(loads, design)
+    outputs = [loads.T, domain.T, *slopes]
+    if second:
+        outputs.append(ca.jacobian(slopes[0], ca.vertcat(pose, design)))
+    every = ca.Function("every", [pose, design], outputs)
+
+    def at(poses, values):
+        rows = [[np.array(v) for v in every(own, values)] for own in poses]
+        found = [np.array(v) for v in zip(*rows, strict=True)]
+        parts = found[0].shape[1]
+        found[2:4] = [v.reshape(len(poses), parts, 12, -1) for v in found[2:4]]
+        for k in range(4, len(found)):
+            shaped = found[k].reshape(len(poses), 6, parts, 12, -1)
+            found[k] = shaped.transpose(0, 2, 3, 1, 4)
+        return found
+
+    return at
+
+
+def off(found, wanted):
+    """Largest difference of rows (N, C, ...) over the largest number of each column."""
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
+    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
+
+
+def check_without_smoothing(formulation, family, count):
+    knee = knee_over_designs(formulation, family)
+    at = differentiated(knee)
+    for design in designs_of(knee):
+        poses = poses_of_design(knee, design, count)
+        single = knee.at(design)
+        wanted, jacobian, _ = single.evaluate_batch(poses)
+        assert (wanted[:, :, 1] > 0.0).mean() > 0.3
+        loads, _, by_pose, by_design = at(poses, design)
+        assert off(loads, wanted) < 1e-12
+        assert off(by_pose[:, :, :6], jacobian) < 1e-11
+        slopes = knee.loads_and_slopes(poses, design)[1]
+        slopes[np.isnan(by_design)] = np.nan  # centres out of contact
+        assert off(by_design, slopes) < 1e-10
+
+
+@pytest.mark.parametrize(("formulation", "family"), FEW)
+def test_without_smoothing_as_of_single_designs(formulation, family):
+    check_without_smoothing(formulation, family, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("formulation", "family"), EVERY)
+def test_without_smoothing_as_of_single_designs_at_many_poses(formulation, family):
+    check_without_smoothing(formulation, family, 500)
+
+
+@pytest.mark.parametrize(("formulation", "family"), first_rows(FEW, 2))
+def test_smoothed_as_of_single_designs(formulation, family):
+    """Values and slopes, also beyond the samples, where the fall depends on the design."""
+    knee = knee_over_designs(formulation, family, width=0.05)
+    at, design = differentiated(knee), designs_of(knee, 1)[0]
+    poses = poses_of_design(knee, design, 40)
+    wanted, jacobian, variables = knee.at(design).evaluate_batch(poses)
+    assert (variables[..., 5] > 1.0).sum() > 5
+    loads, _, by_pose, by_design = at(poses, design)
+    assert off(loads, wanted) < 1e-12
+    assert off(by_pose[:, :, :6], jacobian) < 1e-11
+    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
+    slopes = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[0], design, steps)
+    assert off(by_design, slopes) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("formulation", "family"), [FEW[0], *slow_rows([FEW[1], FEW[2], ("inverted", "beside")])]
+)
+def test_second_derivatives(formulation, family):
+    """By pose and pose those of a single design, by pose and design differences."""
+    knee = knee_over_designs(formulation, family, width=0.05)
+    design = designs_of(knee, 1)[0]
+    poses = poses_of_design(knee, design, 12)
+    bends = differentiated(knee, second=True)(poses, design)[4][:, :, :6]
+    assert off(bends[..., :6], knee.at(design).hessian_batch(poses)) < 1e-9
+    steps = 2e-5 * np.ptp([knee.parameters.low, knee.parameters.high], axis=0)
+    mixed = fourth_order(lambda d: knee.at(d).evaluate_batch(poses)[1], design, steps)
+    assert off(bends[..., 6:], mixed) < 1e-6
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_the_domain_is_that_of_single_designs(formulation):
+    knee = knee_over_designs(formulation, "polynomial", width=0.01, with_domain=True)
+    function, design = knee.casadi(), designs_of(knee, 1)[0]
+    alone = knee.at(design).casadi()
+    poses = poses_of_design(knee, design, 20)
+    wanted = np.array([np.array(alone(pose)[1]) for pose in poses])
+    assert (np.ptp(wanted[:, 9:], axis=(0, 2)) > 0.1).all()
+    found = np.array([np.array(function(pose, design)[1]) for pose in poses])
+    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_a_moving_contact_dissipates_as_of_single_designs():
+    knee = knee_over_designs("inverted", "polynomial", width=0.01)
+    function, design = knee.casadi(2.0), designs_of(knee, 1)[0]
+    assert function.name_in() == ["pose", "rate", "design"]
+    rate = np.array([0.3, -0.2, 0.1, 0.02, -0.05, 0.01])
+    for pose in poses_of_design(knee, design, 5):
+        wanted = np.array(knee.at(design).casadi(2.0)(pose, rate)[0])
+        assert np.array(function(pose, rate, design)[0]) == pytest.approx(wanted, rel=1e-9)
+    with pytest.raises(InputError, match="dissipation"):
+        knee.casadi(-1.0)
+
+
+def test_names_and_shapes_and_expansion():
+    knee = knee_over_designs("inverted", "polynomial", count=3)
+    function, design = knee.casadi(), designs_of(knee, 1)[0]
+    assert (function.name(), function.name_in()) == ("knee", ["pose", "design"])
+    assert function.size_in(1) == (3, 1)
+    assert (function.size_out(0), function.size_out(1)) == ((12, 2), (12, 2))
+    pose = poses_of_design(knee, design, 4)[1]
+    wanted = np.array(function(pose, design)[0])
+    expanded = function.expand()
+    assert expanded.class_name() == "SXFunction"
+    for other in (expanded, ca.Function.deserialize(function.serialize())):
+        assert np.array(other(pose, design)[0]) == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("count", [1, 8])
+def test_the_fewest_and_the_most_parameters(count):
+    knee = knee_over_designs("inverted", "polynomial", count)
+    function, design = knee.casadi(), designs_of(knee, 1)[0]
+    poses = poses_of_design(knee, design, 6)
+    found = np.array([np.array(function(pose, design)[0]).T for pose in poses])
+    assert off(found, knee.at(design).evaluate_batch(poses)[0]) < 1e-11
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_parameter_that_is_not_finite_gives_no_loads(bad):
+    knee = made_designs.knee_over_designs("direct", "polynomial")
+    function, design = knee.casadi(), designs_of(knee, 1)[0]
+    pose = poses_of_design(knee, design, 2)[0]
+    assert np.isfinite(np.array(function(pose, design)[0])).all()
+    for k in range(2):
+        broken = np.where(np.arange(2) == k, bad, design)
+        assert np.isnan(np.array(function(pose, broken)[0])).all()
+        assert np.isnan(np.array(function(pose, broken)[1])).all()
+
+
+def test_slopes_of_a_smoothed_surrogate_name_the_remedy():
+    knee = knee_over_designs("inverted", "polynomial", width=0.01)
+    design = designs_of(knee, 1)[0]
+    with pytest.raises(
+        InputError, match=r"smoothing: .* width of 0\.01; use casadi\(\) or jax\(\)"
+    ):
+        knee.loads_and_slopes(poses_of_design(knee, design, 1), design)
+
+
+def test_smoothing_reaches_single_designs_and_arrays():
+    knee = knee_over_designs("inverted", "polynomial").smoothed()
+    assert {part.smoothing for part in knee.at(designs_of(knee, 1)[0]).parts} == {0.005}
+    part = knee.by_name["medial"]
+    again = type(part).from_arrays(part.formulation, part.to_arrays())
+    assert again.smoothing == 0.005
+    plain = part.smoothed(0.0)
+    assert "smoothing" not in plain.to_arrays()
+    assert type(part).from_arrays(part.formulation, plain.to_arrays()).smoothing == 0.0
+    with pytest.raises(InputError, match="smoothing width"):
+        knee.smoothed(0.3)
