@@ -141,9 +141,9 @@ def design(
 
     Examples
     --------
-    $ knee-contact design runs/family dish_sagittal_radius_mm=60 --out runs/dish60
-    $ knee-contact design runs/family dish_sagittal_radius_mm=60 youngs_modulus_MPa=500 \
-        --out runs/soft60 --original
+    $ knee-contact design runs/family dish_sagittal_radius_mm=60 --out runs/a
+    $ knee-contact design runs/family dish_coronal_radius_mm=24 \
+        youngs_modulus_MPa=500 --out runs/b --original
     """
     from pipeline.design_space.taken_design import design_lines, design_values, take_design
     from pipeline.design_space.trained_designs import TrainedDesigns

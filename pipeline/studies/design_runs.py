@@ -97,6 +97,5 @@ def design_catalogue(run: TrainedDesigns) -> Catalogue:
     return replace(
         CYCLES,
         factors={**FACTORS, **design_factors(run.config)},
-        flagged="left the trained domain, or are of designs with large expected errors",
         samples=DESIGN_SAMPLES,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping
 
 import numpy as np
 
 from pipeline.design_space.base_design import base_values
-from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.errors import exceeded
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.stages.cycle_outputs import OUTPUTS
@@ -16,7 +15,7 @@ from pipeline.studies.design_factors import of_designs, with_whole_design
 from pipeline.studies.design_runs import DesignTask, design_catalogue, opened
 from pipeline.studies.experiment import Experiment
 from pipeline.studies.factors import DESIGN, check_applicable
-from pipeline.studies.runs import FAILURES, nominal_inputs, run_rows
+from pipeline.studies.runs import FAILURES, nominal_inputs, run_once, run_rows
 from pipeline.studies.schema import StudyConfig
 
 
@@ -29,8 +28,6 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig
         As of `with_whole_design` and `study_table`.
     InputError
         If a factor is not one of the gait cycle of the run.
-    SimulationError, EquilibriumError
-        If the cycle of the base design, which is feasible, cannot be simulated.
     """
     run, gait = opened(task)
     whole, notes = with_whole_design(study, run.config)
@@ -39,7 +36,8 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig
     design = set(of_designs(table.columns))
     others = [name for name in table.columns[1:] if name not in design]
     check_applicable(nominal_inputs(gait), others)
-    nominal, told = _nominal(task, run)
+    first = dict(zip(table.columns[1:], table.iloc[0, 1:].astype(float), strict=True))
+    nominal, told = _nominal(task, run, first)
     percent = np.linspace(0.0, 100.0, task.simulation.samples)
     experiment = Experiment(
         catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
@@ -48,17 +46,22 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig
     return whole, experiment
 
 
-def _nominal(task: DesignTask, run: TrainedDesigns) -> tuple[dict[str, float | None], list[str]]:
+def _nominal(
+    task: DesignTask, run: TrainedDesigns, first: Mapping[str, float]
+) -> tuple[dict[str, float | None], list[str]]:
     """Return the outputs of the base design, and why there are none.
 
-    The simulation compiles the kernels in this process, so that the workers find them compiled.
+    The simulation compiles the kernels in this process, so that the workers find them compiled;
+    without a base design, that of the first run.
     """
-    base = {name: each.value for name, each in base_values(run.config).items()}
-    reason = infeasible(run.config, base)
-    with suppress(*(FAILURES if reason else ())):
-        setup, _ = task.prepared({DESIGN + name: value for name, value in base.items()})
+    base = {DESIGN + name: each.value for name, each in base_values(run.config).items()}
+    try:
+        setup, _ = task.prepared(base)
         return dict(setup.outputs(setup.nominal, setup.simulate(setup.nominal))), []
-    return dict.fromkeys(OUTPUTS), [f"the base design is infeasible ({reason}): no nominal outputs"]
+    except FAILURES as error:
+        run_once(task, first)
+        told = f"no nominal outputs, the base design has no cycle: {' '.join(str(error).split())}"
+        return dict.fromkeys(OUTPUTS), [told]
 
 
 def _doubted(study: StudyConfig, run: TrainedDesigns) -> list[str]:

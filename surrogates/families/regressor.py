@@ -171,8 +171,8 @@ class Regressor(RegressorData):
         Parameters
         ----------
         **numbers
-            Arrays of the shapes of the present ones, of `weights`, `inner_bias`, `knots` and
-            `spread` [1].
+            Any of `weights` (k, F), `inner_bias` (M, h), `knots` (L,) and `spread` (k, E) [1], of
+            the shapes of the present ones.
 
         Raises
         ------

@@ -389,6 +389,7 @@ REST = {
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
     "fields": ["--out", "fields"],
+    "design": ["--out", "design"],
     "compare-runs": ["other"],
 }
 

@@ -15,7 +15,7 @@ from pipeline.flagged_instants import kinds_of
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import read_table
 from pipeline.studies.design_factors import design_factors
-from pipeline.studies.design_runs import DesignTask
+from pipeline.studies.design_runs import DesignTask, setup_of_design
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.study import load_study, simulate_study
 
@@ -163,14 +163,15 @@ def test_designs_that_cannot_be_have_failed(tiny_designs, model, dish, reason):
 
 
 def test_infeasible_base_design_has_no_nominal_outputs(tiny_designs, tmp_path, monkeypatch):
-    for module in ("design_study", "design_runs"):
-        monkeypatch.setattr(
-            f"pipeline.studies.{module}.infeasible",
-            lambda config, values: "not so" * (values["dish_sagittal_radius_mm"] == 70.0),
-        )
+    monkeypatch.setattr(
+        "pipeline.studies.design_runs.infeasible",
+        lambda config, values: "not so" * (values["dish_sagittal_radius_mm"] == 70.0),
+    )
+    setup_of_design.cache_clear()
     assert main(command(tiny_designs, tmp_path / "study", factors=FACTORS[:1])) == 0
     summary = json.loads((tmp_path / "study" / "summary.json").read_text())
-    assert "the base design is infeasible (not so): no nominal outputs" in summary["notes"]
+    told = "no nominal outputs, the base design has no cycle: infeasible: not so"
+    assert told in summary["notes"]
     assert set(summary["nominal"].values()) == {None}
     assert summary["failed"] == 0
 
