@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 
+#: Origin of a value that the base configuration states.
+STATED = "base configuration"
+
 
 class BaseValue(NamedTuple):
     """Value of a parameter in the unit of its name, and where it comes from, in words."""
@@ -27,7 +30,7 @@ def base_values(config: Config) -> dict[str, BaseValue]:
         low, high = parameter.range
         stated = _stated(tree, parameter.key)
         if isinstance(stated, float | int) and low <= stated <= high:
-            found[parameter.label] = BaseValue(float(stated), "base configuration")
+            found[parameter.label] = BaseValue(float(stated), STATED)
         else:
             told = "no number" if isinstance(stated, str) or stated is None else f"{stated:g}"
             origin = f"middle of the range, the base configuration has {told}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from pipeline.config.reading import ConfigError, load_section
 from pipeline.reports.judgement import judgement
 from pipeline.store.designs_folder import is_over_designs
@@ -17,6 +16,7 @@ from pipeline.studies.design_study import design_experiment
 from pipeline.studies.experiment import FILES, KEPT, Experiment, simulate_experiment
 from pipeline.studies.experiment import summary_text as experiment_text
 from pipeline.studies.factors import check_applicable
+from pipeline.studies.replaced_keys import with_absolute_waveforms
 from pipeline.studies.runs import CycleSetup, Task, run_rows
 from pipeline.studies.schema import StudyConfig, StudyFile
 from pipeline.studies.summary import StudySummary
@@ -38,11 +38,8 @@ def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
         If the file is missing or is not TOML, a key is unknown or a value out of range.
     """
     file = load_section(path, StudyFile, overrides)
-    waveforms = file.simulation.get("waveforms", LEVEL_WALKING.stem)
-    if waveforms in ACTIVITIES:
-        return file
-    changes = {"waveforms": str((Path(path).parent / waveforms).resolve())}
-    return file.model_copy(update={"simulation": {**file.simulation, **changes}})
+    simulation = with_absolute_waveforms(file.simulation, Path(path))
+    return file.model_copy(update={"simulation": simulation})
 
 
 def study_task(file: StudyFile) -> Task:

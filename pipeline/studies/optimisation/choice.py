@@ -72,8 +72,7 @@ def _why_none(problem: DesignProblem, designs: pd.DataFrame) -> str:
         return f"no design has a gait cycle; the first: {reasons.iloc[0]}"
     margins = problem.margins(walked)
     nearest = int(np.argmax(margins.min(axis=1)))
-    bounds = [each for limit in problem.settings.limit for each in limit.bounds]
-    measure, bound, sign = bounds[int(np.argmin(margins[nearest]))]
+    measure, bound, sign = problem.settings.bounds[int(np.argmin(margins[nearest]))]
     return (
         f"no design keeps the limits; the nearest one has {measure.column} = "
         f"{walked[measure.column].iloc[nearest]:.4g} (limit: at {'most' if sign > 0 else 'least'} "
@@ -110,8 +109,8 @@ def picked(
     best = np.argmin(front.objectives, axis=0)
     for number, k in enumerate(spread, start=1):
         labels = [
-            each.measure.label
-            for each, place in zip(problem.settings.objective, best, strict=True)
+            measure.label
+            for measure, place in zip(problem.settings.objectives, best, strict=True)
             if place == k
         ]
         role = f"best {', '.join(labels)}" if labels else "compromise"
@@ -120,6 +119,6 @@ def picked(
 
 
 def _better_words(problem: DesignProblem) -> str:
-    first, *others = problem.settings.objective
-    words = f"best {first.measure.label}"
-    return f"{words} of the designs nowhere worse than the base design" if others else words
+    first, *others = problem.settings.objectives
+    words = f"best {first.label}"
+    return f"{words} of those nowhere worse than the base design" if others else words

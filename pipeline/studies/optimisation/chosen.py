@@ -53,7 +53,7 @@ def verified(
     elements: dict[str, ElementCycle] = {}
     if verify == "finite_element":
         elements = {
-            pick.name: verified_by_elements(setup.opened, _numbers(row, names))
+            pick.name: verified_by_elements(setup.task, _numbers(row, names))
             for pick, row in zip(picks, rows, strict=True)
             if pick.name in (BASE, BETTER)
         }
@@ -79,7 +79,7 @@ def _chosen(
     if simulated is not None:
         reason = str(simulated["reason"])
         original = _numbers(simulated, columns) if simulated["status"] == OK else None
-    expected = expected_errors(setup.opened.knee, values)
+    expected = expected_errors(setup.run.knee, values)
     told = dict.fromkeys(measure.column for measure in setup.problem.settings.measures)
     return ChosenDesign(
         **pick._asdict(),

@@ -20,14 +20,14 @@ class ObjectiveFound(Computed):
     largest: float
 
 
-class LimitFound(Computed):
-    """A limit: its column, words and unit, and its bounds."""
+class BoundFound(Computed):
+    """An end of a limit, "at most" or "at least" a value: its column, words and unit."""
 
     column: str
     label: str
     unit: str
-    at_most: float | None
-    at_least: float | None
+    end: str
+    value: float
 
 
 class ElementsFound(Computed):
@@ -86,7 +86,7 @@ class OptimisationDocument(Computed):
     verify: str
     parameters: list[dict[str, Any]]
     objectives: list[ObjectiveFound]
-    limits: list[LimitFound]
+    limits: list[BoundFound]
     factors: list[dict[str, str | float]]
     counts: dict[str, int]
     base_reason: str

@@ -12,7 +12,7 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from pipeline.execution.backends import Execution
 from pipeline.store.samples import read_table, write_table
-from pipeline.studies.optimisation.gaits import DesignTask, ModelName, number_columns, outcomes
+from pipeline.studies.optimisation.gaits import ModelName, SearchTask, number_columns, outcomes
 
 #: Parts of the designs of a generation for each worker, so that all workers end at about the same
 #: time.
@@ -26,7 +26,7 @@ class EvaluatedDesigns:
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Settings of the designs.
     file : Path
         Table of the designs, written after each generation. Designs that it holds already are not
@@ -35,9 +35,9 @@ class EvaluatedDesigns:
         Where designs are evaluated.
     """
 
-    def __init__(self, task: DesignTask, file: Path, execution: Execution) -> None:
+    def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:
         self._task, self._file, self._execution = task, file, execution
-        self._names = list(task.opened.knee.parameters.names)
+        self._names = list(task.run.knee.parameters.names)
         self._stored: dict[bytes, pd.Series[Any]] = {}
         self._rows: dict[bytes, pd.Series[Any]] = {}
         if file.exists():
@@ -80,7 +80,7 @@ class EvaluatedDesigns:
 
 
 def evaluated_parts(
-    task: DesignTask, table: pd.DataFrame, execution: Execution, model: ModelName
+    task: SearchTask, table: pd.DataFrame, execution: Execution, model: ModelName
 ) -> Iterator[pd.DataFrame]:
     """Yield parts of a table of designs with their outcomes by a model, as they are evaluated."""
     if table.empty:

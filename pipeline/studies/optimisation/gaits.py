@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +16,13 @@ from dynamics.simulator.variation import VariedContact
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
-from pipeline.design_space.design_gait import gait_of_design, patch_at
 from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import FAILED, OK
 from pipeline.studies.design import study_table
-from pipeline.studies.factors import Inputs, varied
+from pipeline.studies.design_runs import DesignTask, opened, setup_of_design
+from pipeline.studies.factors import Inputs, check_applicable, varied
 from pipeline.studies.optimisation.laxity import Laxity
 from pipeline.studies.optimisation.outputs import (
     LAXITY,
@@ -33,8 +31,8 @@ from pipeline.studies.optimisation.outputs import (
     measured,
     with_peak,
 )
-from pipeline.studies.optimisation.schema import OptimisationConfig, dumped
-from pipeline.studies.runs import FAILURES, CycleSetup
+from pipeline.studies.optimisation.schema import OptimisationConfig, OptimisationFile
+from pipeline.studies.runs import FAILURES, CycleSetup, nominal_inputs
 from pipeline.studies.schema import DesignConfig
 from surrogates.sampling.space import ReferencePath
 
@@ -44,18 +42,16 @@ ModelName = Literal["surrogate", "original"]
 INFEASIBLE = "infeasible"
 #: Columns of the outcome of a design that are not of its outputs.
 _PLAIN = ("status", "reason", "flagged_instants", "instants")
-#: Files of a run that determine the outcomes of its surrogate.
-_FILES = ("config.toml", "knee.npz")
 
 
 @dataclass(frozen=True)
-class DesignTask:
+class SearchTask:
     """Common settings of the designs of a search, as sent to worker processes.
 
     Parameters
     ----------
-    folder : str
-        Directory of a run over designs.
+    designs : DesignTask
+        The run over designs, its surrogate as contact model.
     names : tuple of str
         Varied inputs of the gaits.
     gaits : tuple of tuple of float
@@ -65,19 +61,16 @@ class DesignTask:
         Measures of objectives and limits.
     laxity : Laxity, optional
         Loads of the passive AP travel, if that is an output.
-    source : str
-        SHA-256 of these settings and the files of the run.
     """
 
-    folder: str
+    designs: DesignTask
     names: tuple[str, ...]
     gaits: tuple[tuple[float, ...], ...]
     measures: tuple[Measure, ...]
     laxity: Laxity | None
-    source: str
 
     @classmethod
-    def of(cls, config: OptimisationConfig) -> DesignTask:
+    def of(cls, file: OptimisationFile) -> SearchTask:
         """Return the task of a search.
 
         Raises
@@ -85,36 +78,48 @@ class DesignTask:
         RunError
             If the folder is not a finished run over designs.
         ConfigError, InputError
-            If a factor gives a value that is not allowed, or changes what the gait of the run does
-            not have.
+            If a key of [simulation] cannot be used, or a factor gives a value that is not allowed
+            or changes what the gait does not have.
         """
-        folder = Path(config.run)
-        opened = TrainedDesigns.open(folder)
-        laxity = Laxity.of(config.laxity, opened.knee) if config.needs_laxity else None
+        config = file.optimisation
+        designs = DesignTask.of(Path(config.run), "surrogate", file.simulation)
+        run, gait = opened(designs)
+        laxity = Laxity.of(config.laxity, run.knee) if config.needs_laxity else None
         names, gaits = _gaits(config)
-        task = cls(
-            str(folder.resolve()), names, gaits, config.measures, laxity, _source(folder, config)
-        )
-        _check_applicable(opened, task)
-        return task
+        for name in names:
+            try:
+                check_applicable(nominal_inputs(gait), [name])
+            except InputError as error:
+                raise InputError(_of_optimisation(error)) from error
+        return cls(designs, names, gaits, config.measures, laxity)
 
     @property
-    def opened(self) -> TrainedDesigns:
+    def run(self) -> TrainedDesigns:
         """The run over designs."""
-        return _opened(self.folder, self.source)
+        return opened(self.designs)[0]
 
+    @property
+    def source(self) -> str:
+        """SHA-256 of what the outcome of a design depends on."""
+        kept = self.names, self.gaits, self.measures, self.laxity
+        return hashlib.sha256(f"{self.designs.source} {kept}".encode()).hexdigest()
 
-@lru_cache(maxsize=2)
-def _opened(folder: str, source: str) -> TrainedDesigns:
-    del source  # another one is another run
-    return TrainedDesigns.open(Path(folder))
+    def cycles_of(self, values: Mapping[str, float], model: ModelName) -> CycleSetup:
+        """Return the gait cycle of a design with a model of its contact.
 
+        Parameters
+        ----------
+        values : mapping of str to float
+            Value of each parameter, in the unit of its name.
+        model : {"surrogate", "original"}
+            Model of the contact loads.
 
-def _source(folder: Path, config: OptimisationConfig) -> str:
-    content = hashlib.sha256(json.dumps(dumped(config), sort_keys=True).encode())
-    for name in _FILES:
-        content.update((folder / name).read_bytes())
-    return content.hexdigest()
+        Raises
+        ------
+        InputError
+            If the design is infeasible, outside the ranges, or has no contact model.
+        """
+        return setup_of_design(replace(self.designs, model=model), tuple(values.items()))
 
 
 def _gaits(config: OptimisationConfig) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]]:
@@ -132,51 +137,22 @@ def _gaits(config: OptimisationConfig) -> tuple[tuple[str, ...], tuple[tuple[flo
     try:
         table = study_table(design)
     except ConfigError as error:
-        raise ConfigError(str(error).replace("study.factor", "optimisation.factor")) from error
+        raise ConfigError(_of_optimisation(error)) from error
     names = tuple(factor.name for factor in config.factor)
     return names, tuple(map(tuple, table[list(names)].to_numpy(dtype=np.float64).tolist()))
 
 
-def _check_applicable(opened: TrainedDesigns, task: DesignTask) -> None:
-    """Raise an InputError unless the gait of the run has what each factor changes."""
-    middle = 0.5 * (opened.knee.parameters.low + opened.knee.parameters.high)
-    setup = cycles_of(opened, opened.knee.parameters.named(middle), "surrogate")
-    for gait in task.gaits[:1]:
-        for name, value in zip(task.names, gait, strict=True):
-            try:
-                varied(setup.nominal, {name: value})
-            except InputError as error:
-                raise InputError(f"optimisation.factor: {name}: {error}") from error
+def _of_optimisation(error: InputError) -> str:
+    """Return the message of an error about a study as one about a search."""
+    return str(error).replace("study.factor", "optimisation.factor")
 
 
-def cycles_of(opened: TrainedDesigns, values: Mapping[str, float], model: ModelName) -> CycleSetup:
-    """Return the cycles of a design by a model of its contact.
-
-    Parameters
-    ----------
-    opened : TrainedDesigns
-        The run over designs.
-    values : mapping of str to float
-        Value of each parameter, in the unit of its name.
-    model : {"surrogate", "original"}
-        Model of the contact loads.
-
-    Raises
-    ------
-    InputError
-        If a parameter is outside its range, or the original model cannot be built.
-    """
-    gait = gait_of_design(opened.config, opened.knee, values)
-    contact = opened.knee.at(values) if model == "surrogate" else opened.original(values).model
-    return CycleSetup(contact, gait, patch_at(opened.knee, values))
-
-
-def outcome(task: DesignTask, values: Mapping[str, float], model: ModelName) -> dict[str, Any]:
+def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> dict[str, Any]:
     """Return the outcome of a design over all gaits.
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Gaits and measures.
     values : mapping of str to float
         Value of each parameter of the design, in the unit of its name.
@@ -190,17 +166,16 @@ def outcome(task: DesignTask, values: Mapping[str, float], model: ModelName) -> 
         all gaits, and, of a design with a cycle for every gait, the mean of each output and the
         measures by their columns.
     """
-    opened = task.opened
-    if reason := infeasible(opened.config, values):
-        return {"status": INFEASIBLE, "reason": reason, "flagged_instants": 0, "instants": 0}
-    try:
-        return _over_gaits(task, cycles_of(opened, values, model), opened.knee.path(values))
-    except FAILURES as error:
-        reason = " ".join(str(error).split())
-    return {"status": FAILED, "reason": reason, "flagged_instants": 0, "instants": 0}
+    status, reason = INFEASIBLE, infeasible(task.run.config, values)
+    if not reason:
+        try:
+            return _over_gaits(task, task.cycles_of(values, model), task.run.knee.path(values))
+        except FAILURES as error:
+            status, reason = FAILED, " ".join(str(error).split())
+    return {"status": status, "reason": reason, "flagged_instants": 0, "instants": 0}
 
 
-def _over_gaits(task: DesignTask, setup: CycleSetup, path: ReferencePath) -> dict[str, Any]:
+def _over_gaits(task: SearchTask, setup: CycleSetup, path: ReferencePath) -> dict[str, Any]:
     """Return the outcome of a design with a cycle for every gait; raises one of `FAILURES`."""
     cycles, flagged, instants = [], 0, 0
     for gait in task.gaits:
@@ -228,9 +203,9 @@ def _ap_travel(laxity: Laxity, contact: ContactModel, inputs: Inputs, path: Refe
     return laxity.travel(model, inputs.simulator, start)
 
 
-def outcomes(task: DesignTask, rows: pd.DataFrame, model: ModelName = "surrogate") -> pd.DataFrame:
+def outcomes(task: SearchTask, rows: pd.DataFrame, model: ModelName = "surrogate") -> pd.DataFrame:
     """Return designs, a row each with its parameters, and their outcomes (`outcome`)."""
-    names = list(task.opened.knee.parameters.names)
+    names = list(task.run.knee.parameters.names)
     found = [
         outcome(task, dict(zip(names, map(float, row), strict=True)), model)
         for row in rows[names].to_numpy(dtype=np.float64)
@@ -241,7 +216,7 @@ def outcomes(task: DesignTask, rows: pd.DataFrame, model: ModelName = "surrogate
     return pd.concat([rows, table.reindex(columns=columns)], axis=1)
 
 
-def number_columns(task: DesignTask) -> tuple[str, ...]:
+def number_columns(task: SearchTask) -> tuple[str, ...]:
     """Return the columns with the outputs of a design and its measures."""
     outputs = [PEAK_PRESSURE, *OUTPUTS, *([LAXITY] if task.laxity is not None else [])]
     return tuple(dict.fromkeys([*outputs, *(measure.column for measure in task.measures)]))

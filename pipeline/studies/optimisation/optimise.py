@@ -34,7 +34,8 @@ from pipeline.studies.optimisation.search import require_pymoo, search
 from pipeline.studies.optimisation.setup import SearchSetup
 from pipeline.studies.optimisation.slices import slices_through
 from pipeline.studies.optimisation.tables import front_table, write_designs, write_front
-from pipeline.studies.optimisation.words import limit_found, objective_found
+from pipeline.studies.optimisation.words import bounds_found, objectives_found
+from pipeline.studies.replaced_keys import with_absolute_waveforms
 
 #: Results of a search, and those that an interrupted search continues with.
 FILES = ("optimisation.json", "optimisation.html", "front.parquet", "front.csv", "designs")
@@ -57,7 +58,10 @@ def load_optimisation(path: str | Path, overrides: tuple[str, ...] = ()) -> Opti
     ConfigError
         If the file is missing or is not TOML, a key is unknown or a value out of range.
     """
-    return load_section(path, OptimisationFile, overrides)
+    file = load_section(path, OptimisationFile, overrides)
+    return file.model_copy(
+        update={"simulation": with_absolute_waveforms(file.simulation, Path(path))}
+    )
 
 
 def optimise_designs(
@@ -94,7 +98,7 @@ def optimise_designs(
     job = Job(OPTIMISATION, folder, file, FILES, KEPT, resume=resume, replace=replace)
     job.check()
     settings = file.optimisation
-    setup = SearchSetup.of(settings)
+    setup = SearchSetup.of(file)
     # Compiles the kernels in this process, so that the workers find them compiled.
     outcome(setup.task, setup.problem.parameters.named(setup.first[0]), "surrogate")
     with Execution.of(settings) as execution, job.held():
@@ -130,9 +134,9 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
     with timed(seconds, "slices"):
         own = designs.loc[[pick.design for pick in picks]]
         slices = slices_through(task, own, problem.parameters, execution)
-    table = front_table(setup.opened, designs, front, picks)
+    table = front_table(setup.run, designs, front, picks)
     write_front(folder, table)
-    write_designs(folder, setup.opened, settings.name, designs, picks)
+    write_designs(folder, setup.run, settings.name, designs, picks)
     document = OptimisationDocument(
         name=settings.name,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -143,11 +147,8 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
         cycles=settings.cycles,
         verify=settings.verify,
         parameters=problem.parameters.to_header(),
-        objectives=[
-            objective_found(each, values)
-            for each, values in zip(settings.objective, front.objectives.T, strict=True)
-        ],
-        limits=[limit_found(limit) for limit in settings.limit],
+        objectives=objectives_found(settings, front.objectives),
+        limits=bounds_found(settings),
         factors=[factor.model_dump(exclude_none=True) for factor in settings.factor],
         counts=_counts(problem, designs, front),
         base_reason=setup.base_reason,
@@ -157,7 +158,7 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
         python=platform.python_version(),
         seconds={**seconds, "all": job.seconds},
     )
-    write_optimisation_page(folder, document, settings, setup.opened, table, slices, job.text)
+    write_optimisation_page(folder, document, settings, setup.run, table, slices, job.text)
     write_document(folder / "optimisation.json", document)
     return document
 

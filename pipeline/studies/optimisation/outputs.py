@@ -17,7 +17,7 @@ from pipeline.stages.cycle_outputs import OUTPUTS, Output
 PEAK_PRESSURE, LAXITY = "peak_pressure_MPa", "ap_laxity_mm"
 #: Outputs of a design, by their columns.
 DESIGN_OUTPUTS: dict[str, Output] = {
-    PEAK_PRESSURE: Output("peak pressure, larger compartment's", "MPa"),
+    PEAK_PRESSURE: Output("peak pressure", "MPa"),
     **OUTPUTS,
     LAXITY: Output("passive AP travel", "mm"),
 }

@@ -38,7 +38,7 @@ def write_optimisation_page(
     folder: Path,
     document: OptimisationDocument,
     settings: OptimisationConfig,
-    opened: TrainedDesigns,
+    run: TrainedDesigns,
     front: pd.DataFrame,
     slices: pd.DataFrame,
     config: str,
@@ -53,7 +53,7 @@ def write_optimisation_page(
         What was found.
     settings : OptimisationConfig
         Settings of the search.
-    opened : TrainedDesigns
+    run : TrainedDesigns
         The run over designs.
     front : pandas.DataFrame
         Table of the front (`pipeline.studies.optimisation.tables`).
@@ -66,8 +66,8 @@ def write_optimisation_page(
     columns = [*parameters, *_objective_columns(document)]
     base, better = (chosen_of(document, name) for name in (BASE, BETTER))
     chosen = better or base or document.chosen[0]
-    rows = _rows(opened, front, columns)
-    own = [] if base is None else [_base_row(opened, base, columns)]
+    rows = _rows(run, front, columns)
+    own = [] if base is None else [_base_row(run, base, columns)]
     boxes = joint_boxes([row["outlines"] for row in (*rows, *own)])
     names = [row["name"] for row in rows]
     objectives = range(len(parameters), len(columns))
@@ -125,7 +125,7 @@ def _measures(settings: OptimisationConfig) -> list[Content]:
     ]
 
 
-def _rows(opened: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content]) -> list[Content]:
+def _rows(run: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content]) -> list[Content]:
     """Return the designs of the front: numbers, names, values of the columns, errors, outlines."""
     keys = [column["key"] for column in columns]
     values = front[keys].to_numpy(dtype=np.float64)
@@ -134,7 +134,7 @@ def _rows(opened: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content
     for k, number in enumerate(front["design"].tolist()):
         name = str(front["name"].iloc[k])
         expected = {str(key): float(error) for key, error in errors.iloc[k].items()}
-        row = _row(opened, values[k], columns)
+        row = _row(run, values[k], columns)
         found.append(
             {
                 **row,
@@ -150,17 +150,17 @@ def _rows(opened: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content
     return found
 
 
-def _base_row(opened: TrainedDesigns, base: ChosenDesign, columns: Sequence[Content]) -> Content:
+def _base_row(run: TrainedDesigns, base: ChosenDesign, columns: Sequence[Content]) -> Content:
     """Return label, values of the columns and outlines of the base design."""
     known = {**base.values, **base.surrogate}
-    row = _row(opened, np.array([known[column["key"]] for column in columns]), columns)
+    row = _row(run, np.array([known[column["key"]] for column in columns]), columns)
     return {**row, "label": "base design"}
 
 
-def _row(opened: TrainedDesigns, values: FloatArray, columns: Sequence[Content]) -> Content:
+def _row(run: TrainedDesigns, values: FloatArray, columns: Sequence[Content]) -> Content:
     """Return the values of the columns [their units] and the outlines of a design."""
     count = sum("range" in column for column in columns)
-    outlines = profile(opened.config_of(values[:count]))
+    outlines = profile(run.config_of(values[:count]))
     return {"v": [_rounded(value) for value in values], "outlines": outlines}
 
 

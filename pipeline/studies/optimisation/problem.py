@@ -35,7 +35,7 @@ class DesignProblem:
     @property
     def columns(self) -> list[str]:
         """Columns of the objectives."""
-        return [each.measure.column for each in self.settings.objective]
+        return [measure.column for measure in self.settings.objectives]
 
     def objectives(self, designs: pd.DataFrame) -> FloatArray:
         """Return the objectives (N, M) of designs with outcomes, to minimise [any unit].
@@ -61,10 +61,9 @@ class DesignProblem:
         Negative beyond a limit, NaN for a design without gait cycles.
         """
         found = [np.empty((len(designs), 0))]
-        for limit in self.settings.limit:
-            for measure, bound, sign in limit.bounds:
-                values = designs[[measure.column]].to_numpy(dtype=np.float64)
-                found.append(sign * (bound - values) / (abs(bound) or 1.0))
+        for measure, bound, sign in self.settings.bounds:
+            values = designs[[measure.column]].to_numpy(dtype=np.float64)
+            found.append(sign * (bound - values) / (abs(bound) or 1.0))
         return np.concatenate(found, axis=1)
 
     def allowed(self, designs: pd.DataFrame) -> np.ndarray:

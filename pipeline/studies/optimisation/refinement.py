@@ -20,7 +20,7 @@ from pipeline.progress import bar
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.choice import front_of, picked
 from pipeline.studies.optimisation.evaluated import EvaluatedDesigns
-from pipeline.studies.optimisation.gaits import DesignTask, outcome
+from pipeline.studies.optimisation.gaits import SearchTask, outcome
 from pipeline.studies.optimisation.problem import DesignProblem
 from pipeline.studies.optimisation.setup import SearchSetup
 
@@ -34,13 +34,13 @@ _NOWHERE = 1e3
 
 
 def refined(
-    task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
+    task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
 ) -> FloatArray:
     """Return a design that is better in all objectives, or the start if none is found.
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Gaits and measures.
     problem : DesignProblem
         Objectives and limits.
@@ -91,7 +91,7 @@ class _Way:
     """
 
     def __init__(
-        self, task: DesignTask, problem: DesignProblem, span: FloatArray, start: FloatArray
+        self, task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
     ) -> None:
         self._task, self._problem, self._span = task, problem, span
         self._known: dict[bytes, FloatArray] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -24,6 +24,14 @@ _FEWEST_GAITS = 4
 OutputName = Annotated[str, AfterValidator(check_output)]
 
 
+class Bound(NamedTuple):
+    """An end of a limit: the largest value of a measure if `sign` is 1, the least one if -1."""
+
+    measure: Measure
+    value: float
+    sign: float
+
+
 class ObjectiveConfig(Section):
     """An objective: an output of the gait cycle that is to be small, or large."""
 
@@ -39,11 +47,6 @@ class ObjectiveConfig(Section):
     )
 
     @property
-    def measure(self) -> Measure:
-        """What is computed of the gaits of a design."""
-        return Measure.of(self.output, self.statistic, self.goal)
-
-    @property
     def sign(self) -> float:
         """Factor that makes the objective one to be minimised [1]."""
         return 1.0 if self.goal == "least" else -1.0
@@ -56,19 +59,6 @@ class LimitConfig(Section):
     at_most: Finite | None = Field(None, description="largest value, in the unit of the output")
     at_least: Finite | None = Field(None, description="least value, in the unit of the output")
     statistic: Statistic = Field("worst", description="what counts over the gaits")
-
-    @property
-    def bounds(self) -> list[tuple[Measure, float, float]]:
-        """Measures with their bounds, and 1 for an upper and -1 for a lower bound."""
-        ends: tuple[tuple[float | None, Goal, float], ...] = (
-            (self.at_most, "least", 1.0),
-            (self.at_least, "largest", -1.0),
-        )
-        return [
-            (Measure.of(self.output, self.statistic, goal), bound, sign)
-            for bound, goal, sign in ends
-            if bound is not None
-        ]
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -140,11 +130,33 @@ class OptimisationConfig(ExecutionConfig):
     )
 
     @property
+    def objectives(self) -> list[Measure]:
+        """What is computed of the gaits of a design for each objective."""
+        return [self._measure(each.output, each.statistic, each.goal) for each in self.objective]
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """The ends of all limits."""
+        found = []
+        for limit in self.limit:
+            ends: tuple[tuple[float | None, Goal, float], ...] = (
+                (limit.at_most, "least", 1.0),
+                (limit.at_least, "largest", -1.0),
+            )
+            for value, goal, sign in ends:
+                if value is not None:
+                    measure = self._measure(limit.output, limit.statistic, goal)
+                    found.append(Bound(measure, value, sign))
+        return found
+
+    @property
     def measures(self) -> tuple[Measure, ...]:
         """Measures of objectives and limits, each once."""
-        found = [each.measure for each in self.objective]
-        found += [measure for limit in self.limit for measure, _, _ in limit.bounds]
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([*self.objectives, *(each.measure for each in self.bounds)]))
+
+    def _measure(self, output: str, statistic: Statistic, goal: Goal) -> Measure:
+        # Of a single gait, all statistics are the same.
+        return Measure.of(output, statistic if self.cycles > 1 else "mean", goal)
 
     @property
     def needs_laxity(self) -> bool:
@@ -153,7 +165,7 @@ class OptimisationConfig(ExecutionConfig):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        columns = [each.measure.column for each in self.objective]
+        columns = [measure.column for measure in self.objectives]
         twice = sorted({name for name in columns if columns.count(name) > 1})
         if twice:
             raise InputError(f"objective: expected each once, found {', '.join(twice)} again")
@@ -183,14 +195,12 @@ class OptimisationFile(Section):
     """Configuration of `knee-contact optimise`."""
 
     optimisation: OptimisationConfig
+    simulation: dict[str, Any] = Field(
+        default_factory=dict,
+        description="keys of [simulation] that replace the keys of the run",
+    )
 
 
 def describe_optimisation() -> str:
     """Return every key of a search of designs as Markdown tables, as `describe_schema` does."""
     return describe_section(OptimisationFile, "Search of designs")
-
-
-def dumped(config: OptimisationConfig) -> dict[str, Any]:
-    """Return what the outcome of a design depends on, for a digest."""
-    keys = ("seed", "cycles", "laxity", "objective", "limit", "factor")
-    return {key: config.model_dump(mode="json")[key] for key in keys}

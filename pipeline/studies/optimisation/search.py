@@ -45,11 +45,10 @@ def search(problem: DesignProblem, evaluated: EvaluatedDesigns, first: FloatArra
     from pymoo.problems.static import StaticProblem
 
     settings, parameters = problem.settings, problem.parameters
-    constraints = 1 + sum(len(limit.bounds) for limit in settings.limit)
     box = Problem(
         n_var=len(parameters),
         n_obj=len(settings.objective),
-        n_ieq_constr=constraints,
+        n_ieq_constr=1 + len(settings.bounds),
         xl=parameters.low,
         xu=parameters.high,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,13 +10,14 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.schema import Config
+from pipeline.design_space.base_design import STATED, base_values
 from pipeline.design_space.drawn_designs import infeasible
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.errors import StageError
 from pipeline.store.samples import OK
-from pipeline.studies.optimisation.gaits import DesignTask
+from pipeline.studies.optimisation.gaits import SearchTask
 from pipeline.studies.optimisation.problem import DesignProblem
-from pipeline.studies.optimisation.schema import OptimisationConfig
+from pipeline.studies.optimisation.schema import OptimisationFile
 from surrogates.parametric.parameters import Parameters
 from surrogates.sampling.designs import unit_design
 
@@ -31,7 +31,7 @@ class SearchSetup:
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Gaits and measures.
     problem : DesignProblem
         Objectives and limits.
@@ -41,24 +41,24 @@ class SearchSetup:
         Why the base configuration is no design of the run, or "".
     """
 
-    task: DesignTask
+    task: SearchTask
     problem: DesignProblem
     first: FloatArray
     base_reason: str
 
     @classmethod
-    def of(cls, settings: OptimisationConfig) -> SearchSetup:
+    def of(cls, file: OptimisationFile) -> SearchSetup:
         """Return the setup of a search.
 
         Raises
         ------
         RunError, ConfigError, InputError
-            As `DesignTask.of`, or if finite elements would verify finite elements.
+            As `SearchTask.of`, or if finite elements would verify finite elements.
         StageError
             If hardly any design is feasible.
         """
-        task = DesignTask.of(settings)
-        config, parameters = task.opened.config, task.opened.knee.parameters
+        settings, task = file.optimisation, SearchTask.of(file)
+        config, parameters = task.run.config, task.run.knee.parameters
         if settings.verify == "finite_element" and config.contact.model == "finite_element":
             raise InputError(
                 f"optimisation.verify: the original model of {settings.run} is of finite elements; "
@@ -69,9 +69,9 @@ class SearchSetup:
         return cls(task, DesignProblem(settings, parameters), first, reason)
 
     @property
-    def opened(self) -> TrainedDesigns:
+    def run(self) -> TrainedDesigns:
         """The run over designs."""
-        return self.task.opened
+        return self.task.run
 
     def base_of(self, designs: pd.DataFrame) -> int | None:
         """Return the number of the base design among all designs, if it has a gait cycle."""
@@ -130,23 +130,10 @@ def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray | No
     reason : str
         Why not, or "".
     """
-    assert config.design_space is not None  # a run over designs has the section
-    tree = config.model_dump()
-    values: list[float] = []
-    for parameter in config.design_space.parameter:
-        value: Any = tree
-        for name in parameter.key.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        low, high = parameter.range
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None, f"{parameter.key} is not a number of the base configuration"
-        if not low <= value <= high:
-            return None, (
-                f"{parameter.key} = {value:g} of the base configuration is outside {low:g} to "
-                f"{high:g}"
-            )
-        values.append(float(value))
-    found = np.array(values)
-    if reason := infeasible(config, parameters.named(found)):
+    base = base_values(config)
+    for name, each in base.items():
+        if each.origin != STATED:
+            return None, f"{name}: {each.origin}"
+    if reason := infeasible(config, {name: each.value for name, each in base.items()}):
         return None, f"the base configuration is infeasible: {reason}"
-    return found, ""
+    return np.array([base[name].value for name in parameters.names]), ""

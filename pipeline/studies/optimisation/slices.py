@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline.execution.backends import Execution
 from pipeline.progress import bar
 from pipeline.studies.optimisation.evaluated import evaluated_parts
-from pipeline.studies.optimisation.gaits import DesignTask
+from pipeline.studies.optimisation.gaits import SearchTask
 from surrogates.parametric.parameters import Parameters
 
 #: Values of a parameter along a slice.
@@ -16,13 +16,13 @@ _POINTS = 9
 
 
 def slices_through(
-    task: DesignTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
+    task: SearchTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
 ) -> pd.DataFrame:
     """Return the outcomes along each parameter through designs.
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Gaits and measures.
     designs : pandas.DataFrame
         Designs with their parameters; their index is the number of the design.

@@ -19,13 +19,13 @@ EXPECTED = "expected_"
 
 
 def front_table(
-    opened: TrainedDesigns, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
+    run: TrainedDesigns, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
 ) -> pd.DataFrame:
     """Return the designs of the front: numbers, parameters, outcomes, expected errors, doubts.
 
     Parameters
     ----------
-    opened : TrainedDesigns
+    run : TrainedDesigns
         The run over designs.
     designs : pandas.DataFrame
         All designs.
@@ -34,11 +34,11 @@ def front_table(
     picks : sequence of Pick
         The chosen ones, whose names the table has.
     """
-    parameters = opened.knee.parameters
+    parameters = run.knee.parameters
     table = designs.loc[front.places].reset_index(drop=True)
     names = {pick.design: pick.name for pick in picks}
     expected = [
-        expected_errors(opened.knee, row)
+        expected_errors(run.knee, row)
         for row in table[list(parameters.names)].to_numpy(dtype=float)
     ]
     errors = pd.DataFrame(expected, index=table.index).add_prefix(EXPECTED)
@@ -62,7 +62,7 @@ def write_front(folder: Path, table: pd.DataFrame) -> None:
 
 def write_designs(
     folder: Path,
-    opened: TrainedDesigns,
+    run: TrainedDesigns,
     name: str,
     designs: pd.DataFrame,
     picks: Sequence[Pick],
@@ -71,10 +71,10 @@ def write_designs(
 
     `name` is that of the search, with which the names of the runs begin.
     """
-    names = list(opened.knee.parameters.names)
+    names = list(run.knee.parameters.names)
     for pick in picks:
         values = designs.loc[pick.design, names].to_numpy(dtype=float)
-        config = opened.config_of(values)
-        run = config.run.model_copy(update={"name": f"{name}-{pick.name}"})
-        text = dump_config(config.model_copy(update={"run": run}))
+        config = run.config_of(values)
+        named = config.run.model_copy(update={"name": f"{name}-{pick.name}"})
+        text = dump_config(config.model_copy(update={"run": named}))
         write_text(folder / "designs" / pick.name / "design.toml", text)

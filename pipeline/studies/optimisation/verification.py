@@ -15,14 +15,13 @@ from foundation.base.loads import AREA, PEAK_PRESSURE
 from pipeline.config.contact_schema import with_model
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema import Config, ContactConfig
-from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import build_knee, preparation_of
 from pipeline.originals.finite_element_layer import spacing_for
 from pipeline.originals.knee import Knee
 from pipeline.progress import bar, rounded, say
 from pipeline.studies.optimisation.evaluated import evaluated_parts
-from pipeline.studies.optimisation.gaits import DesignTask, cycles_of
+from pipeline.studies.optimisation.gaits import SearchTask
 from pipeline.studies.optimisation.outputs import with_peak
 from pipeline.studies.runs import FAILURES, CycleSetup
 
@@ -32,13 +31,13 @@ _NODES_ACROSS, _SPACINGS_MM = 12.0, (0.5, 2.0)
 
 
 def verified_by_original(
-    task: DesignTask, designs: pd.DataFrame, execution: Execution
+    task: SearchTask, designs: pd.DataFrame, execution: Execution
 ) -> pd.DataFrame:
     """Return designs with their outcomes by the original model, in the same order.
 
     Parameters
     ----------
-    task : DesignTask
+    task : SearchTask
         Gaits and measures.
     designs : pandas.DataFrame
         A row per design with its parameters.
@@ -66,23 +65,23 @@ class ElementCycle(NamedTuple):
     surrogate: Mapping[str, float] = {}
 
 
-def verified_by_elements(opened: TrainedDesigns, values: Mapping[str, float]) -> ElementCycle:
+def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementCycle:
     """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
 
     Peak pressures and wear are those of the pressures at the nodes.
 
     Parameters
     ----------
-    opened : TrainedDesigns
+    task : SearchTask
         The run over designs.
     values : mapping of str to float
         Value of each parameter, in the unit of its name.
     """
     try:
-        _, by_surrogate = _cycle(cycles_of(opened, values, "surrogate"))
-        setup = cycles_of(opened, values, "original")
+        _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
+        setup = task.cycles_of(values, "original")
         result, by_original = _cycle(setup)
-        config = _of_elements(opened.config_of(values), result)
+        config = _of_elements(task.run.config_of(values), result)
         knee = _quietly_built(config)
         _tell_time(config, knee, result)
         knee.prepare(lambda text: None)

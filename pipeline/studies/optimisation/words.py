@@ -10,14 +10,14 @@ from pipeline.reports.units import ASCII
 from pipeline.store.sample_schema import described
 from pipeline.studies.optimisation.choice import BASE, BETTER
 from pipeline.studies.optimisation.document import (
+    BoundFound,
     ChosenDesign,
-    LimitFound,
     ObjectiveFound,
     OptimisationDocument,
     chosen_of,
     counted_designs,
 )
-from pipeline.studies.optimisation.schema import LimitConfig, ObjectiveConfig
+from pipeline.studies.optimisation.schema import OptimisationConfig
 
 
 def parameter_words(name: str) -> tuple[str, str]:
@@ -28,30 +28,37 @@ def parameter_words(name: str) -> tuple[str, str]:
     return stem.replace("_", " "), unit if stem != name or not token else ""
 
 
-def objective_found(objective: ObjectiveConfig, values: FloatArray) -> ObjectiveFound:
-    """Return an objective for the document; `values` (N,) to minimise over the front [its unit]."""
-    measure, own = objective.measure, objective.sign * values
-    return ObjectiveFound(
-        column=measure.column,
-        label=measure.label,
-        unit=measure.unit,
-        goal=objective.goal,
-        statistic=objective.statistic,
-        least=float(own.min()),
-        largest=float(own.max()),
-    )
+def objectives_found(settings: OptimisationConfig, front: FloatArray) -> list[ObjectiveFound]:
+    """Return the objectives for the document; `front` (N, M) has these, to minimise [any unit]."""
+    found = []
+    for each, measure, values in zip(settings.objective, settings.objectives, front.T, strict=True):
+        own = each.sign * values
+        found.append(
+            ObjectiveFound(
+                column=measure.column,
+                label=measure.label,
+                unit=measure.unit,
+                goal=each.goal,
+                statistic=each.statistic,
+                least=float(own.min()),
+                largest=float(own.max()),
+            )
+        )
+    return found
 
 
-def limit_found(limit: LimitConfig) -> LimitFound:
-    """Return a limit for the document."""
-    measure, _, _ = limit.bounds[0]
-    return LimitFound(
-        column=measure.column,
-        label=measure.label,
-        unit=measure.unit,
-        at_most=limit.at_most,
-        at_least=limit.at_least,
-    )
+def bounds_found(settings: OptimisationConfig) -> list[BoundFound]:
+    """Return the ends of the limits for the document."""
+    return [
+        BoundFound(
+            column=measure.column,
+            label=measure.label,
+            unit=measure.unit,
+            end="at most" if sign > 0.0 else "at least",
+            value=value,
+        )
+        for measure, value, sign in settings.bounds
+    ]
 
 
 def summary_text(document: OptimisationDocument, folder: Path) -> str:

@@ -22,7 +22,7 @@
     const py = (value) => TALL - BOTTOM - ((value - ys[0]) / (ys[1] - ys[0])) * (TALL - TOP - BOTTOM);
     const label = `${column.label}${column.unit ? ` [${column.unit}]` : ""}`;
     const area = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "area", role: "img", "aria-label": `${objective.label} along ${label}` });
-    const lines = svg("g", { class: "grid" });
+    const lines = svg("g", { class: "rules" });
     for (const value of ticks(...xs, 4)) lines.append(svg("path", { d: `M${px(value)} ${TOP}V${TALL - BOTTOM}` }), svg("text", { x: px(value), y: TALL - BOTTOM + 13, "text-anchor": "middle" }, short(value)));
     for (const value of ticks(...ys, 4)) lines.append(svg("path", { d: `M${LEFT} ${py(value)}H${WIDE - RIGHT}` }), svg("text", { x: LEFT - 4, y: py(value) + 4, "text-anchor": "end" }, short(value)));
     lines.append(svg("text", { x: 0.5 * (LEFT + WIDE - RIGHT), y: TALL - 5, "text-anchor": "middle" }, label));
@@ -31,14 +31,17 @@
       if (value !== null) d += `${k === 0 || y[row][k - 1] === null ? "M" : "L"}${px(x[k]).toFixed(1)} ${py(value).toFixed(1)}`;
     });
     area.append(lines, svg("path", { d: `M${LEFT} ${TOP}V${TALL - BOTTOM}H${WIDE - RIGHT}`, class: "axis" }), svg("path", { d: `M${px(here)} ${TOP}V${TALL - BOTTOM}`, class: "here" }), svg("path", { d }));
-    const figure = document.createElement("figure"), caption = document.createElement("figcaption");
-    caption.textContent = `${objective.label}${objective.unit ? ` [${objective.unit}]` : ""}`;
-    figure.append(caption, area);
-    return figure;
+    return area;
   };
   const draw = () => {
     const { along } = slices[choice.value];
-    grid.replaceChildren(...objectives.flatMap((_, row) => along.map((slice) => panel(slice, row))));
+    grid.replaceChildren(...objectives.flatMap((k, row) => {
+      const head = document.createElement("h3"), panels = document.createElement("div");
+      head.textContent = `${columns[k].label}${columns[k].unit ? ` [${columns[k].unit}]` : ""}`;
+      panels.className = "grid small";
+      panels.append(...along.map((slice) => panel(slice, row)));
+      return [head, panels];
+    }));
   };
   choice.addEventListener("change", draw);
   front.listen(() => {

@@ -11,7 +11,7 @@
     const py = (value) => TALL - BOTTOM - ((value - ys[0]) / (ys[1] - ys[0])) * (TALL - TOP - BOTTOM);
     const name = (k) => `${columns[k].label}${columns[k].unit ? ` [${columns[k].unit}]` : ""}`;
     const area = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "area", role: "img", "aria-label": `${name(j)} over ${name(i)} of the designs of the front` });
-    const grid = svg("g", { class: "grid" });
+    const grid = svg("g", { class: "rules" });
     for (const value of ticks(...xs, 5)) {
       grid.append(svg("path", { d: `M${px(value)} ${TOP}V${TALL - BOTTOM}` }), svg("text", { x: px(value), y: TALL - BOTTOM + 14, "text-anchor": "middle" }, short(value)));
     }
