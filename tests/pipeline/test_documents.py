@@ -221,7 +221,8 @@ def test_configurations_are_valid(page, tmp_path):
             continue
         path = tmp_path / f"{number}.toml"
         path.write_text(block.text, encoding="utf-8")
-        section = next((key for key in ("study", "walk", "forward") if key in tree), None)
+        sections = ("study", "walk", "forward", "optimisation")
+        section = next((key for key in sections if key in tree), None)
         load_config(path) if section is None else load_file(section, path)
 
 
