@@ -34,9 +34,9 @@ class Front(NamedTuple):
     places : (N,) int64
         Numbers of the designs, by the first objective from its best value on.
     objectives : (N, M) float64
-        Objectives to minimise [their units].
+        Objectives to minimise [any unit].
     span : (M,) float64
-        Ranges of the objectives [their units], > 0.
+        Ranges of the objectives [any unit], > 0.
     """
 
     places: IntArray

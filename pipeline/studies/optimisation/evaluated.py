@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,8 @@ class EvaluatedDesigns:
     def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:
         self._task, self._file, self._execution = task, file, execution
         self._names = list(task.run.knee.parameters.names)
-        self._stored: dict[bytes, pd.Series[Any]] = {}
-        self._rows: dict[bytes, pd.Series[Any]] = {}
+        self._stored: dict[bytes, dict[Hashable, Any]] = {}
+        self._rows: dict[bytes, dict[Hashable, Any]] = {}
         if file.exists():
             columns = (*_NUMBERS, *self._names, "status", *number_columns(task))
             self._stored = self._by_design(read_table(file, columns))
@@ -47,19 +47,18 @@ class EvaluatedDesigns:
     @property
     def table(self) -> pd.DataFrame:
         """All designs: numbers, parameters and outcomes."""
-        table = pd.DataFrame(list(self._rows.values())).reset_index(drop=True)
-        table = table.infer_objects()
+        table = pd.DataFrame(list(self._rows.values()))
         return table.assign(design=np.arange(len(table)))
 
     def evaluate(
         self, designs: FloatArray, generation: int, done: Callable[[int], object]
     ) -> pd.DataFrame:
-        """Return designs (N, P) [units of the parameters] with their outcomes, and store them.
+        """Return designs (N, P) [any unit] with their outcomes, and store them.
 
         `done` takes the number of designs that have been evaluated.
         """
         keys = [row.tobytes() for row in designs]
-        missing = [k for k, key in enumerate(keys) if self._known(key) is None]
+        missing = [k for k, key in enumerate(keys) if key not in self._stored]
         done(len(keys) - len(missing))
         table = pd.DataFrame(designs[missing], columns=pd.Index(self._names))
         for part in evaluated_parts(self._task, table, self._execution, "surrogate"):
@@ -69,14 +68,12 @@ class EvaluatedDesigns:
             self._rows.setdefault(key, self._stored[key])
         if missing:
             write_table(self.table, self._file)
-        return pd.DataFrame([self._rows[key] for key in keys]).reset_index(drop=True)
+        return pd.DataFrame([self._rows[key] for key in keys])
 
-    def _known(self, key: bytes) -> pd.Series[Any] | None:
-        return self._rows.get(key, self._stored.get(key))
-
-    def _by_design(self, table: pd.DataFrame) -> dict[bytes, pd.Series[Any]]:
+    def _by_design(self, table: pd.DataFrame) -> dict[bytes, dict[Hashable, Any]]:
         values = np.ascontiguousarray(table[self._names].to_numpy(dtype=np.float64))
-        return {row.tobytes(): table.iloc[k] for k, row in enumerate(values)}
+        rows = table.to_dict("records")
+        return {value.tobytes(): row for value, row in zip(values, rows, strict=True)}
 
 
 def evaluated_parts(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from foundation.base.checks import FloatArray, IntArray
+
+#: Least weight of an objective in a reference direction [1].
+_LEAST_WEIGHT = 1e-4
 
 
 def non_dominated(objectives: FloatArray) -> IntArray:
@@ -23,33 +28,37 @@ def non_dominated(objectives: FloatArray) -> IntArray:
 def spread_over(front: FloatArray, count: int) -> list[int]:
     """Return the places of designs that are spread over a front (N, M) [any unit].
 
-    For each reference direction (Blank et al. 2021, IEEE Trans Evol Comput 25:48-60), the design
-    with the least achievement scalarisation between the best and the worst objectives of the front;
-    each design once, so that fewer than `count` may be returned.
+    For each of `count` reference directions, the design with the least achievement scalarisation
+    between the best and the worst objectives of the front; each design once, so that fewer may be
+    returned.
     """
     low, high = front.min(axis=0), front.max(axis=0)
     scaled = (front - low) / np.where(high > low, high - low, 1.0)
-    places = [int(np.argmin(_achievement(scaled, row))) for row in _directions(front, count)]
+    directions = _directions(front.shape[1], count)
+    places = [int(np.argmin(_achievement(scaled, row))) for row in directions]
     return list(dict.fromkeys(places))
 
 
-def _directions(front: FloatArray, count: int) -> FloatArray:
-    """Return reference directions (count, M) [1] of a front (N, M)."""
+@lru_cache
+def _directions(objectives: int, count: int) -> FloatArray:
+    """Return reference directions (count, M) [1].
+
+    Of two objectives, they are even (Das & Dennis 1998, SIAM J Optim 8:631-657), of more, of least
+    Riesz energy (Blank et al. 2021, IEEE Trans Evol Comput 25:48-60).
+    """
     from pymoo.util.ref_dirs import get_reference_directions
 
-    objectives = front.shape[1]
     if objectives == 1 or count == 1:
         return np.full((1, objectives), 1.0 / objectives)
+    if objectives == 2:
+        return np.asarray(get_reference_directions("das-dennis", 2, n_partitions=count - 1))
     return np.asarray(get_reference_directions("energy", objectives, count, seed=1))
 
 
 def _achievement(scaled: FloatArray, direction: FloatArray) -> FloatArray:
     """Return the achievement scalarisation (N,) [1] of scaled objectives (N, M) [1]."""
-    from pymoo.decomposition.asf import ASF
-
-    ideal = np.zeros(scaled.shape[1])
-    found = ASF().do(scaled, np.maximum(direction, 1e-4)[None], utopian_point=ideal)
-    return np.asarray(found, dtype=np.float64).reshape(-1)
+    # An objective without weight still counts a little: of equal designs, the better one.
+    return np.asarray((scaled / np.maximum(direction, _LEAST_WEIGHT)).max(axis=1))
 
 
 def better_than(objectives: FloatArray, base: FloatArray) -> int | None:

@@ -46,17 +46,17 @@ class DesignProblem:
         return signs * designs[self.columns].to_numpy(dtype=np.float64)
 
     def violations(self, designs: pd.DataFrame) -> FloatArray:
-        """Return by how much designs violate the constraints, (N, 1 + limits) [1]; 0 if not at all.
+        """Return by how much designs violate the constraints, (N, C) [1]; 0 if not at all.
 
-        First whether the design is feasible and has gait cycles, then each limit, relative to its
-        bound.
+        First whether the design is feasible and has gait cycles, then each end of a limit, relative
+        to its value.
         """
         status = designs["status"].to_numpy()
         first = np.where(status == INFEASIBLE, _INFEASIBLE, np.where(status == OK, 0.0, _NO_CYCLE))
         return np.column_stack([first, np.maximum(np.nan_to_num(-self.margins(designs)), 0.0)])
 
     def margins(self, designs: pd.DataFrame) -> FloatArray:
-        """Return how far designs are within each limit, (N, limits) [1], relative to the bounds.
+        """Return how far designs are within each end of a limit, (N, C) [1], relative to its value.
 
         Negative beyond a limit, NaN for a design without gait cycles.
         """

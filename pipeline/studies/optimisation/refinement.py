@@ -45,15 +45,15 @@ def refined(
     problem : DesignProblem
         Objectives and limits.
     span : (M,) float64
-        Ranges of the objectives over the front [their units], > 0.
+        Ranges of the objectives over the front [any unit], > 0.
     start : (P,) float64
-        Design of the front [units of the parameters].
+        Design of the front [any unit].
 
     Returns
     -------
     (P,) float64
         Of all designs on the way that keep the limits, the one with the least achievement
-        scalarisation [units of the parameters].
+        scalarisation [any unit].
     """
     way = _Way(task, problem, span, start)
     begin = problem.parameters.scaled(start)

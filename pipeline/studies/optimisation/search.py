@@ -36,14 +36,17 @@ def search(problem: DesignProblem, evaluated: EvaluatedDesigns, first: FloatArra
     evaluated : EvaluatedDesigns
         Evaluates designs, and keeps them.
     first : (N, P) float64
-        First generation [units of the parameters].
+        First generation [any unit].
     """
     from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.config import Config
     from pymoo.core.evaluator import Evaluator
     from pymoo.core.problem import Problem
     from pymoo.core.termination import NoTermination
     from pymoo.problems.static import StaticProblem
 
+    # Standard output has the answer of the command alone.
+    Config.warnings["not_compiled"] = False
     settings, parameters = problem.settings, problem.parameters
     box = Problem(
         n_var=len(parameters),

@@ -36,7 +36,7 @@ class SearchSetup:
     problem : DesignProblem
         Objectives and limits.
     first : (N, P) float64
-        First generation [units of the parameters]; the base design first.
+        First generation [any unit]; the base design first.
     base_reason : str
         Why the base configuration is no design of the run, or "".
     """
@@ -82,7 +82,7 @@ class SearchSetup:
 def first_designs(
     config: Config, parameters: Parameters, base: FloatArray | None, count: int, seed: int
 ) -> FloatArray:
-    """Return the first generation (count, P) [units of the parameters]: the base design, and draws.
+    """Return the first generation (count, P) [any unit]: the base design, and draws.
 
     The draws are the first feasible designs of a Sobol sequence over the ranges.
 
@@ -93,7 +93,7 @@ def first_designs(
     parameters : Parameters
         Parameters and their ranges.
     base : (P,) float64, optional
-        Base design [units of the parameters], if it is feasible and within the ranges.
+        Base design [any unit], if it is feasible and within the ranges.
     count, seed : int
         Number of designs, and seed of the draws.
 
@@ -121,7 +121,7 @@ def first_designs(
 
 
 def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray | None, str]:
-    """Return the values (P,) [units of the parameters] of the base configuration.
+    """Return the values (P,) [any unit] of the base configuration.
 
     Returns
     -------

@@ -27,7 +27,7 @@ from surrogates.formulations.registry import FORMULATIONS
 STUDIES = {
     *("montecarlo", "sobol", "walking", "grand_challenge_walk"),
     *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
-    *("menisci_flexion", "menisci_walking", "component_alignment"),
+    *("menisci_flexion", "menisci_walking", "component_alignment", "implant_front"),
 }
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 

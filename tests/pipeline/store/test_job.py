@@ -97,7 +97,7 @@ def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
         Job(RUN, folder, CONFIG).check()
 
 
-@pytest.mark.parametrize("section", ["study", "walk", "forward"])
+@pytest.mark.parametrize("section", ["study", "walk", "forward", "optimisation"])
 def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text(f"[{section}]\n")
@@ -111,6 +111,7 @@ WRITERS = {
     "walk walking": "walk",
     "walk comak_walking": "walk",
     "forward passive_flexion": "forward simulation",
+    "optimise implant_front": "search of designs",
     "compare-models smoke": "comparison",
     "calibrate smoke": "calibration",
 }

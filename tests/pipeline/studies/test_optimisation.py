@@ -1,0 +1,647 @@
+"""Searches of designs from file to page: front, limits, gaits, resumption, what is refused."""
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+import tomli_w
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
+from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.errors import StageError
+from pipeline.stages.cycle_outputs import OUTPUTS
+from pipeline.store.documents import read_document
+from pipeline.store.samples import OK, read_table
+from pipeline.studies.dispatch import load_file
+from pipeline.studies.optimisation import evaluated, refinement, setup
+from pipeline.studies.optimisation.choice import front_of, picked
+from pipeline.studies.optimisation.document import OptimisationDocument
+from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
+from pipeline.studies.optimisation.gaits import INFEASIBLE, SearchTask, outcome
+from pipeline.studies.optimisation.optimise import optimise_designs
+from pipeline.studies.optimisation.outputs import Measure, expected_error
+from pipeline.studies.optimisation.problem import DesignProblem
+from pipeline.studies.optimisation.profiles import joint_boxes, profile
+from pipeline.studies.optimisation.refinement import refined
+from pipeline.studies.optimisation.schema import OptimisationConfig, describe_optimisation
+from pipeline.studies.optimisation.verification import verified_by_elements
+from pipeline.studies.optimisation.words import parameter_words
+from surrogates.parametric.parameters import Parameters
+
+WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
+OBJECTIVES = [{"output": WEAR}, {"output": PRESSURE}]
+LIMIT = {"output": "anterior_range_mm", "at_most": 6.1}
+AXIAL = {"name": "axial_scale", "distribution": "uniform", "low": 0.8, "high": 1.0}
+FILES = {
+    *("config.toml", "inputs.json", "evaluated.parquet", "front.parquet", "front.csv"),
+    *("optimisation.json", "optimisation.html", "designs"),
+}
+#: A design within the ranges of the tiny run, and one that its constraint forbids.
+DESIGN = {"dish_sagittal_radius_mm": 70.0, "youngs_modulus_MPa": 600.0}
+FORBIDDEN = {"dish_sagittal_radius_mm": 89.0, "youngs_modulus_MPa": 600.0}
+
+
+def tree(run, objective=OBJECTIVES, simulation=None, **changes):
+    search = {"name": "tiny", "run": str(run), "population": 8, "generations": 3, "workers": 1}
+    content = {"optimisation": search | {"chosen": 2} | changes | {"objective": objective}}
+    return content if simulation is None else content | {"simulation": simulation}
+
+
+def load(folder, run, **changes):
+    path = folder / "search.toml"
+    path.write_text(tomli_w.dumps(tree(run, **changes)))
+    return load_file("optimisation", path)
+
+
+def searched(run, folder, *, resume=False, **changes):
+    folder.parent.mkdir(exist_ok=True)
+    return optimise_designs(load(folder.parent, run, **changes), folder, resume=resume)
+
+
+@pytest.fixture(scope="module")
+def run(tiny_designs):
+    return TrainedDesigns.open(tiny_designs)
+
+
+@pytest.fixture
+def with_base(monkeypatch):
+    """The base design of the searches: that of the tiny run has another modulus."""
+    base = np.array(list(DESIGN.values()))
+    monkeypatch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+
+
+@pytest.fixture(scope="module")
+def done(tiny_designs, tmp_path_factory):
+    """Return the folder of a search; not to be written to."""
+    folder = tmp_path_factory.mktemp("search") / "done"
+    with pytest.MonkeyPatch.context() as patch:
+        base = np.array(list(DESIGN.values()))
+        patch.setattr(setup, "base_design", lambda config, parameters: (base, ""))
+        searched(tiny_designs, folder, limit=[LIMIT])
+    return folder
+
+
+def dominated(one, others):
+    """Whether a row is dominated by another one, as the definition has it."""
+    return any(
+        all(o <= x for o, x in zip(r, one, strict=True))
+        and any(o < x for o, x in zip(r, one, strict=True))
+        for r in others
+    )
+
+
+# ---- front and choice ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3])
+def test_non_dominated_rows_are_those_of_the_definition(objectives):
+    rng = np.random.default_rng(objectives)
+    rows = np.round(rng.random((60, objectives)), 1)  # with ties and equal rows
+    expected = [k for k, row in enumerate(rows) if not dominated(row, rows)]
+    assert non_dominated(rows).tolist() == expected
+    assert len(non_dominated(np.empty((0, objectives)))) == 0
+
+
+def test_designs_are_spread_from_one_end_of_the_front_to_the_other():
+    angle = np.linspace(0.0, np.pi / 2, 41)
+    front = np.column_stack([1e-3 * (1.0 - np.sin(angle)), 70.0 * (1.0 - np.cos(angle))])
+    places = sorted(spread_over(front, 5))
+    assert places[0] == 0
+    assert places[-1] == 40
+    assert len(places) == 5
+    assert np.diff(places).max() < 16
+    assert spread_over(front[:1], 5) == [0]
+    assert len(spread_over(np.arange(7.0)[:, None], 3)) == 1
+
+
+def test_better_design_is_the_best_of_those_that_are_nowhere_worse():
+    rng = np.random.default_rng(3)
+    rows = rng.random((200, 3))
+    base = np.array([0.5, 0.4, 0.6])
+    eligible = [k for k, r in enumerate(rows) if r[1] <= 0.4 and r[2] <= 0.6 and r[0] < 0.5]
+    assert better_than(rows, base) == min(eligible, key=lambda k: rows[k][0])
+    assert better_than(rows, np.zeros(3)) is None
+    assert better_than(base[None], base) is None
+
+
+# ---- measures and configuration ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statistic", "goal", "column", "value"),
+    [
+        ("mean", "least", "area_max_mm2", 3.0),
+        ("worst", "least", "most_area_max_mm2", 6.0),
+        ("worst", "largest", "least_area_max_mm2", 1.0),
+        ("mean_plus_sd", "least", "plus_sd_area_max_mm2", 3.0 + np.sqrt(7.0)),
+        ("mean_plus_sd", "largest", "minus_sd_area_max_mm2", 3.0 - np.sqrt(7.0)),
+    ],
+)
+def test_statistics_are_those_of_the_worse_side(statistic, goal, column, value):
+    measure = Measure.of("area_max_mm2", statistic, goal)
+    assert measure.column == column
+    assert measure.value([1.0, 2.0, 6.0]) == pytest.approx(value)
+    assert measure.unit == "mm²"
+
+
+def test_expected_errors_are_told_of_the_outputs_that_have_one():
+    expected = {"wear_percent": 1.0, "peak_percent": 2.0, "ap_travel_percent": 3.0}
+    assert expected_error("medial_wear_mm3_per_million_cycles", expected) == 1.0
+    assert expected_error(PRESSURE, expected) == 2.0
+    assert expected_error("anterior_range_mm", expected) == 3.0
+    assert expected_error("rotation_range_deg", expected) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dish_sagittal_radius_mm", ("dish sagittal radius", "mm")),
+        ("youngs_modulus_MPa", ("youngs modulus", "MPa")),
+        ("tibia_slope_deg", ("tibia slope", "deg")),
+        ("thickness_factor", ("thickness factor", "")),
+    ],
+)
+def test_parameters_in_words(name, words):
+    assert parameter_words(name) == words
+
+
+def test_shipped_search_and_schema(tmp_path):
+    assert main(["schema"]) == 0
+    for word in ("## [optimisation.objective]", "`at_most`", "`mean_plus_sd`", "[simulation]"):
+        assert word.strip("`") in describe_optimisation(), word
+
+
+FACTOR = {"name": "axial_scale", "mean": 1.0, "sd": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"objective": [{"output": "total_ware"}]}, "objective.0.output: .*expected one of"),
+        ({"objective": [{"output": WEAR}] * 2}, f"expected each once, found {WEAR} again"),
+        ({"objective": []}, "optimisation.objective: "),
+        ({"objective": [{"output": WEAR, "goal": "most"}]}, "objective.0.goal: "),
+        ({"limit": [{"output": WEAR}]}, "expected at_most or at_least, found neither"),
+        (
+            {"limit": [{"output": WEAR, "at_most": 1.0, "at_least": 2.0}]},
+            "expected at_least < at_most, found 2 and 1",
+        ),
+        ({"factor": [FACTOR]}, r"cycles: expected 4 or more with \[\[optimisation.factor\]\]"),
+        ({"cycles": 3, "factor": [FACTOR]}, "cycles: expected 1, or 4 or more, found 3"),
+        ({"cycles": 8}, r"cycles: expected 1 without \[\[optimisation.factor\]\], found 8"),
+        ({"cycles": 8, "factor": [FACTOR | {"name": "axial"}]}, "factor.0.name: .*named input"),
+        ({"cycles": 8, "factor": [FACTOR, FACTOR]}, "each input once, found axial_scale again"),
+        (
+            {"cycles": 8, "factor": [FACTOR | {"sd": 2.0}]},
+            r"optimisation.factor: axial_scale: expected values > 0",
+        ),
+        (
+            {"cycles": 8, "factor": [FACTOR | {"name": "anterior_motion_scale"}]},
+            "optimisation.factor: anterior_motion_scale: ",
+        ),
+        (
+            {"objective": [{"output": WEAR, "statistic": "mean_plus_sd"}]},
+            'expected "mean" or "worst" of a single gait',
+        ),
+        (
+            {"objective": [{"output": "ap_laxity_mm"}], "laxity": {"flexion_deg": 90.0}},
+            "laxity.flexion_deg: expected -3 to 6",
+        ),
+        ({"simulation": {"period": 1.0}}, r"\[simulation\].*period: unknown key"),
+    ],
+)
+def test_bad_input_is_named_with_status_2(tiny_designs, tmp_path, capsys, changes, words):
+    path = tmp_path / "search.toml"
+    path.write_text(tomli_w.dumps(tree(tiny_designs, **changes)))
+    assert main(["optimise", str(path), "--out", str(tmp_path / "bad"), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("error: ") == 1
+    assert re.search(words, error), error
+    assert not (tmp_path / "bad").exists()
+
+
+def test_run_that_is_missing_or_of_a_single_knee_is_refused(tiny_run, tmp_path, capsys):
+    for folder in (tmp_path / "nowhere", tiny_run):
+        path = tmp_path / "search.toml"
+        path.write_text(tomli_w.dumps(tree(folder)))
+        assert main(["optimise", str(path), "--out", str(tmp_path / "bad")]) == 2
+        assert "is not a finished run over designs" in capsys.readouterr().err
+
+
+def test_missing_package_is_named(tiny_designs, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "search.toml"
+    path.write_text(tomli_w.dumps(tree(tiny_designs)))
+    monkeypatch.setitem(sys.modules, "pymoo", None)
+    assert main(["optimise", str(path), "--out", str(tmp_path / "bad")]) == 2
+    assert 'pip install "knee-contact[optimise]"' in capsys.readouterr().err
+    assert not (tmp_path / "bad").exists()
+
+
+# ---- outcomes of designs -------------------------------------------------------------------
+
+
+def test_outcome_is_that_of_the_design_s_own_cycle(run, tiny_designs, tmp_path):
+    task = SearchTask.of(load(tmp_path, tiny_designs))
+    found = outcome(task, DESIGN, "surrogate")
+    cycle = surrogate_cycle(run.config, run.knee, DESIGN)
+    assert found["status"] == OK
+    assert {name: found[name] for name in OUTPUTS} == pytest.approx(cycle.outputs, rel=1e-12)
+    sides = [cycle.outputs[f"{side}_peak_pressure_MPa"] for side in ("medial", "lateral")]
+    assert found[PRESSURE] == max(sides)
+    assert found["flagged_instants"] == cycle.result.flagged
+    original = outcome(task, DESIGN, "original")
+    truth = original_cycle(run.config, run.knee, DESIGN)[0].outputs
+    assert {name: original[name] for name in OUTPUTS} == pytest.approx(truth, rel=1e-9)
+
+
+def test_forbidden_design_and_design_without_a_cycle_have_a_reason(tiny_designs, tmp_path):
+    task = SearchTask.of(load(tmp_path, tiny_designs))
+    found = outcome(task, FORBIDDEN, "surrogate")
+    assert (found["status"], found["reason"]) == (INFEASIBLE, "not dish_sagittal_radius_mm < 88")
+    # A line of action beside the knee lifts a condyle: nothing balances the loads.
+    off = load(tmp_path, tiny_designs, simulation={"medial_offset_mm": 60.0})
+    found = outcome(SearchTask.of(off), DESIGN, "surrogate")
+    assert found["status"] == "failed"
+    assert found["reason"]
+    table = evaluated.outcomes(SearchTask.of(off), pd.DataFrame([DESIGN]))
+    assert np.isnan(table[WEAR].iloc[0])
+
+
+def test_measures_over_gaits_are_those_of_the_single_gaits(run, tiny_designs, tmp_path):
+    objective = [
+        {"output": WEAR, "statistic": "worst"},
+        {"output": PRESSURE, "statistic": "mean_plus_sd"},
+    ]
+    several = {"cycles": 4, "factor": [AXIAL], "objective": objective}
+    task = SearchTask.of(load(tmp_path, tiny_designs, **several))
+    assert len(task.gaits) == 4
+    assert len(set(task.gaits)) == 4
+    found = outcome(task, DESIGN, "surrogate")
+    single = []
+    for (scale,) in task.gaits:
+        own = SearchTask.of(load(tmp_path, tiny_designs, simulation={"axial_scale": scale}))
+        single.append(outcome(own, DESIGN, "surrogate"))
+    wear, pressure = ([row[name] for row in single] for name in (WEAR, PRESSURE))
+    assert found[WEAR] == pytest.approx(np.mean(wear), rel=1e-6)
+    assert found[f"most_{WEAR}"] == pytest.approx(max(wear), rel=1e-6)
+    deviating = np.mean(pressure) + np.std(pressure, ddof=1)
+    assert found[f"plus_sd_{PRESSURE}"] == pytest.approx(deviating, rel=1e-6)
+    assert found["instants"] == 4 * single[0]["instants"]
+
+
+def test_passive_travel_is_that_of_a_stiff_spring_and_smaller_than_of_a_soft_one(
+    tiny_designs, tmp_path
+):
+    def travel(stiffness):
+        search = load(
+            tmp_path,
+            tiny_designs,
+            objective=[{"output": "ap_laxity_mm", "goal": "largest"}],
+            laxity={"ap_force_N": 50.0},
+            simulation={"ap_stiffness_N_per_mm": stiffness},
+        )
+        return outcome(SearchTask.of(search), DESIGN, "surrogate")["ap_laxity_mm"]
+
+    # A spring that is much stiffer than the dish holds the femur alone: 2 F / k.
+    assert travel(2e4) == pytest.approx(100.0 / 2e4, rel=0.02)
+    assert 0.5 < travel(30.0) / (100.0 / 30.0) < 1.0
+    assert travel(10.0) > travel(30.0)
+
+
+# ---- the search ----------------------------------------------------------------------------
+
+
+def problem_of(**changes):
+    config = OptimisationConfig.model_validate(
+        {"objective": tuple(OBJECTIVES), "population": 8} | changes
+    )
+    return DesignProblem(config, Parameters(("a_mm",), np.zeros(1), np.ones(1)))
+
+
+def test_constraints_are_relative_to_their_bounds():
+    limits = (
+        {"output": "anterior_range_mm", "at_most": 5.0, "at_least": 1.0},
+        {"output": "rotation_min_deg", "at_least": -4.0},
+    )
+    problem = problem_of(limit=limits)
+    table = pd.DataFrame(
+        {
+            "status": ["ok", "ok", "failed", "infeasible"],
+            WEAR: [1.0, 2.0, np.nan, np.nan],
+            PRESSURE: [9.0, 8.0, np.nan, np.nan],
+            "anterior_range_mm": [6.0, 3.0, np.nan, np.nan],
+            "rotation_min_deg": [-6.0, -4.0, np.nan, np.nan],
+        }
+    )
+    found = problem.violations(table)
+    assert_allclose(found[:2], [[0.0, 0.2, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0]], rtol=1e-12)
+    assert (found[2:, 1:] == 0.0).all()
+    assert found[3, 0] > found[2, 0] > 1.0
+    assert problem.allowed(table).tolist() == [False, True, False, False]
+    front = front_of(problem, table)
+    assert front.places.tolist() == [1]
+    assert_allclose(problem.objectives(table)[:2], [[1.0, 9.0], [2.0, 8.0]])
+    told = r"nearest one has anterior_range_mm = 6 \(limit: at most 5"
+    with pytest.raises(StageError, match=told):
+        front_of(problem_of(limit=limits[:1]), table.iloc[[0]])
+    with pytest.raises(StageError, match="no design has a gait cycle; the first: lost"):
+        front_of(problem, table.iloc[2:].assign(reason="lost"))
+
+
+def test_chosen_designs_are_named_and_each_once():
+    problem = problem_of(chosen=3)
+    wear = np.array([5.0, 1.0, 2.0, 3.0, 4.0])
+    table = pd.DataFrame({"status": "ok", WEAR: wear, PRESSURE: [40.0, 50.0, 30.0, 20.0, 10.0]})
+    picks = picked(problem, table, front_of(problem, table), 0)
+    assert [(pick.name, pick.design) for pick in picks[:2]] == [("base", 0), ("better", 2)]
+    assert {pick.design for pick in picks[2:]} <= {1, 3, 4}
+    assert {1, 4} <= {pick.design for pick in picks}
+    assert picks[2].role == "best total wear"
+    assert len({pick.design for pick in picks}) == len(picks)
+    assert "base" not in [p.name for p in picked(problem, table, front_of(problem, table), None)]
+
+
+def test_folder_of_a_search(done):
+    assert {path.name for path in done.iterdir()} == FILES
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    table = read_table(done / "evaluated.parquet")
+    assert document.counts["evaluated"] == len(table)
+    assert table["design"].tolist() == list(range(len(table)))
+    assert (table["generation"].value_counts()[[0, 1, 2]] <= 8).all()
+    assert not table.duplicated(list(DESIGN)).any()
+    stored = tomllib.loads((done / "config.toml").read_text())
+    assert stored["optimisation"]["population"] == 8
+
+
+def test_front_is_what_no_design_that_keeps_the_limits_dominates(done):
+    table = read_table(done / "evaluated.parquet")
+    allowed = table[(table["status"] == OK) & (table["anterior_range_mm"] <= 6.1)]
+    rows = allowed[[WEAR, PRESSURE]].to_numpy()
+    expected = {
+        int(n) for n, r in zip(allowed["design"], rows, strict=True) if not dominated(r, rows)
+    }
+    front = read_table(done / "front.parquet")
+    assert set(front["design"]) == expected
+    assert front[WEAR].is_monotonic_increasing
+    assert (front["dish_sagittal_radius_mm"] < 88.0).all()
+    assert (table["anterior_range_mm"] > 6.1).any(), "the limit is of no effect"
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    assert document.objectives[0].least == front[WEAR].iloc[0]
+
+
+def test_table_of_the_front_as_csv_is_that_of_parquet(done):
+    front, read = read_table(done / "front.parquet"), pd.read_csv(done / "front.csv")
+    assert list(read) == list(front)
+    numbers = front.select_dtypes("number").columns
+    assert_array_equal(read[numbers], front[numbers])
+    assert (front["expected_wear_percent"] > 0.0).all()
+    assert front["doubts"].str.contains("expected error of the height").any()
+
+
+def test_chosen_designs_are_verified_with_the_original_model(done, run):
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    assert [each.name for each in document.chosen][:1] == ["base"]
+    assert document.chosen[0].values == DESIGN
+    for each in document.chosen:
+        truth = original_cycle(run.config, run.knee, each.values)[0].outputs[WEAR]
+        assert each.original[WEAR] == pytest.approx(truth, rel=1e-9)
+        difference = 100.0 * (each.surrogate[WEAR] / truth - 1.0)
+        assert each.differences[WEAR] == pytest.approx(difference, rel=1e-6)
+        assert set(each.differences) == {WEAR, PRESSURE, "anterior_range_mm"}
+        assert each.elements is None
+    base, other = document.chosen[:2]
+    change = 100.0 * (other.original[WEAR] / base.original[WEAR] - 1.0)
+    assert other.against_base[WEAR]["original"] == pytest.approx(change)
+    assert base.against_base is None
+
+
+def test_better_design_is_nowhere_worse_than_the_base_design(done):
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    base, better = document.chosen[:2]
+    assert better.name == "better"
+    assert better.surrogate[WEAR] < base.surrogate[WEAR]
+    assert better.surrogate[PRESSURE] <= base.surrogate[PRESSURE]
+    front = read_table(done / "front.parquet")
+    rivals = front[(front[PRESSURE] <= base.surrogate[PRESSURE])]
+    assert better.surrogate[WEAR] == rivals[WEAR].min()
+
+
+def test_configurations_of_the_chosen_designs(done, run):
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    for each in document.chosen:
+        config = load_config(done / "designs" / each.name / "design.toml")
+        assert config.run.name == f"tiny-{each.name}"
+        wanted = run.config_of(each.values)
+        assert config.model_copy(update={"run": wanted.run}) == wanted
+
+
+def test_page_has_every_design_of_the_front(done):
+    text = (done / "optimisation.html").read_text()
+    front = read_table(done / "front.parquet")
+    data = json.loads(re.search(r'id="designs">(.*?)</script>', text, re.S)[1])
+    assert [each["number"] for each in data["designs"]] == front["design"].tolist()
+    values = np.array([each["v"] for each in data["designs"]])
+    keys = [column["key"] for column in data["columns"]]
+    assert keys == [*DESIGN, WEAR, PRESSURE]
+    assert_allclose(values, front[keys], rtol=1e-6)
+    assert text.count("<tr data-k=") == len(front)
+    assert data["base"]["v"][:2] == list(DESIGN.values())
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    assert set(data["slices"]) == {each.name for each in document.chosen}
+    for each in document.chosen:
+        along = data["slices"][each.name]["along"]
+        assert [slice_["parameter"] for slice_ in along] == [0, 1]
+        for slice_, key in zip(along, DESIGN, strict=True):
+            place = int(np.argmin(np.abs(np.array(slice_["x"]) - each.values[key])))
+            at = [row[place] for row in slice_["y"]]
+            assert_allclose(at, [each.surrogate[WEAR], each.surrogate[PRESSURE]], rtol=1e-5)
+        # The constraint of the run leaves a gap at the end of the first parameter.
+        assert along[0]["y"][0][-1] is None
+        assert along[1]["y"][0][-1] is not None
+
+
+def test_more_workers_find_the_same(done, tiny_designs, tmp_path, with_base):
+    searched(tiny_designs, tmp_path / "two", workers=2, limit=[LIMIT])
+    for name in ("evaluated", "front"):
+        one, two = (read_table(f / f"{name}.parquet") for f in (done, tmp_path / "two"))
+        pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+def test_interrupted_search_continues_as_if_it_had_not_been(
+    done, tiny_designs, tmp_path, with_base, monkeypatch
+):
+    real, calls = evaluated.outcomes, []
+
+    def interrupting(task, rows, model):
+        calls.append(len(rows))
+        if len(calls) > 6:
+            raise KeyboardInterrupt
+        return real(task, rows, model)
+
+    folder = tmp_path / "search"
+    monkeypatch.setattr(evaluated, "outcomes", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        searched(tiny_designs, folder, limit=[LIMIT])
+    stored = len(read_table(folder / "evaluated.parquet"))
+    again = []
+
+    def counting(task, rows, model):
+        again.append(len(rows) if model == "surrogate" else 0)
+        return real(task, rows, model)
+
+    monkeypatch.setattr(evaluated, "outcomes", counting)
+    searched(tiny_designs, folder, resume=True, limit=[LIMIT])
+    whole, found = (read_table(f / "evaluated.parquet") for f in (done, folder))
+    pd.testing.assert_frame_equal(whole, found, check_exact=True)
+    slices = sum(len(p["x"]) for p in _slices(folder))
+    assert sum(again) == len(found) - stored + slices
+    assert stored > 0
+
+
+def _slices(folder):
+    text = (folder / "optimisation.html").read_text()
+    data = json.loads(re.search(r'id="designs">(.*?)</script>', text, re.S)[1])
+    return [each for own in data["slices"].values() for each in own["along"]]
+
+
+def test_search_goes_on_with_more_generations_and_not_with_another_population(
+    done, tiny_designs, tmp_path, with_base, capsys
+):
+    folder = tmp_path / "search"
+    searched(tiny_designs, folder, generations=1, limit=[LIMIT], verify="none")
+    searched(tiny_designs, folder, resume=True, limit=[LIMIT])
+    one, two = (read_table(f / "evaluated.parquet") for f in (done, folder))
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
+    path = tmp_path / "search.toml"
+    path.write_text(tomli_w.dumps(tree(tiny_designs, limit=[LIMIT], population=9)))
+    arguments = ["optimise", str(path), "--out", str(folder), "--quiet"]
+    assert main([*arguments, "--resume"]) == 2
+    assert "differs in optimisation.population" in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (folder / "optimisation.html").exists()
+
+
+def test_search_of_another_run_is_not_continued(tiny_designs, tmp_path, capsys):
+    folder, search = tmp_path / "run", tmp_path / "out"
+    shutil.copytree(tiny_designs, folder)
+    keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
+    searched(folder, search, **keys)
+    inputs = json.loads((search / "inputs.json").read_text())
+    (search / "inputs.json").write_text(json.dumps(inputs | {"source": "another"}))
+    path = tmp_path / "search.toml"
+    assert main(["optimise", str(path), "--out", str(search), "--resume", "--quiet"]) == 2
+    assert f"differs in the files of {folder}" in capsys.readouterr().err
+
+
+def test_command_tells_what_was_found(tiny_designs, tmp_path, capsys):
+    path = tmp_path / "search.toml"
+    keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
+    path.write_text(tomli_w.dumps(tree(tiny_designs, objective=OBJECTIVES[:1], **keys)))
+    command = ["optimise", str(path), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main(command) == 0
+    told = capsys.readouterr().out
+    assert "designs evaluated, 0 infeasible, 0 without a gait cycle" in told
+    assert "total wear: " in told
+    assert "no base design: youngs_modulus_MPa: middle of the range" in told
+    assert "1 chosen design with an expected error above the accepted one: front-1" in told
+    assert f"page: {tmp_path / 'out' / 'optimisation.html'}" in told
+    document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
+    assert document.chosen[0].original is None
+    assert document.counts["front"] == 1
+
+
+# ---- refinement, outlines, finite elements -------------------------------------------------
+
+
+def analytic(centres, forbidden=lambda x: False):
+    """Return an outcome with the squared distances from centres as objectives."""
+
+    def found(task, values, model):
+        x = np.array(list(values.values()))
+        if forbidden(x):
+            return {"status": INFEASIBLE}
+        distances = [((x - centre) ** 2).sum() for centre in centres]
+        return {"status": OK, WEAR: distances[0], PRESSURE: distances[1]}
+
+    return found
+
+
+def refine(monkeypatch, start, forbidden=lambda x: False, **changes):
+    centres = np.array([[2.0, 2.0, 2.0], [8.0, 5.0, 2.0]])
+    monkeypatch.setattr(refinement, "outcome", analytic(centres, forbidden))
+    parameters = Parameters(("a_mm", "b_mm", "c_mm"), np.zeros(3), np.full(3, 10.0))
+    config = OptimisationConfig.model_validate({"objective": tuple(OBJECTIVES)} | changes)
+    found = refined(None, DesignProblem(config, parameters), np.full(2, 50.0), np.array(start))
+    before, after = (((x - centres) ** 2).sum(axis=1) for x in (np.array(start), found))
+    return found, before, after, centres
+
+
+def test_refined_designs_dominate_and_are_on_the_front(monkeypatch):
+    found, before, after, centres = refine(monkeypatch, [4.0, 5.0, 3.0])
+    assert (after < before).all()
+    # The front is the segment between the centres.
+    along = centres[1] - centres[0]
+    part = (found - centres[0]) @ along / (along @ along)
+    assert 0.0 < part < 1.0
+    assert_allclose(found, centres[0] + part * along, atol=0.05)
+
+
+def test_refinement_keeps_limits_and_constraints_and_the_start_on_the_front(monkeypatch):
+    limit = ({"output": PRESSURE, "at_least": 12.0},)
+    found, before, after, _ = refine(monkeypatch, [5.0, 6.0, 4.0], limit=limit)
+    assert (after < before).all()
+    assert after[1] >= 12.0 - 1e-9
+    found, before, after, _ = refine(monkeypatch, [5.0, 5.0, 3.0], lambda x: x[2] < 2.5)
+    assert (after < before).all()
+    assert found[2] >= 2.5
+    start = [5.0, 3.5, 2.0]
+    assert refine(monkeypatch, start)[0].tolist() == start
+
+
+def points(path):
+    """Return the points (N, 2) of a path of SVG."""
+    return np.array([p.split() for p in re.split("[MLZ]", path) if p], dtype=float)
+
+
+def test_outlines_touch_and_stand_on_the_underside():
+    knee = {"implant": {"dish_sagittal_radius_mm": 60.0}}
+    found = profile(Config.model_validate({"knee": knee}))
+    for outline in found:
+        femur, insert = points(outline.femur), points(outline.insert)
+        assert insert[:, 1].max() == 0.0  # the underside, y down
+        # The lowest point of the femur touches the bottom of the dish, 8 mm above the underside.
+        assert femur[:, 1].max() == pytest.approx(-8.0, abs=0.05)
+        assert np.abs(femur[:, 0]).max() < 50.0
+    boxes = joint_boxes([found, profile(Config())])
+    assert boxes["sagittal"][3] == 0.0
+    assert boxes["sagittal"][0] <= found.sagittal.box[0]
+    assert joint_boxes([None]) is None
+
+
+def test_meshes_have_no_outlines():
+    mesh = {"file": "a.stl"}
+    knee = {"source": "meshes", "femur": mesh, "tibia": mesh}
+    keys = {"knee": knee, "contact": {"thickness_mm": 8.0}}
+    assert profile(Config.model_validate(keys)) is None
+
+
+@pytest.mark.slow
+def test_finite_elements_of_a_design(tiny_designs, tmp_path, capsys):
+    task = SearchTask.of(load(tmp_path, tiny_designs))
+    found = verified_by_elements(task, DESIGN)
+    assert found.reason == ""
+    assert 0.5 <= found.node_spacing_mm <= 2.0
+    assert "condensation in about" in capsys.readouterr().err
+    # Loads are given and sliding is that of the motion; pressures are another layer's.
+    assert found.finite_element[WEAR] == pytest.approx(found.original[WEAR], rel=0.05)
+    assert found.finite_element[PRESSURE] < found.original[PRESSURE]
