@@ -390,7 +390,7 @@ BOX = (np.ones(12), no_outputs(6))
         "limits: expected > 0, found 0",
     ),
     (lambda: Domain(np.array([0.1, 0.2]), no_outputs(6), *BOX), "limits.*shape"),
-    (lambda: Domain(np.ones(3), no_outputs(5), *BOX), "regressor: expected 6 inputs"),
+    (lambda: Domain(np.ones(3), no_outputs(5), *BOX), "regressor: expected 6 or more inputs"),
     (lambda: pick(count=11), "count: expected >= 1 and <= 10, found 11"),
     (lambda: pick(load=np.ones(9)), r"load: expected shape \(10\)"),
     (lambda: pick("direct"), "formulation: expected one of"),

@@ -176,11 +176,11 @@ def test_advice_is_a_command_that_a_shell_reads(study, tmp_path, capsys, monkeyp
     folder = tmp_path / "my knees"
     folder.mkdir()
     path = study().rename(folder / "a b.toml")
-    assert main(["check", str(path), "--set", "run.name=x y"]) == 0
+    assert main(["check", str(path), "--set", "knee.repair_tolerance_mm=0.01 "]) == 0
     advice = capsys.readouterr().out.splitlines()[-1]
     verdict, command = advice.split("; next: ")
     assert verdict == "ready: 0 warnings"
-    words = ["knee-contact", "run", str(path), "--set", "run.name=x y"]
+    words = ["knee-contact", "run", str(path), "--set", "knee.repair_tolerance_mm=0.01 "]
     assert shlex.split(command) == words
 
 
