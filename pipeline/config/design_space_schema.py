@@ -53,7 +53,7 @@ class DesignSpaceConfig(Section):
     knee have no effect. `knee-contact optimise` searches the designs.
     """
 
-    designs: int = Field(192, ge=4, le=100_000, description="number of designs that are learnt")
+    designs: int = Field(256, ge=4, le=100_000, description="number of designs that are learnt")
     poses: int = Field(
         200, ge=20, description="samples of each compartment within a design that is learnt"
     )

@@ -116,9 +116,17 @@ def with_expected_errors(
     z = scaled_designs(run.config, designs[designs["use"] == UNSEEN])
     header: dict[str, Any] = dict(knee.header)
     if judged:
-        values, errors = [each.values for each in judged], [each.errors for each in judged]
-        header |= fitted_errors(knee, values, errors)
+        errors = [_without_flagged_gait(each) for each in judged]
+        header |= fitted_errors(knee, [each.values for each in judged], errors)
     patches = {k: each.cycle["patch"] for k, each in enumerate(judged) if "patch" in each.cycle}
     if patches:
         header |= fitted_patch(z[list(patches)], np.array(list(patches.values())))
     return replace(knee, header=header), judged
+
+
+def _without_flagged_gait(judged: JudgedDesign) -> dict[str, float]:
+    """Return the errors of a design, without those of a gait cycle that is flagged anyway."""
+    if not judged.cycle.get("flagged", 0):
+        return judged.errors
+    of_gait = judged.cycle["errors"]
+    return {name: size for name, size in judged.errors.items() if name not in of_gait}

@@ -192,8 +192,9 @@ class ParametricCoordinates(ArrayRecord):
 class ParametricDomain(ArrayRecord):
     """Trained part of the box over all designs: a `Domain` of 6 + P inputs.
 
-    Parameters are those of `surrogates.formulations.domain.Domain`; the P scaled parameters stand
-    before the last input of both regressors.
+    The fields, such as limits (3,) [1, 1, Pa], are those of
+    `surrogates.formulations.domain.Domain`; the P scaled parameters stand before the last input of
+    both regressors.
     """
 
     limits: FloatArray

@@ -32,7 +32,7 @@ class Parameters(ArrayRecord):
     names : tuple of str
         Names of the P parameters, which end with their unit.
     low, high : (P,) float64
-        Least and largest values, in the units of the names.
+        Least and largest values [any unit].
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Parameters(ArrayRecord):
         return len(self.names)
 
     def values(self, design: Design) -> FloatArray:
-        """Return the values (P,) of a design, in the order and the units of the names.
+        """Return the values (P,) [any unit] of a design, in the order of the names.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class Parameters(ArrayRecord):
         return found
 
     def scaled(self, design: Design) -> FloatArray:
-        """Return the values (P,) of a design, scaled to [-1, 1]; errors as of `values`."""
+        """Return the values (P,) of a design, scaled to -1 ... 1 [1]; errors as of `values`."""
         return self.scaled_row(self.values(design))
 
     def scaled_row(self, values: FloatArray) -> FloatArray:
@@ -88,11 +88,11 @@ class Parameters(ArrayRecord):
         return np.asarray((values - 0.5 * (self.low + self.high)) / (0.5 * (self.high - self.low)))
 
     def from_unit(self, unit: FloatArray) -> FloatArray:
-        """Return the values (..., P) [units of the names] of points (..., P) of the unit cube."""
+        """Return the values (..., P) [any unit] of points (..., P) of the unit cube."""
         return np.asarray(self.low + (self.high - self.low) * unit)
 
     def named(self, values: FloatArray) -> dict[str, float]:
-        """Return values (P,) in the units of the names by name."""
+        """Return values (P,) [any unit] by name."""
         return dict(zip(self.names, map(float, values), strict=True))
 
     def _check_names(self, design: Mapping[str, float]) -> None:

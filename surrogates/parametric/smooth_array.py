@@ -63,6 +63,8 @@ class SmoothArray(ArrayRecord):
             Scaled parameters of the designs [1].
         arrays : (N, ...) float64
             Array of each design [any unit].
+        highest : int
+            Highest degree, 0 to 2.
         """
         points = check_array("z", z, (None, None))
         values = check_array("arrays", arrays)

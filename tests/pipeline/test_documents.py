@@ -110,10 +110,11 @@ def arguments_of(words):
 
 
 @pytest.fixture(scope="module")
-def folder(tiny_run, tmp_path_factory):
-    """Return a folder as a user has it: a trained run `runs/implant`, and the examples."""
+def folder(tiny_run, tiny_designs, tmp_path_factory):
+    """Return a folder as a user has it: a trained run, one over designs, and the examples."""
     home = tmp_path_factory.mktemp("reader")
     shutil.copytree(tiny_run, home / "runs" / "implant")
+    shutil.copytree(tiny_designs, home / "runs" / "implant_designs")
     for name in ("configs", "examples"):
         if (ROOT / name).is_dir():
             (home / name).symlink_to(ROOT / name)
@@ -145,6 +146,12 @@ def check_mechanics(scope, printed):
     assert scope["strike"].peak_reaction > 1.0
 
 
+def check_designs(scope, printed):
+    assert len(printed) == 1
+    assert scope["loads"].shape == (2, 2, 12)
+    assert scope["knee"].header["design"].keys() == scope["by_name"].keys()
+
+
 def check_api(scope, printed):
     del printed
     original, surrogate = scope["loads"].force[1], scope["knee"].loads(scope["pose"]).force[1]
@@ -156,6 +163,7 @@ def check_api(scope, printed):
 CHECKS = {
     "README.md": check_readme,
     "docs/api/index.md": check_api,
+    "docs/howto/design_space.md": check_designs,
     "docs/howto/implant_designer.md": check_designer,
     "docs/mechanics.md": check_mechanics,
 }

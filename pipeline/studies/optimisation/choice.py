@@ -13,8 +13,9 @@ from pipeline.store.samples import OK
 from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
 from pipeline.studies.optimisation.problem import DesignProblem
 
-#: Names of the base design and of the best one that is nowhere worse.
+#: Names of the base design and of the one that improves most on it.
 BASE, BETTER = "base", "better"
+_BETTER_WORDS = "largest improvement on the base design in all objectives"
 
 
 class Pick(NamedTuple):
@@ -102,7 +103,7 @@ def picked(
         own = problem.objectives(designs)[base]
         better = better_than(front.objectives, own)
         if better is not None:
-            found.append(Pick(BETTER, _better_words(problem), int(front.places[better])))
+            found.append(Pick(BETTER, _BETTER_WORDS, int(front.places[better])))
     known = {pick.design for pick in found}
     places = sorted(spread_over(front.objectives, problem.settings.chosen))
     spread = [k for k in places if int(front.places[k]) not in known]
@@ -116,9 +117,3 @@ def picked(
         role = f"best {', '.join(labels)}" if labels else "compromise"
         found.append(Pick(f"front-{number}", role, int(front.places[k])))
     return found
-
-
-def _better_words(problem: DesignProblem) -> str:
-    first, *others = problem.settings.objectives
-    words = f"best {first.label}"
-    return f"{words} of those nowhere worse than the base design" if others else words

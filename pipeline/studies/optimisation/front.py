@@ -62,9 +62,10 @@ def _achievement(scaled: FloatArray, direction: FloatArray) -> FloatArray:
 
 
 def better_than(objectives: FloatArray, base: FloatArray) -> int | None:
-    """Return the place of the row that improves most on a base in the first objective.
+    """Return the place of the row that improves most on a base in all objectives.
 
-    The row is no worse than the base in all other objectives.
+    The row has the largest of the least improvements over the objectives: a design that is hardly
+    better in one objective may be worse than the base by another contact model.
 
     Parameters
     ----------
@@ -76,9 +77,10 @@ def better_than(objectives: FloatArray, base: FloatArray) -> int | None:
     Returns
     -------
     int or None
-        None if no row is better in the first objective and no worse in the others.
+        None if no row is better in one objective and no worse in the others.
     """
-    eligible = (objectives[:, 1:] <= base[1:]).all(axis=1) & (objectives[:, 0] < base[0])
+    gains = (base - objectives) / np.maximum(np.abs(base), np.finfo(float).tiny)
+    eligible = (gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)
     if not eligible.any():
         return None
-    return int(np.argmin(np.where(eligible, objectives[:, 0], np.inf)))
+    return int(np.argmax(np.where(eligible, gains.min(axis=1), -np.inf)))

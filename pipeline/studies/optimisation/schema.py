@@ -103,7 +103,7 @@ class OptimisationConfig(ExecutionConfig):
         ge=1,
         le=100,
         description="number of designs, spread over the front, that are verified; the base design "
-        "and the best design that is nowhere worse than it come on top",
+        "and the design that improves most on it in all objectives come on top",
     )
     cycles: int = Field(
         1,
@@ -115,7 +115,7 @@ class OptimisationConfig(ExecutionConfig):
     verify: Literal["springs", "finite_element", "none"] = Field(
         "springs",
         description="what the chosen designs are simulated with again: the original model of the "
-        "run (springs); for the base design and the best design that is nowhere worse than it, "
+        "run (springs); for the base design and the design that improves most on it, "
         "finite elements as well; or nothing",
     )
     laxity: LaxityConfig = Field(default_factory=LaxityConfig)

@@ -75,9 +75,7 @@ def summary_text(document: OptimisationDocument, folder: Path) -> str:
     if base is None:
         lines.append(f"no base design: {document.base_reason or 'it has no gait cycle'}")
     elif better is None:
-        lines.append(
-            "no design is better than the base design in the first objective and nowhere worse"
-        )
+        lines.append("no design is better than the base design in an objective and nowhere worse")
     else:
         lines += _better_lines(document, base, better)
     doubted = [each.name for each in document.chosen if each.doubts]
