@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,7 @@ from pipeline.execution.backends import Execution
 from pipeline.progress import say
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.choice import BASE, BETTER, Pick
-from pipeline.studies.optimisation.document import ChosenDesign, ElementsFound
+from pipeline.studies.optimisation.document import MODELS, ChosenDesign, ElementsFound
 from pipeline.studies.optimisation.gaits import number_columns
 from pipeline.studies.optimisation.setup import SearchSetup
 from pipeline.studies.optimisation.verification import (
@@ -80,7 +80,13 @@ def _chosen(
         reason = str(simulated["reason"])
         original = _numbers(simulated, columns) if simulated["status"] == OK else None
     expected = expected_errors(setup.run.knee, values)
-    told = dict.fromkeys(measure.column for measure in setup.problem.settings.measures)
+    by_elements = None if elements is None else elements.finite_element
+    told = list(dict.fromkeys(measure.column for measure in setup.problem.settings.measures))
+    against = None
+    if base is not None:
+        of_base = None if base.elements is None else base.elements.finite_element
+        pairs = [(base.surrogate, surrogate), (base.original, original), (of_base, by_elements)]
+        against = _against(told, pairs)
     return ChosenDesign(
         **pick._asdict(),
         values=values,
@@ -92,7 +98,7 @@ def _chosen(
         reason=reason,
         original=original,
         differences=None if original is None else _changes(told, surrogate, original),
-        against_base=None if base is None else _against(told, base, surrogate, original),
+        against_base=against,
         elements=None if elements is None else ElementsFound(**elements._asdict()),
     )
 
@@ -102,26 +108,25 @@ def _numbers(row: Row, columns: Sequence[str]) -> dict[str, float]:
 
 
 def _changes(
-    columns: Mapping[str, object], values: Mapping[str, float], of: Mapping[str, float]
+    columns: Iterable[str], values: Mapping[str, float], of: Mapping[str, float]
 ) -> dict[str, float]:
     """Return by how much values differ from others [%], by column; without those that are 0."""
-    return {name: 100.0 * (values[name] / of[name] - 1.0) for name in columns if of[name] != 0.0}
+    known = [name for name in columns if of.get(name) and name in values]
+    return {name: 100.0 * (values[name] / of[name] - 1.0) for name in known}
 
 
 def _against(
-    columns: Mapping[str, object],
-    base: ChosenDesign,
-    surrogate: Mapping[str, float],
-    original: Mapping[str, float] | None,
+    columns: Iterable[str],
+    pairs: Sequence[tuple[Mapping[str, float] | None, Mapping[str, float] | None]],
 ) -> dict[str, dict[str, float | None]]:
-    """Return by how much a design differs from the base design [%], by column and model."""
-    by_surrogate = _changes(columns, surrogate, base.surrogate)
-    by_original = (
-        {}
-        if original is None or base.original is None
-        else _changes(columns, original, base.original)
-    )
+    """Return by how much a design differs from the base design [%], by column and model.
+
+    `pairs` are values of the base design and of the design, by each of `MODELS`.
+    """
+    changes = [
+        {} if base is None or own is None else _changes(columns, own, base) for base, own in pairs
+    ]
     return {
-        name: {"surrogate": by_surrogate.get(name), "original": by_original.get(name)}
+        name: {model: own.get(name) for model, own in zip(MODELS, changes, strict=True)}
         for name in columns
     }

@@ -7,6 +7,9 @@ from typing import Any
 from foundation.base.wording import counted
 from pipeline.store.run_documents import Computed
 
+#: Models of a verified design.
+MODELS = ("surrogate", "original", "finite_element")
+
 
 class ObjectiveFound(Computed):
     """An objective: its column, words and unit, and its range over the front."""
@@ -48,8 +51,8 @@ class ChosenDesign(Computed):
 
     `surrogate` and `original` have the mean of each output over the gaits and the measures of
     objectives and limits, by column; `differences` are those of the surrogate from the original
-    [%], `against_base` those of both models from the base design [%]. `expected` are the errors of
-    `pipeline.design_space.errors`, `doubts` those that exceed what is accepted.
+    [%], `against_base` those of each of `MODELS` from the base design [%]. `expected` are the
+    errors of `pipeline.design_space.errors`, `doubts` those that exceed what is accepted.
     """
 
     name: str

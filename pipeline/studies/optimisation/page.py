@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.checks import FloatArray
+from pipeline.design_space.document import TOLD
 from pipeline.design_space.errors import ACCEPTED
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.reports.pages import write_page
@@ -26,7 +27,7 @@ from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, expected_error
 from pipeline.studies.optimisation.profiles import Profile, joint_boxes, profile
 from pipeline.studies.optimisation.schema import OptimisationConfig
 from pipeline.studies.optimisation.tables import EXPECTED
-from pipeline.studies.optimisation.words import parameter_words
+from pipeline.studies.optimisation.words import contradictions, parameter_words
 
 #: Significant digits of the numbers in the page.
 _DIGITS = 7
@@ -83,8 +84,9 @@ def write_optimisation_page(
         opened=chosen.name,
         base_reason="" if base else document.base_reason or "it has no gait cycle",
         counts=counted_designs(document.counts),
+        contradictions=contradictions(document),
         measures=_measures(settings),
-        errors=[key for key in ACCEPTED if f"{EXPECTED}{key}" in front],
+        errors={key: words for key, words in TOLD.items() if f"{EXPECTED}{key}" in front},
         pairs=list(combinations(objectives, 2)),
         outputs=DESIGN_OUTPUTS,
         expected_error=expected_error,

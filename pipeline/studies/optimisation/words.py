@@ -19,6 +19,9 @@ from pipeline.studies.optimisation.document import (
 )
 from pipeline.studies.optimisation.schema import OptimisationConfig
 
+#: Models that judge the surrogate, in words.
+_OTHERS = {"original": "the original model", "finite_element": "finite elements"}
+
 
 def parameter_words(name: str) -> tuple[str, str]:
     """Return the words of a parameter and its unit, "" if it has none."""
@@ -94,19 +97,27 @@ def _better_lines(
     for each in document.objectives:
         name = each.column
         told = f"{base.surrogate[name]:.4g} to {better.surrogate[name]:.4g} {each.unit}"
-        changes = (better.against_base or {}).get(name, {})
+        changes = (better.against_base or {})[name]
         parts = [
-            f"{model} {change:+.2g} %" for model, change in changes.items() if change is not None
+            f"{_OTHERS.get(model, model)} {change:+.2g} %"
+            for model, change in changes.items()
+            if change is not None
         ]
-        elements = _of_elements(base, better, name)
-        parts += [] if elements is None else [f"finite elements {elements:+.2g} %"]
         lines.append(f"  {each.label}: {told} ({', '.join(parts)})")
-    return lines
+    return [*lines, *contradictions(document)]
 
 
-def _of_elements(base: ChosenDesign, better: ChosenDesign, name: str) -> float | None:
-    """Return by how much finite elements of two designs differ [%], None if it is not known."""
-    if base.elements is None or better.elements is None:
-        return None
-    one, other = (each.elements.finite_element.get(name) for each in (base, better))  # type: ignore[union-attr]
-    return None if not one or other is None else 100.0 * (other / one - 1.0)
+def contradictions(document: OptimisationDocument) -> list[str]:
+    """Return in what the better design is worse than the base design by other models, in words."""
+    better = chosen_of(document, BETTER)
+    found = []
+    for each in document.objectives if better is not None else ():
+        assert better is not None
+        for model, change in (better.against_base or {})[each.column].items():
+            worse = change is not None and (change > 0.0) == (each.goal == "least")
+            if model != "surrogate" and worse and change != 0.0:
+                found.append(
+                    f"the better design is worse than the base design in {each.label} by "
+                    f"{_OTHERS[model]}: {change:+.2g} %"
+                )
+    return found

@@ -148,7 +148,7 @@ def test_version(flag, capsys):
     [
         ([], [f"expected a command; see `{PROGRAM} --help`"]),
         (["samples"], [f"expected a command; see `{PROGRAM} samples --help`"]),
-        (["optimize-all"], ['Unknown command "optimize-all"', f"see `{PROGRAM} --help`"]),
+        (["improve"], ['Unknown command "improve"; ', f"see `{PROGRAM} --help`"]),
         (["validate"], ["FOLDER", f"see `{PROGRAM} validate --help`"]),
         (["run", "a.toml", "b.toml"], ["b.toml"]),
         (["run", "a.toml", "--nonsense"], ["--nonsense"]),

@@ -34,7 +34,11 @@ from pipeline.studies.optimisation.profiles import joint_boxes, profile
 from pipeline.studies.optimisation.refinement import refined
 from pipeline.studies.optimisation.schema import OptimisationConfig, describe_optimisation
 from pipeline.studies.optimisation.verification import verified_by_elements
-from pipeline.studies.optimisation.words import parameter_words
+from pipeline.studies.optimisation.words import (
+    contradictions,
+    parameter_words,
+    summary_text,
+)
 from surrogates.parametric.parameters import Parameters
 
 WEAR, PRESSURE = "total_wear_mm3_per_million_cycles", "peak_pressure_MPa"
@@ -549,6 +553,24 @@ def test_search_of_another_run_is_not_continued(tiny_designs, tmp_path, capsys):
     assert f"differs in the files of {folder}" in capsys.readouterr().err
 
 
+def test_search_over_gaits_with_the_passive_travel(tiny_designs, tmp_path):
+    objective = [
+        {"output": WEAR, "statistic": "worst"},
+        {"output": "ap_laxity_mm", "goal": "largest"},
+    ]
+    gaits = {"cycles": 4, "factor": [AXIAL], "simulation": {"axial_scale": 0.9}}
+    keys = {"population": 4, "generations": 1, "chosen": 1, "workers": 2}
+    found = searched(tiny_designs, tmp_path / "out", objective=objective, **gaits, **keys)
+    assert [each.column for each in found.objectives] == [f"most_{WEAR}", "ap_laxity_mm"]
+    front = read_table(tmp_path / "out" / "front.parquet")
+    assert (front[f"most_{WEAR}"] > front[WEAR]).all()
+    assert found.objectives[1].largest == front["ap_laxity_mm"].max()
+    chosen = found.chosen[0]
+    assert chosen.differences["ap_laxity_mm"] == pytest.approx(0.0, abs=5.0)
+    assert chosen.original["ap_laxity_mm"] != chosen.surrogate["ap_laxity_mm"]
+    assert "worst of 4 gaits" in (tmp_path / "out" / "optimisation.html").read_text()
+
+
 def test_command_tells_what_was_found(tiny_designs, tmp_path, capsys):
     path = tmp_path / "search.toml"
     keys = {"population": 4, "generations": 1, "verify": "none", "chosen": 1}
@@ -564,6 +586,19 @@ def test_command_tells_what_was_found(tiny_designs, tmp_path, capsys):
     document = read_document(tmp_path / "out" / "optimisation.json", OptimisationDocument)
     assert document.chosen[0].original is None
     assert document.counts["front"] == 1
+
+
+def test_other_models_that_contradict_the_better_design_are_told(done):
+    document = read_document(done / "optimisation.json", OptimisationDocument)
+    assert contradictions(document) == []
+    document.chosen[1].against_base[WEAR]["original"] = 2.0
+    document.chosen[1].against_base[PRESSURE]["finite_element"] = 9.8
+    told = contradictions(document)
+    assert told[0].endswith("in total wear by the original model: +2 %")
+    assert told[1].endswith("in peak pressure by finite elements: +9.8 %")
+    document.objectives[0].goal = "largest"
+    assert len(contradictions(document)) == 1
+    assert "worse than the base design in peak pressure" in summary_text(document, done)
 
 
 # ---- refinement, outlines, finite elements -------------------------------------------------
@@ -651,3 +686,16 @@ def test_finite_elements_of_a_design(tiny_designs, tmp_path, capsys):
     # Loads are given and sliding is that of the motion; pressures are another layer's.
     assert found.finite_element[WEAR] == pytest.approx(found.original[WEAR], rel=0.05)
     assert found.finite_element[PRESSURE] < found.original[PRESSURE]
+
+
+@pytest.mark.slow
+def test_base_and_better_design_are_verified_with_finite_elements(
+    tiny_designs, tmp_path, with_base
+):
+    folder = tmp_path / "search"
+    found = searched(tiny_designs, folder, generations=1, verify="finite_element")
+    assert [each.name for each in found.chosen if each.elements] == ["base", "better"]
+    one, two = (each.elements.finite_element[WEAR] for each in found.chosen[:2])
+    change = found.chosen[1].against_base[WEAR]["finite_element"]
+    assert change == pytest.approx(100.0 * (two / one - 1.0))
+    assert "finite elements" in (folder / "optimisation.html").read_text()
