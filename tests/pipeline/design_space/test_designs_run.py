@@ -135,6 +135,7 @@ def test_the_same_configuration_gives_the_same_surrogate_with_two_workers(run, t
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_continues(run, tmp_path):
     """Without its last results, a run is the same again without a new sample."""
     folder = tmp_path / "again"

@@ -117,6 +117,7 @@ def test_loads_without_weights_are_those_of_the_mean_meshes(folder, knees):
     assert abs(at_load(other)[0] - wanted[0]) > 0.1e-3
 
 
+@pytest.mark.slow
 def test_height_and_loads_are_smooth_in_a_mode(folder):
     path = written(folder, set_of())
     start = build_knee(load_config(path)).start
