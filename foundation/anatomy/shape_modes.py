@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
+from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from foundation.base.checks import FloatArray, check_array, check_count, check_fields, frozen
@@ -28,6 +29,9 @@ _ROUNDING = 1e-9
 _SLIVERS = 1e-3
 #: Largest deviation of the length of a mode from 1.
 _UNIT = 1e-9
+
+#: Least and largest weights, of all modes or of each.
+Bounds = tuple[float | FloatArray, float | FloatArray]
 
 
 class FittedWeights(NamedTuple):
@@ -198,13 +202,17 @@ class ShapeModes:
                 )
         return meshes
 
-    def weights_of(self, femur: ArrayLike, tibia: ArrayLike) -> FittedWeights:
+    def weights_of(
+        self, femur: ArrayLike, tibia: ArrayLike, bounds: Bounds = (-np.inf, np.inf)
+    ) -> FittedWeights:
         """Return the weights of a corresponding knee by least squares, and what the modes leave.
 
         Parameters
         ----------
         femur, tibia : (V, 3) array
             Vertices of the knee [m], in the frames of the modes.
+        bounds : tuple of float or (K,) array
+            Least and largest weights [1].
         """
         found = np.concatenate(
             [
@@ -212,11 +220,32 @@ class ShapeModes:
                 check_array("tibia", tibia, self.tibia.vertices.shape) - self.tibia.vertices,
             ]
         )
-        columns = self.modes.reshape(len(self.modes), -1).T
-        lengths = np.linalg.lstsq(columns, found.reshape(-1))[0]
-        left = np.linalg.norm(found - np.tensordot(lengths, self.modes, axes=1), axis=1)
-        rms, largest = float(np.sqrt(np.mean(left**2))), float(left.max())
-        return FittedWeights(lengths / self.deviations, rms, largest)
+        columns = self.displacements.reshape(len(self.modes), -1).T
+        weights = lsq_linear(columns, found.reshape(-1), bounds, method="bvls").x
+        left = found - np.tensordot(weights, self.displacements, axes=1)
+        rms, largest = distances_left(left)
+        return FittedWeights(weights, rms, largest)
+
+    def chosen(self, weights: ArrayLike, varied: NDArray[np.bool_]) -> ShapeModes:
+        """Return some of the modes, about the knee at given weights of the others.
+
+        Parameters
+        ----------
+        weights : (K,) array
+            Weights of all modes [1]; those of the chosen modes have no effect.
+        varied : (K,) bool
+            Which modes are chosen.
+        """
+        others = np.where(varied, 0.0, check_array("weights", weights, (len(self.modes),)))
+        femur, tibia = self.meshes(others)
+        shares = None if self.shares is None else self.shares[varied]
+        return ShapeModes(femur, tibia, self.modes[varied], self.deviations[varied], shares)
+
+
+def distances_left(left: FloatArray) -> tuple[float, float]:
+    """Return root mean square and largest length [m] of vectors (V, 3) [m]."""
+    lengths = np.linalg.norm(left, axis=1)
+    return float(np.sqrt(np.mean(lengths**2))), float(lengths.max())
 
 
 def folded(mesh: TriangleMesh, vertices: FloatArray) -> NDArray[np.bool_]:

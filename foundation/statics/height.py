@@ -24,6 +24,8 @@ _LAST_STEP, _LEAST_BRACKET = 1e-6, 1e-14
 #: Least part of the step of the search for the load, and how far beyond the height that the
 #: derivative predicts the search goes, lest the bracket be missed by little [1].
 _LEAST_PART, _BEYOND = 0.01, 1.02
+#: Strain below which the search for the load may double the depth [1].
+_LOW_STRAIN = 0.25 * STRAIN_LIMIT
 #: Newton's method, guarded by bisection, ends sooner.
 _MOST_STEPS = 100
 
@@ -71,8 +73,8 @@ def pose_at_load(
     search : float
         Range of the search for contact above and below the start [m].
     step : float
-        Step of the search for contact [m]; the search for the load uses at most a tenth of this
-        step.
+        Step of the search for contact [m]; a step of the search for the load is at most a tenth of
+        it, or the depth so far if the layer is hardly strained.
 
     Raises
     ------
@@ -110,7 +112,10 @@ def pose_at_load(
                 f"load not reached: {carried:.4g} N of {load:.4g} N at an indentation of "
                 f"{moved:.2f} mm (strain {strain:.2f})"
             )
-        high, low = low, low - _part(*state, 0.1 * step)
+        # Root and depth are about in proportion: of a soft layer that is hardly strained, the depth
+        # may double.
+        longest = max(0.1 * step, touch - low) if strain < _LOW_STRAIN else 0.1 * step
+        high, low = low, low - _part(*state, longest)
     root = low if high == low else _root(missing, low, high, touch)
     found = replace(pose, superior=float(root))
     loads, _, depth = at(found.superior)

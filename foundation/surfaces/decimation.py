@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray, check_number
 from foundation.base.wording import counted
 from foundation.surfaces.flat_triangles import without_flat
 from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
 from foundation.surfaces.vertex_normals import angle_weighted_normals
@@ -34,13 +34,9 @@ _AGGRESSIVENESS = 3.0
 _MM = 1e3
 #: Radius of curvature that the collapses see in planes [mm].
 _BEND = 100.0
-#: Longest edge of a piece of a triangle, in median edge lengths of the surface.
-_COMMON = 2.0
 #: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
 #: for all points, and for the points of the largest distances, a fraction of all points.
 _NEAR, _NEARER, _WORST = 6, 64, 0.02
-#: Number of points of a block, to bound the memory.
-_BLOCK = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +92,8 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
         return Decimation(mesh, failure=failure)
     faults = _faults(mesh.vertices, mesh.faces)
     points = _MM * mesh.vertices
-    bent, full = _bent(points), _Surface(points[mesh.faces])
-    normals, bent_full = angle_weighted_normals(points, mesh.faces), _Surface(bent[mesh.faces])
+    bent, full = _bent(points), SurfaceTree(points[mesh.faces])
+    normals, bent_full = angle_weighted_normals(points, mesh.faces), SurfaceTree(bent[mesh.faces])
     while target <= half:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
         vertices = _on_smooth_surface(bent_full, collapsed, points, mesh.faces, normals)
@@ -142,15 +138,27 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
     return int(wrong.sum() + degenerate_triangles(vertices, faces).sum())
 
 
-def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray) -> float:
+def _deviation(
+    full: SurfaceTree, points: FloatArray, vertices: FloatArray, faces: IntArray
+) -> float:
     """Return the largest distance between two surfaces, in both directions [mm].
 
     From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
     triangles (G, 3), and from the centroids of these triangles to the full surface. The distance to
     a surface is that to triangles nearby, and so never too small.
     """
-    there = _Surface(vertices[faces]).largest_distance(points)
-    return max(there, full.largest_distance(vertices[faces].mean(axis=1)))
+    there = _largest_distance(SurfaceTree(vertices[faces]), points)
+    return max(there, _largest_distance(full, vertices[faces].mean(axis=1)))
+
+
+def _largest_distance(surface: SurfaceTree, points: FloatArray) -> float:
+    """Return the largest distance of points (N, 3) from a surface."""
+    found = np.linalg.norm(surface.nearest_points(points, _NEAR)[0] - points, axis=1)
+    order = np.argsort(found, kind="stable")
+    first = int((1.0 - _WORST) * len(order))
+    worst = points[order[first:]]
+    largest = np.linalg.norm(surface.nearest_points(worst, _NEARER)[0] - worst, axis=1).max()
+    return float(max(largest, found[order[:first]].max(initial=0.0)))
 
 
 def _bent(points: FloatArray) -> FloatArray:
@@ -166,7 +174,7 @@ def _bent(points: FloatArray) -> FloatArray:
 
 
 def _on_smooth_surface(
-    bent: _Surface, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
+    bent: SurfaceTree, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
 ) -> FloatArray:
     """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm].
 
@@ -185,69 +193,3 @@ def _on_smooth_surface(
     rise = arc_rises(corners, around, CREASE_ANGLE)
     pairs = 4.0 * weights * np.roll(weights, -1, axis=1) * smooth[:, None]
     return (weights[:, :, None] * corners + pairs[:, :, None] * rise).sum(axis=1)
-
-
-class _Surface:
-    """Triangles (F, 3, 3) [any unit] and a search tree of the centroids of their pieces."""
-
-    def __init__(self, corners: FloatArray) -> None:
-        self.corners = corners
-        centroids, self.triangle = _pieces(corners)
-        # Queries far from all centroids take long in a tree of compact nodes.
-        self.tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
-
-    def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces.
-
-        The second array has the triangle (N,) of each.
-        """
-        import trimesh
-
-        ranks = np.arange(1, min(near, len(self.triangle)) + 1)
-        found, chosen = [], []
-        for block in np.array_split(points, -(-len(points) // _BLOCK)):
-            _, index = self.tree.query(block, k=ranks, workers=-1)
-            nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
-            at = np.zeros(len(block), dtype=np.int64)
-            for triangle in self.triangle[np.asarray(index)].T:
-                foot = trimesh.triangles.closest_point(self.corners[triangle], block)
-                away = np.linalg.norm(foot - block, axis=1)
-                closer = away < distance
-                nearest[closer], distance[closer] = foot[closer], away[closer]
-                at[closer] = triangle[closer]
-            found.append(nearest)
-            chosen.append(at)
-        return np.concatenate(found), np.concatenate(chosen)
-
-    def largest_distance(self, points: FloatArray) -> float:
-        """Return the largest distance of points (N, 3) from the surface."""
-        found = np.linalg.norm(self.nearest_points(points, _NEAR)[0] - points, axis=1)
-        order = np.argsort(found, kind="stable")
-        first = int((1.0 - _WORST) * len(order))
-        worst = points[order[first:]]
-        largest = np.linalg.norm(self.nearest_points(worst, _NEARER)[0] - worst, axis=1).max()
-        return float(max(largest, found[order[:first]].max(initial=0.0)))
-
-
-def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size.
-
-    Triangles (F, 3, 3) are halved at their longest edges down to the size of common triangles, so
-    that no large triangle has its centroid far from its points.
-    """
-    triangle = np.arange(len(corners))
-    limit = None
-    centroids, owners = [], []
-    while len(corners):
-        lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
-        limit = _COMMON * np.median(lengths) if limit is None else limit
-        long = lengths.max(axis=1) > limit
-        centroids.append(corners[~long].mean(axis=1))
-        owners.append(triangle[~long])
-        # Corners turned so that the longest edge is that from the first to the second one.
-        turn = (lengths[long].argmax(axis=1)[:, None] + np.arange(3)) % 3
-        a, b, c = np.moveaxis(np.take_along_axis(corners[long], turn[:, :, None], axis=1), 1, 0)
-        middle = 0.5 * (a + b)
-        corners = np.concatenate([np.stack([a, middle, c], 1), np.stack([middle, b, c], 1)])
-        triangle = np.tile(triangle[long], 2)
-    return np.concatenate(centroids), np.concatenate(owners)

@@ -157,6 +157,51 @@ def design(
     return Answer("\n".join([*design_lines(taken), *paths]), {**taken.content(), "files": paths})
 
 
+@command(USE, files=True)
+def fit(
+    folder: Annotated[Path, Parameter(help="Run directory of a run over modes of shape.")],
+    femur: Annotated[Path, Parameter(help="Mesh of the femur of the new knee.")],
+    tibia: Annotated[Path, Parameter(help="Mesh of the tibia.")],
+    /,
+    *values: Annotated[str, Parameter(metavar="NAME=VALUE", help=_VALUES_HELP)],
+    out: Path,
+    side: Annotated[
+        Literal["left", "right"] | None, Parameter(help="Side of the knee (default: of the run).")
+    ] = None,
+    original: bool = False,
+) -> Answer:
+    """Answer for a new knee from a run over modes of shape, without a run of its own.
+
+    The weights of the modes are fitted to the meshes, and the surrogate is compared with the
+    original model of the knee at some samples.
+
+    Parameters
+    ----------
+    folder, femur, tibia, values, side
+        Run directory, meshes, values of other parameters, and side.
+    out : Path
+        Folder to write, as of `design`: the surrogate and the shape by the modes.
+    original : bool
+        Simulate the gait cycle also with the original model of the knee.
+
+    Examples
+    --------
+    $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
+    """
+    from pipeline.design_space.fit_document import fit_document, fit_lines
+    from pipeline.design_space.fitted_knee import fit_knee
+    from pipeline.design_space.trained_designs import TrainedDesigns
+    from pipeline.exchange.design_files import write_design
+
+    run = TrainedDesigns.open(folder)
+    fitted = fit_knee(run, (str(femur), str(tibia)), values, side)
+    document = fit_document(run, fitted, original=original)
+    entries = {"doubts": document.doubts, "measured": document.measured}
+    files = write_design(run, document.values, out, entries)
+    paths = [str(path) for path in files]
+    return Answer("\n".join([*fit_lines(document), *paths]), {**document.content(), "files": paths})
+
+
 _CONTACT_HELP = (
     "original: springs on flat triangles as in OpenSim-JAM; surrogate: the newest runs in `runs` "
     "with the meshes of the model; or a run directory. Repeat the option for each joint."

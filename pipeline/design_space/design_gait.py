@@ -16,6 +16,7 @@ from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
 from pipeline.simulation import GaitSimulation
@@ -52,11 +53,18 @@ def surrogate_cycle(config: Config, knee: ParametricSurrogate, design: Design) -
 
 
 def original_cycle(
-    config: Config, knee: ParametricSurrogate, values: Mapping[str, float]
+    config: Config,
+    knee: ParametricSurrogate,
+    values: Mapping[str, float],
+    model: SurfaceContact | None = None,
 ) -> tuple[DesignCycle, Patch]:
-    """Return the cycle of a design by the original model; raises one of `FAILURES`."""
+    """Return the cycle of a design by the original model; raises one of `FAILURES`.
+
+    `model` stands for the contact model of the design, if it is given.
+    """
     gait = gait_of_design(config, knee, values)
-    model = design_knee(config, values).model
+    if model is None:
+        model = design_knee(config, values).model
     result = gait(model)
     wear = bed_wear(model, result, gait.wear_law)
     return DesignCycle(result, cycle_outputs(result, wear)), measured_patch(model, result)

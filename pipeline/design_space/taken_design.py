@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
 from foundation.base.wording import counted
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema_base import near
 from pipeline.design_space.base_design import BaseValue, base_values
 from pipeline.design_space.design_gait import (
@@ -86,19 +88,26 @@ def _number(text: str, number: str) -> float:
         raise InputError(f"{text}: expected NAME=VALUE with a number, found {number!r}") from error
 
 
-def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
+def surrogate_of(
+    run: TrainedDesigns, values: Design, entries: Mapping[str, Any] | None = None
+) -> ContactSurrogate:
     """Return the surrogate of one design, with a header of its own; raises as `at`.
 
-    The header states the design, the errors expected of it, and the run.
+    The header states the design, the errors expected of it, the run, and further entries.
     """
     knee = run.knee.at(values)
     expected = expected_errors(run.knee, values)
     own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
-    return replace(knee, header={**own, "expected": expected, "doubts": doubts(expected)})
+    told = {"expected": expected, "doubts": doubts(expected)}
+    return replace(knee, header={**own, **told, **(entries or {})})
 
 
 def take_design(
-    run: TrainedDesigns, design: Mapping[str, BaseValue], *, original: bool = False
+    run: TrainedDesigns,
+    design: Mapping[str, BaseValue],
+    *,
+    original: bool = False,
+    model: SurfaceContact | None = None,
 ) -> TakenDesign:
     """Return a design of a run with its gait cycle.
 
@@ -110,6 +119,8 @@ def take_design(
         Value of each parameter in the unit of its name, as of `design_values`.
     original : bool
         Whether the original model simulates the cycle too.
+    model : SurfaceContact, optional
+        Original model of a knee that the design stands for; by default that of the design.
 
     Raises
     ------
@@ -122,13 +133,13 @@ def take_design(
         "surrogate": lambda: surrogate_cycle(run.config, run.knee, values)
     }
     if original:
-        simulations["original"] = lambda: original_cycle(run.config, run.knee, values)[0]
+        simulations["original"] = lambda: original_cycle(run.config, run.knee, values, model)[0]
     cycles, failures = dict[str, DesignCycle](), dict[str, str]()
-    for model, simulate in simulations.items():
+    for name, simulate in simulations.items():
         try:
-            cycles[model] = simulate()
+            cycles[name] = simulate()
         except FAILURES as error:
-            failures[model] = " ".join(str(error).split())
+            failures[name] = " ".join(str(error).split())
     result = cycles["surrogate"].result if "surrogate" in cycles else None
     return TakenDesign(
         run=str(run.folder),
@@ -148,10 +159,21 @@ def take_design(
 
 def design_lines(taken: TakenDesign) -> list[str]:
     """Return the lines on the terminal."""
-    lines = [f"design of {taken.run}:"]
+    return [f"design of {taken.run}:", *value_lines(taken), *error_lines(taken)]
+
+
+def value_lines(taken: TakenDesign) -> list[str]:
+    """Return the lines of the values of the parameters."""
+    lines = []
     for name, value in taken.values.items():
         origin = taken.origins.get(name)
         lines.append(f"  {name} = {value:g}" + (f" ({origin})" if origin else ""))
+    return lines
+
+
+def error_lines(taken: TakenDesign) -> list[str]:
+    """Return the lines of expected errors and of the gait cycle."""
+    lines = []
     if taken.infeasible:
         lines.append(f"the design is infeasible: {taken.infeasible}")
     lines += told_errors(taken.expected)

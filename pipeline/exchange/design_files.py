@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from pipeline.files import replacing, write_text
 from surrogates.parametric.parameters import Design
 
 
-def write_design(run: TrainedDesigns, values: Design, folder: Path) -> list[Path]:
+def write_design(
+    run: TrainedDesigns, values: Design, folder: Path, entries: Mapping[str, Any] | None = None
+) -> list[Path]:
     """Write the files of a design to a folder, which is made, and return their paths.
 
     Parameters
@@ -27,6 +31,8 @@ def write_design(run: TrainedDesigns, values: Design, folder: Path) -> list[Path
     folder : Path
         Folder of `knee.npz`, the surrogate; `design.toml`, the configuration of the design; and
         the surfaces `femur.stl` and `tibia.stl` in their frames [mm].
+    entries : mapping, optional
+        Further entries of the header of the surrogate.
 
     Raises
     ------
@@ -39,7 +45,7 @@ def write_design(run: TrainedDesigns, values: Design, folder: Path) -> list[Path
     model = run.original(values).model
     knee, toml = folder / "knee.npz", folder / "design.toml"
     with replacing(knee) as partial:
-        surrogates.save(surrogate_of(run, values), partial)
+        surrogates.save(surrogate_of(run, values, entries), partial)
     write_text(toml, dump_config(config))
     surfaces = {folder / "femur.stl": model.femur, folder / "tibia.stl": model.tibia}
     for path, surface in surfaces.items():

@@ -30,7 +30,7 @@ from pipeline.originals.component_placement import (
 from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
-from pipeline.originals.shape_surfaces import shaped_surfaces
+from pipeline.originals.shape_surfaces import finished, shaped_surfaces
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
@@ -125,6 +125,28 @@ def load_surfaces(config: Config) -> KneeSurfaces:
     """
     placement = config.knee.placement
     return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
+
+
+def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:
+    """Return the surfaces of a study with [knee.shape] for another knee than that of its weights.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    femur, tibia : TriangleMesh
+        Surfaces of the knee [m] with the triangles of the modes, before smoothing, cartilage and
+        placement.
+
+    Raises
+    ------
+    InputError
+        If the surfaces cannot be used.
+    """
+    placement = config.knee.placement
+    bodies = finished(config.knee, femur, tibia)
+    found = replace(_as_loaded(config), femur=bodies[0], tibia=bodies[1])
+    return found.placed(femoral_placement(placement), tibial_placement(placement))
 
 
 def _as_loaded(config: Config) -> KneeSurfaces:

@@ -86,7 +86,7 @@ def shape_modes(knee: KneeConfig) -> ShapeModes:
 # The checks of a pair and the contact model over it need the same surfaces.
 @lru_cache(maxsize=2)
 def _shaped(
-    knee: KneeConfig, versions: tuple[object, ...]
+    knee: KneeConfig, versions: tuple[tuple[int, int] | None, ...]
 ) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
     assert knee.shape is not None
     modes = _modes(_without_weights(knee), versions)
@@ -94,11 +94,14 @@ def _shaped(
         meshes = modes.meshes(knee.shape.weights)
     except InputError as error:
         raise InputError(f"[knee.shape] {error}") from error
-    femur, tibia = (
-        _finished(mesh, config)
-        for mesh, config in zip(meshes, (knee.femur, knee.tibia), strict=True)
-    )
-    return femur, tibia, modes.tibia
+    return *finished(knee, *meshes), modes.tibia
+
+
+def finished(
+    knee: KneeConfig, femur: TriangleMesh, tibia: TriangleMesh
+) -> tuple[TriangleMesh, TriangleMesh]:
+    """Return femur and tibia [m] by modes of shape as the contact model uses them."""
+    return _finished(femur, knee.femur), _finished(tibia, knee.tibia)
 
 
 def _finished(mesh: TriangleMesh, config: MeshConfig | None) -> TriangleMesh:
@@ -118,34 +121,37 @@ def _without_weights(knee: KneeConfig) -> KneeConfig:
     return KneeConfig(
         source="meshes",
         side=knee.side,
-        femur=_plain(knee.femur),
-        tibia=_plain(knee.tibia),
+        femur=plain(knee.femur),
+        tibia=plain(knee.tibia),
         shape=shape,
         repair_tolerance_mm=knee.repair_tolerance_mm,
     )
 
 
-def _plain(config: MeshConfig | None) -> MeshConfig:
-    """Return a section without what moves vertices."""
+def plain(config: MeshConfig | None) -> MeshConfig:
+    """Return a section of a body without what moves vertices."""
     assert config is not None
     return config.model_copy(update={"smooth_um": 0.0, "cartilage_mm": 0.0})
 
 
-def _versions(knee: KneeConfig) -> tuple[object, ...]:
+def _versions(knee: KneeConfig) -> tuple[tuple[int, int] | None, ...]:
     """Return times and sizes of all files, so that a file that was replaced is read again."""
-    assert knee.shape is not None
-    files = [*(config.file for config in (knee.femur, knee.tibia) if config)]
-    files += [file for of_body in knee.shape.files for file in of_body]
-    states = [path.stat() if path.is_file() else None for path in map(data_file, files)]
-    total = sum(state.st_size for state in states if state)
-    if total > LARGE_FILE:
-        say(f"reading {len(files)} files of [knee.shape] ({total / 1e6:.0f} MB)")
+    states = [path.stat() if path.is_file() else None for path in map(data_file, _files(knee))]
     return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
 
 
+def _files(knee: KneeConfig) -> list[str]:
+    """Return all files of the shape of a knee."""
+    assert knee.shape is not None
+    templates = [config.file for config in (knee.femur, knee.tibia) if config]
+    return templates + [file for of_body in knee.shape.files for file in of_body]
+
+
 @lru_cache(maxsize=2)
-def _modes(knee: KneeConfig, versions: tuple[object, ...]) -> ShapeModes:
-    del versions
+def _modes(knee: KneeConfig, versions: tuple[tuple[int, int] | None, ...]) -> ShapeModes:
+    total = sum(version[1] for version in versions if version)
+    if total > LARGE_FILE:
+        say(f"reading {len(versions)} files of [knee.shape] ({total / 1e6:.0f} MB)")
     shape = knee.shape
     assert shape is not None
     templates = [template(knee, body) for body in ("femur", "tibia")]
@@ -172,9 +178,9 @@ def template(knee: KneeConfig, body: str) -> Template:
     InputError
         If repair or decimation give vertices that the file does not have.
     """
-    config = _plain(getattr(knee, body))
+    config = plain(getattr(knee, body))
     loaded = _loaded_template(knee, body)
-    whole = _read(config, config.file, knee.side)
+    whole = read_as_is(config, config.file, knee.side)
     if loaded.deviation is not None:
         raise InputError(
             f"[knee.{body}] {config.file}: {loaded.decimation}; expected a mesh that keeps its "
@@ -193,13 +199,13 @@ def template(knee: KneeConfig, body: str) -> Template:
 
 def _loaded_template(knee: KneeConfig, body: str) -> LoadedMesh:
     try:
-        return load_surface(_plain(getattr(knee, body)), knee.side, body, knee.repair_tolerance_mm)
+        return load_surface(plain(getattr(knee, body)), knee.side, body, knee.repair_tolerance_mm)
     except InputError as error:
         raise InputError(f"[knee.{body}] {error}") from error
 
 
-def _read(config: MeshConfig, file: str, side: str) -> TriangleMesh:
-    """Return a surface [m] as in its file, in the frame of a body."""
+def read_as_is(config: MeshConfig, file: str, side: str) -> TriangleMesh:
+    """Return the surface [m] of a file as it is, in the frame of a body; raises as `load_mesh`."""
     # What is dropped from a mesh is told of the template; other meshes then do not correspond.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
@@ -224,7 +230,31 @@ def _knees(template: Template, files: tuple[str, ...], shape: ShapeConfig) -> Fl
 
 def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
     """Return the vertices of a file, (V, 3) [m], which correspond to those of the template."""
-    mesh, first = _read(template.config, file, template.side), template.whole
+    return corresponding(
+        template, read_as_is(template.config, file, template.side), file, rigid=rigid
+    )
+
+
+def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: bool) -> FloatArray:
+    """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file.
+
+    Parameters
+    ----------
+    template : Template
+        The template.
+    mesh : TriangleMesh
+        The mesh [m], as it is in its file.
+    file : str
+        Name of the file, for messages.
+    rigid : bool
+        Whether the mesh is turned and moved onto the template.
+
+    Raises
+    ------
+    InputError
+        If the mesh does not correspond to the template.
+    """
+    first = template.whole
     name = template.config.file
     if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:
         raise InputError(

@@ -9,8 +9,9 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
-from foundation.surfaces.decimation import _Surface, decimate
+from foundation.surfaces.decimation import decimate
 from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 RADIUS = 25e-3
@@ -152,7 +153,7 @@ def test_nearest_points_are_those_of_a_search_of_all_triangles(edge):
     long = [[[0.0, 25.0, -20.0], [0.0, 25.0, 20.0], [1.0, 25.0, 20.0]]]
     corners = np.concatenate([corners, long])
     points = 1e3 * mesh.vertices[rng.choice(len(mesh.vertices), 50)] + rng.normal(0, 0.5, (50, 3))
-    found = np.linalg.norm(_Surface(corners).nearest_points(points, 64)[0] - points, axis=1)
+    found = np.linalg.norm(SurfaceTree(corners).nearest_points(points, 64)[0] - points, axis=1)
     every = np.repeat(points, len(corners), axis=0)
     feet = trimesh.triangles.closest_point(np.tile(corners, (len(points), 1, 1)), every)
     expected = np.linalg.norm(feet - every, axis=1).reshape(len(points), -1).min(axis=1)

@@ -1,0 +1,83 @@
+"""Nearest points of a triangulated surface."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from foundation.base.checks import FloatArray, IntArray
+
+#: Longest edge of a piece of a triangle, in median edge lengths of the surface.
+_COMMON = 2.0
+#: Number of points of a block, to bound the memory.
+_BLOCK = 50_000
+
+
+class SurfaceTree:
+    """Triangles and a search tree of the centroids of their pieces.
+
+    Parameters
+    ----------
+    corners : (F, 3, 3) float64
+        Corners of the triangles [any unit].
+    """
+
+    def __init__(self, corners: FloatArray) -> None:
+        self.corners = corners
+        # The library compares products of lengths with fixed thresholds: lengths of about 1.
+        self._size = float(np.median(_lengths(corners)))
+        centroids, self._triangle = _pieces(corners / self._size)
+        # Queries far from all centroids take long in a tree of compact nodes.
+        self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
+
+    def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
+        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces.
+
+        The second array has the triangle (N,) of each.
+        """
+        import trimesh
+
+        ranks = np.arange(1, min(near, len(self._triangle)) + 1)
+        corners, found, chosen = self.corners / self._size, [], []
+        for block in np.array_split(points / self._size, -(-len(points) // _BLOCK)):
+            _, index = self._tree.query(block, k=ranks, workers=-1)
+            nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
+            at = np.zeros(len(block), dtype=np.int64)
+            for triangle in self._triangle[np.asarray(index)].T:
+                foot = trimesh.triangles.closest_point(corners[triangle], block)
+                away = np.linalg.norm(foot - block, axis=1)
+                closer = away < distance
+                nearest[closer], distance[closer] = foot[closer], away[closer]
+                at[closer] = triangle[closer]
+            found.append(nearest)
+            chosen.append(at)
+        return self._size * np.concatenate(found), np.concatenate(chosen)
+
+
+def _lengths(corners: FloatArray) -> FloatArray:
+    """Return the lengths (F, 3) of the edges of triangles (F, 3, 3) [any unit]."""
+    return np.asarray(np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2))
+
+
+def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size.
+
+    Triangles (F, 3, 3) are halved at their longest edges down to the size of common triangles, so
+    that no large triangle has its centroid far from its points.
+    """
+    triangle = np.arange(len(corners))
+    limit = None
+    centroids, owners = [], []
+    while len(corners):
+        lengths = _lengths(corners)
+        limit = _COMMON * np.median(lengths) if limit is None else limit
+        long = lengths.max(axis=1) > limit
+        centroids.append(corners[~long].mean(axis=1))
+        owners.append(triangle[~long])
+        # Corners turned so that the longest edge is that from the first to the second one.
+        turn = (lengths[long].argmax(axis=1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.moveaxis(np.take_along_axis(corners[long], turn[:, :, None], axis=1), 1, 0)
+        middle = 0.5 * (a + b)
+        corners = np.concatenate([np.stack([a, middle, c], 1), np.stack([middle, b, c], 1)])
+        triangle = np.tile(triangle[long], 2)
+    return np.concatenate(centroids), np.concatenate(owners)
