@@ -20,6 +20,7 @@ from foundation.anatomy.shape_modes import Bounds, ShapeModes, distances_left
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.nearest_points import SurfaceTree
+from foundation.surfaces.smooth_surface import SmoothSurface, smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.surfaces.vertex_normals import angle_weighted_normals
 
@@ -147,6 +148,7 @@ class _Body:
     mesh: TriangleMesh
     own: TriangleMesh
     tree: SurfaceTree
+    smooth: SmoothSurface
     turn: Rotation
     shift: FloatArray
 
@@ -156,16 +158,22 @@ class _Body:
         if rigid:
             shift = _middle(own) - _middle(other)
         tree = SurfaceTree(other.vertices[other.faces])
-        return cls(other, own, tree, Rotation.identity(), shift)
+        return cls(other, own, tree, smooth_surface(other), Rotation.identity(), shift)
 
     def places(self, points: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
         """Return places (V, 3) [m] on the knee, its normals (V, 3) there, and which count (V,)."""
+        import trimesh  # slow to import
+
         query = self.turn.inv().apply(points - self.shift)
-        feet, triangle = self.tree.nearest_points(query, _NEAR)
+        flat, triangle = self.tree.nearest_points(query, _NEAR)
+        # In mm, as the library compares products of lengths with fixed thresholds.
+        weights = trimesh.triangles.points_to_barycentric(
+            1e3 * self.tree.corners[triangle], 1e3 * flat
+        )
+        feet = self.turn.apply(self.smooth.points(triangle, weights)) + self.shift
         normals = self.turn.apply(self.mesh.normals[triangle])
-        feet = self.turn.apply(feet) + self.shift
         facing = angle_weighted_normals(points, self.own.faces)
-        way = feet - points
+        way = self.turn.apply(flat) + self.shift - points
         far = np.linalg.norm(way, axis=1)
         along = np.abs((way * normals).sum(axis=1)) >= _ALONG * far
         diagonal = np.linalg.norm(np.ptp(points, axis=0))

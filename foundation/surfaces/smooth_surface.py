@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.base.checks import FloatArray, check_number, frozen
+from foundation.base.checks import FloatArray, IntArray, check_number, frozen
 from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.surfaces.vertex_normals import cut_at_creases, jet_normals
@@ -45,6 +45,12 @@ class SmoothSurface:
     corners: FloatArray
     middles: FloatArray
     normals: FloatArray
+
+    def points(self, triangle: IntArray, weights: FloatArray) -> FloatArray:
+        """Return points (N, 3) [m] of triangles (N,) at barycentric coordinates (N, 3) [1]."""
+        corners, pairs = self.corners[triangle], 4.0 * weights * np.roll(weights, -1, axis=1)
+        rise = self.middles[triangle] - _straight(corners)
+        return np.asarray((weights[:, :, None] * corners + pairs[:, :, None] * rise).sum(axis=1))
 
 
 def flat_surface(mesh: TriangleMesh) -> SmoothSurface:

@@ -22,7 +22,7 @@ class FitDocument(TakenDesign):
     placed: float
     rms_mm: float
     largest_mm: float
-    ends: tuple[str, ...]
+    ends: list[str]
     measured: dict[str, float]
 
 
@@ -51,7 +51,7 @@ def fit_document(run: TrainedDesigns, fitted: FittedKnee, *, original: bool = Fa
         placed=fitted.shape.placed,
         rms_mm=1e3 * fitted.shape.rms,
         largest_mm=1e3 * fitted.shape.largest,
-        ends=fitted.ends,
+        ends=list(fitted.ends),
         measured=measured,
     )
 

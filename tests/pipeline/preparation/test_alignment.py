@@ -150,6 +150,7 @@ def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
             propose_alignment(meshes)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_exchanged_solids_are_told(knee_data):
     solids = pair_of(knee_data, SOLIDS)

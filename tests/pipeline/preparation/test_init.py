@@ -186,6 +186,7 @@ def test_flags_alone(folder, capsys, material):
     )
 
 
+@pytest.mark.slow
 def test_every_flag(folder):
     (folder / "femur.stl").rename(folder / "f.stl")
     command = [

@@ -129,8 +129,8 @@ def test_way_back_and_forth_evaluates_nothing(tiny_run, run_copy, asked):
     ("change", "added", "evaluated"),
     first_rows(
         [
-            ("surrogate.family=auto", {}, 0),
             ("design.domain_samples=20", {"domain": 8}, 8),
+            ("surrogate.family=auto", {}, 0),
             # A hypercube of more points has other points.
             ("validation.points=23", {"heldout": 6}, 46),
             ("surrogate.family=polynomial", {}, 0),

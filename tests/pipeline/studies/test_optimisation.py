@@ -479,6 +479,7 @@ def test_page_has_every_design_of_the_front(done):
         assert along[1]["y"][0][-1] is not None
 
 
+@pytest.mark.slow
 def test_more_workers_find_the_same(done, tiny_designs, tmp_path, with_base):
     searched(tiny_designs, tmp_path / "two", workers=2, limit=[LIMIT])
     for name in ("evaluated", "front"):
@@ -486,6 +487,7 @@ def test_more_workers_find_the_same(done, tiny_designs, tmp_path, with_base):
         pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
+@pytest.mark.slow
 def test_interrupted_search_continues_as_if_it_had_not_been(
     done, tiny_designs, tmp_path, with_base, monkeypatch
 ):
@@ -523,6 +525,7 @@ def _slices(folder):
     return [each for own in data["slices"].values() for each in own["along"]]
 
 
+@pytest.mark.slow
 def test_search_goes_on_with_more_generations_and_not_with_another_population(
     done, tiny_designs, tmp_path, with_base, capsys
 ):
@@ -553,6 +556,7 @@ def test_search_of_another_run_is_not_continued(tiny_designs, tmp_path, capsys):
     assert f"differs in the files of {folder}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_search_over_gaits_with_the_passive_travel(tiny_designs, tmp_path):
     objective = [
         {"output": WEAR, "statistic": "worst"},

@@ -91,6 +91,7 @@ def test_out_of_reach_the_cheapest_of_about_the_least_error_is_taken():
     assert found.point.family == "spline"
 
 
+@pytest.mark.slow
 def test_networks_are_added_until_they_do_not_help(monkeypatch):
     """Splines cannot follow what bends in all inputs; more networks can, up to the noise."""
     tried = []

@@ -1,0 +1,179 @@
+"""A new knee answered for by a run over modes of shape."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import tomli_w
+from numpy.testing import assert_allclose
+from studies import TINY_DESIGNS, export
+
+import surrogates
+from foundation.base.loads import AXIAL_FORCE
+from foundation.base.pose import Pose
+from foundation.implant import CondylarImplant
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.design_space.fitted_knee import FORCE, fit_knee, measured_errors
+from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.originals.shape_surfaces import shape_modes
+
+#: Weights of a knee: of the mode that is a parameter, and of the mode that is fixed.
+WEIGHT, FIXED = 0.6, 0.3
+
+
+@pytest.fixture(scope="module")
+def run(made_once):
+    """Return a run over the depth of the dish of the built-in implant, as meshes, and modulus."""
+
+    def make(folder):
+        source = folder.with_name("fit_source")
+        source.mkdir()
+        femur, insert, _ = CondylarImplant().tessellate(2e-3)
+        for body, mesh in (("femur", femur), ("tibia", insert)):
+            export(mesh, source / f"{body}.ply", scale=1e3)
+        points = 1e3 * insert.vertices
+        moves = {"flat": 8e-4 * points[:, :1] ** 2, "high": np.ones((len(points), 1))}
+        for name, moved in moves.items():
+            table = pd.DataFrame(moved * [0.0, 1.0, 0.0], columns=["dx_mm", "dy_mm", "dz_mm"])
+            table.to_csv(source / f"{name}.csv", index=False)
+        tree = {
+            **TINY_DESIGNS,
+            "run": {"name": "modes", "workers": 1},
+            "knee": {
+                "source": "meshes",
+                **{body: {"file": f"{body}.ply", "unit": "mm"} for body in ("femur", "tibia")},
+                "shape": {"tibia_displacements": ["flat.csv", "high.csv"], "mode_2": FIXED},
+            },
+            "contact": {"thickness_mm": 8.0},
+            "design_space": {
+                **TINY_DESIGNS["design_space"],
+                "constraints": [],
+                "parameter": [
+                    {"key": "knee.shape.mode_1", "range": [-1.0, 1.0], "name": "flatness"},
+                    {"key": "contact.youngs_modulus_MPa", "range": [500.0, 800.0]},
+                ],
+            },
+        }
+        path = source / "modes.toml"
+        path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+        assert main(["run", str(path), "--out", str(folder), "--quiet"]) == 0
+
+    return TrainedDesigns.open(made_once("modes", make))
+
+
+def new_knee(folder, lift=0.0):
+    """Write a knee of known weights, with triangles of its own; `lift` [m] raises its femur."""
+    femur, insert, _ = CondylarImplant().tessellate(1.2e-3)
+    points = 1e3 * insert.vertices
+    points[:, 1] += WEIGHT * 8e-4 * points[:, 0] ** 2 + FIXED
+    raised = femur.vertices + lift * np.array([0.0, 1.0, 0.0])
+    meshes = {
+        "femur": TriangleMesh(raised, femur.faces),
+        "tibia": TriangleMesh(1e-3 * points, insert.faces),
+    }
+    return tuple(
+        str(export(mesh, folder / f"{body}.ply", scale=1e3)) for body, mesh in meshes.items()
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return meshes of a knee of known weights."""
+    return new_knee(tmp_path_factory.mktemp("new"))
+
+
+def answer(capsys, *words):
+    """Return status and JSON document of a command."""
+    status = main(["fit", *map(str, words), "--quiet", "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_weights_and_files_of_a_knee(run, files, tmp_path, capsys):
+    texts = ["youngs_modulus_MPa=600"]
+    status, found = answer(
+        capsys, run.folder, *files, *texts, "--out", tmp_path / "knee", "--original"
+    )
+    assert status == 0, found
+    assert found["values"]["flatness"] == pytest.approx(WEIGHT, abs=2e-3)
+    assert found["values"]["youngs_modulus_MPa"] == 600.0
+    assert found["origins"] == {"flatness": "fitted"}
+    assert found["rms_mm"] < 5e-3
+    assert found["placed"] > 0.99
+    assert found["ends"] == []
+    assert set(found["outputs"]) == {"surrogate", "original"}
+    knee = surrogates.load(tmp_path / "knee" / "knee.npz")
+    assert knee.header["measured"] == found["measured"]
+    assert knee.header["doubts"] == found["doubts"]
+    config = load_config(tmp_path / "knee" / "design.toml")
+    assert config.knee.shape.mode_1 == found["values"]["flatness"]
+    assert config.knee.shape.mode_2 == FIXED
+
+
+def test_original_is_that_of_the_meshes(run, files):
+    """A knee with its shape wholly by the modes has the loads of the design of its weights."""
+    fitted = fit_knee(run, files)
+    values = {name: each.value for name, each in fitted.values.items()}
+    design = run.original(values)
+    pose = run.knee.path(values).poses([0.3])[0] - [0, 0, 0, 0, 5e-5, 0]
+    loads = [
+        sum(
+            knee.model.compartment_loads(Pose.from_array(pose), name)[0][AXIAL_FORCE]
+            for name in run.knee.compartments
+        )
+        for knee in (fitted.knee, design)
+    ]
+    assert loads[1] > 300.0
+    assert loads[0] == pytest.approx(loads[1], rel=5e-3)
+
+
+def test_meshes_that_correspond_are_taken_vertex_by_vertex(run, tmp_path):
+    modes = shape_modes(run.config.knee)
+    rng, pairs = np.random.default_rng(0), []
+    for mesh, body in zip(modes.meshes([WEIGHT, FIXED]), ("femur", "tibia"), strict=True):
+        moved = mesh.vertices + 1e-6 * rng.normal(size=mesh.vertices.shape)
+        rough = TriangleMesh(moved, mesh.faces)
+        pairs.append((rough, str(export(rough, tmp_path / f"{body}.ply", scale=1e3))))
+    fitted = fit_knee(run, (pairs[0][1], pairs[1][1]))
+    assert fitted.shape.placed == 1.0
+    assert fitted.values["flatness"].value == pytest.approx(WEIGHT, abs=2e-3)
+    assert fitted.shape.rms == pytest.approx(1e-6 * np.sqrt(3.0), rel=0.05)
+    assert_allclose(fitted.shape.tibia.vertices, pairs[1][0].vertices, rtol=0, atol=1e-8)
+
+
+def test_measured_errors_are_those_of_the_knee_itself(run, files, tmp_path):
+    """The modes move the tibia alone: a femur that is higher has the error of its height."""
+    near = measured_errors(run, fit_knee(run, files))
+    lift = 3e-4
+    fitted = fit_knee(run, new_knee(tmp_path, lift))
+    assert fitted.values["flatness"].value == pytest.approx(WEIGHT, abs=2e-3)
+    far = measured_errors(run, fitted)
+    assert far["height_um"] == pytest.approx(1e6 * lift, abs=near["height_um"])
+    assert far[FORCE] > near[FORCE]
+
+
+def test_knee_beyond_the_range_is_doubted(run, tmp_path, capsys):
+    modes, words = shape_modes(run.config.knee), []
+    for mesh, body in zip(modes.meshes([1.5, FIXED]), ("femur", "tibia"), strict=True):
+        words.append(export(mesh, tmp_path / f"{body}.ply", scale=1e3))
+    assert main(["fit", str(run.folder), *map(str, words), "--out", str(tmp_path), "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "flatness = 1 (fitted)\n" in shown
+    assert "doubtful: flatness is at the end of its range, so the knee may be beyond it" in shown
+    assert "error of the axial force at a pose: " in shown
+
+
+def test_what_cannot_be_fitted_is_refused(run, tiny_designs, files, tmp_path, capsys):
+    out = ["--out", str(tmp_path / "a")]
+    status, found = answer(capsys, tiny_designs, *files, *out)
+    assert status == 2
+    assert "expected a run over modes of shape, with parameters knee.shape.mode_1" in str(found)
+    status, found = answer(capsys, run.folder, *files, "flatness=0.1", *out)
+    assert status == 2
+    assert "flatness=0.1: expected no weight of a mode, which the meshes give" in str(found)
+    status, found = answer(capsys, run.folder, tmp_path / "none.ply", files[1], *out)
+    assert status == 2
+    assert "none.ply" in str(found)
+    assert not (tmp_path / "a").exists()
