@@ -172,8 +172,8 @@ def fit(
 ) -> Answer:
     """Answer for a new knee from a run over modes of shape, without a run of its own.
 
-    The weights of the modes are fitted to the meshes, and the surrogate is compared with the
-    original model of the knee at some samples.
+    The weights of the modes are fitted to the meshes. The original model of the knee is evaluated
+    at some samples, which correct the heights of the surrogate and tell its errors.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def fit(
     --------
     $ knee-contact fit runs/population femur.ply tibia.ply --out runs/patient
     """
-    from pipeline.design_space.fit_document import fit_document, fit_lines
+    from pipeline.design_space.fit_document import fit_document, fit_lines, fitted_surrogate
     from pipeline.design_space.fitted_knee import fit_knee
     from pipeline.design_space.trained_designs import TrainedDesigns
     from pipeline.exchange.design_files import write_design
@@ -196,8 +196,7 @@ def fit(
     run = TrainedDesigns.open(folder)
     fitted = fit_knee(run, (str(femur), str(tibia)), values, side)
     document = fit_document(run, fitted, original=original)
-    entries = {"doubts": document.doubts, "measured": document.measured}
-    files = write_design(run, document.values, out, entries)
+    files = write_design(run, document.values, out, fitted_surrogate(fitted))
     paths = [str(path) for path in files]
     return Answer("\n".join([*fit_lines(document), *paths]), {**document.content(), "files": paths})
 

@@ -21,6 +21,7 @@ from pipeline.config.schema import Config
 from pipeline.design_space.design_contact import design_knee
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.cycle_outputs import cycle_outputs
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.smooth_array import SmoothArray
 from surrogates.parametric.surrogate import ParametricSurrogate
@@ -43,10 +44,18 @@ def gait_of_design(config: Config, knee: ParametricSurrogate, design: Design) ->
     return GaitSimulation.of(config.simulation, knee.path(design))
 
 
-def surrogate_cycle(config: Config, knee: ParametricSurrogate, design: Design) -> DesignCycle:
-    """Return the cycle of a design by the surrogate; raises one of `FAILURES`."""
+def surrogate_cycle(
+    config: Config,
+    knee: ParametricSurrogate,
+    design: Design,
+    own: ContactSurrogate | None = None,
+) -> DesignCycle:
+    """Return the cycle of a design by the surrogate; raises one of `FAILURES`.
+
+    `own` stands for the surrogate of the design, if it is given.
+    """
     gait = gait_of_design(config, knee, design)
-    result = gait(knee.at(design))
+    result = gait(knee.at(design) if own is None else own)
     patch = patch_at(knee, design)
     wear = surrogate_wear(result, gait.wear_law, aspect=patch.aspect, ratio=patch.ratio)
     return DesignCycle(result, cycle_outputs(result, wear))

@@ -13,6 +13,7 @@ from pipeline.config.schema import Config
 from pipeline.design_space.drawn_designs import parameters_of
 from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.compartment import with_parameters
 from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate
@@ -38,18 +39,13 @@ _KEY = "expected_errors"
 
 
 def sample_errors(
-    config: Config,
-    knee: ParametricSurrogate,
-    values: Mapping[str, float],
-    rows: pd.DataFrame,
-    spread: float,
+    config: Config, own: ContactSurrogate, rows: pd.DataFrame, spread: float
 ) -> dict[str, float]:
     """Return the errors at the feasible samples of one design, by the first keys of `ACCEPTED`.
 
     All compartments together; NaN without feasible samples. The samples are drawn with a `spread`
     of the load [1], and weighted as if the load itself were even.
     """
-    own = knee.at(values)
     found, weights = [], []
     for name in own.compartments:
         chosen = usable(rows, name)

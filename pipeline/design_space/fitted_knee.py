@@ -1,8 +1,9 @@
-"""A new knee in a run over modes of shape: weights of its meshes, and measured errors."""
+"""A new knee in a run over modes of shape: weights, corrected heights, and measured errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,27 +13,30 @@ from foundation.anatomy.mode_fit import FittedShape
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.base_design import BaseValue
 from pipeline.design_space.design_contact import silent
 from pipeline.design_space.errors import sample_errors
 from pipeline.design_space.sampling import candidates_within
-from pipeline.design_space.taken_design import design_values
+from pipeline.design_space.taken_design import OwnModels, design_values, surrogate_of
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.contact_original import kind_of
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.knee import Knee, KneeInputs
+from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import surfaces_of_shape
 from pipeline.originals.new_shape import shape_of_knee
 from pipeline.stages import infeasibility
 from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Key of a mode of shape, up to its number.
 _MODE = "knee.shape.mode_"
 #: Part of the range of a weight within which a weight counts as at the end.
 _END = 1e-6
-#: Samples of each compartment at which errors are measured.
-_SAMPLES = 64
+#: Samples of each compartment, and fewest feasible ones that correct the height.
+_SAMPLES, _FEWEST = 128, 8
 #: Axial force at a pose that a surrogate is accepted with, RMS over the range [%].
 ACCEPTED_FORCE = 5.0
 #: Name of the error of that force.
@@ -48,22 +52,35 @@ class FittedKnee(NamedTuple):
         Value of each parameter of the run: weights of modes, and others.
     shape : FittedShape
         The knee's shape by the modes, before placement.
-    knee : Knee
-        Original model of the knee itself.
+    models : OwnModels
+        Surrogate with corrected heights, and original model of the knee itself.
+    heights : dict of str to tuple of float
+        By compartment, how much higher the surfaces of the knee touch than by the modes, at
+        extension [m], and its change with flexion [m/rad].
     ends : tuple of str
         Weights at the end of their range.
+    errors : dict of str to float
+        Errors of the surrogate at samples of the knee that did not correct the heights:
+        `sample_errors`, and `FORCE`, the axial force at a pose, RMS over the range, the worse
+        compartment's [%]. NaN without feasible samples.
     """
 
     values: dict[str, BaseValue]
     shape: FittedShape
-    knee: Knee
+    models: OwnModels
+    heights: dict[str, tuple[float, float]]
     ends: tuple[str, ...]
+    errors: dict[str, float]
 
 
 def fit_knee(
     run: TrainedDesigns, files: tuple[str, str], texts: Sequence[str] = (), side: str | None = None
 ) -> FittedKnee:
-    """Return the weights of a new knee in a run over modes of shape, and its original model.
+    """Return the weights of a new knee in a run over modes of shape, and its models.
+
+    What the modes leave changes heights first. The original model of the knee itself is evaluated
+    at some samples: one half corrects the height of each compartment by a line over flexion, the
+    other half tells the errors.
 
     Parameters
     ----------
@@ -82,37 +99,51 @@ def fit_knee(
         If the run has no modes of shape, a mesh cannot be used, or a value is refused.
     """
     names = _modes(run)
-    if given := [text for text in texts if text.partition("=")[0].strip() in names.values()]:
+    if given := [text for text in texts if text.partition("=")[0].strip() in names]:
         raise InputError(f"{given[0]}: expected no weight of a mode, which the meshes give")
     values = design_values(run, texts)
     config = run.config_of({name: each.value for name, each in values.items()})
     if side is not None:
-        config = config.model_copy(update={"knee": config.knee.model_copy(update={"side": side})})
+        knee = config.knee.model_copy(update={"side": side})
+        config = config.model_copy(update={"knee": knee})
     assert config.knee.shape is not None
-    varied = np.isin(np.arange(1, config.knee.shape.kept + 1), list(names))
-    chosen = [run.knee.parameters.names.index(name) for _, name in sorted(names.items())]
-    low, high = run.knee.parameters.low[chosen], run.knee.parameters.high[chosen]
+    varied = np.isin(np.arange(1, config.knee.shape.kept + 1), list(names.values()))
+    places = [run.knee.parameters.names.index(name) for name in names]
+    low, high = run.knee.parameters.low[places], run.knee.parameters.high[places]
     shape = shape_of_knee(config.knee, files, varied, (low, high))
     near = _END * (high - low)
-    ends = (shape.weights <= low + near) | (shape.weights >= high - near)
-    ordered = [name for _, name in sorted(names.items())]
-    values |= {
-        name: BaseValue(float(weight), "fitted")
-        for name, weight in zip(ordered, shape.weights, strict=True)
-    }
-    at_ends = tuple(name for name, end in zip(ordered, ends, strict=True) if end)
-    return FittedKnee(values, shape, _original(config, shape), at_ends)
+    at_end = (shape.weights <= low + near) | (shape.weights >= high - near)
+    weights = dict(zip(names, shape.weights.tolist(), strict=True))
+    values |= {name: BaseValue(weight, "fitted") for name, weight in weights.items()}
+    ends = tuple(name for name, end in zip(names, at_end, strict=True) if end)
+    models, heights, errors = _models(run, values, _original(config, shape))
+    return FittedKnee(values, shape, models, heights, ends, errors)
 
 
-def _modes(run: TrainedDesigns) -> dict[int, str]:
-    """Return the names of the run's parameters that are weights of modes, by number of the mode."""
-    space = run.config.design_space
-    assert space is not None
-    found = {
-        int(each.key.removeprefix(_MODE)): each.label
-        for each in space.parameter
+def _models(
+    run: TrainedDesigns, values: Mapping[str, BaseValue], original: SurfaceContact
+) -> tuple[OwnModels, dict[str, tuple[float, float]], dict[str, float]]:
+    """Return models, heights and errors of a knee from its original model."""
+    design = {name: each.value for name, each in values.items()}
+    surrogate, rows = surrogate_of(run, design), _samples(run, design, original)
+    # Both halves of a Sobol sequence fill the box.
+    learnt = (rows["number"] < _SAMPLES // 2).to_numpy()
+    heights = _heights(run.config, surrogate, rows[learnt])
+    raised = {name: part.raised(*heights[name]) for name, part in surrogate.by_name.items()}
+    surrogate, others = replace(surrogate, by_name=raised), rows[~learnt]
+    errors = sample_errors(run.config, surrogate, others, 1.0)
+    errors[FORCE] = _force_at_pose(run.config, surrogate, others)
+    return OwnModels(surrogate, original), heights, errors
+
+
+def _modes(run: TrainedDesigns) -> dict[str, int]:
+    """Return the numbers of the modes whose weights are parameters of the run, by name."""
+    numbers = {
+        each.label: int(each.key.removeprefix(_MODE))
+        for each in design_space_of(run.config).parameter
         if each.key.startswith(_MODE)
     }
+    found = dict(sorted(numbers.items(), key=lambda pair: pair[1]))
     if not found:
         raise InputError(
             f"{run.folder}: expected a run over modes of shape, with parameters {_MODE}1, ..., "
@@ -121,40 +152,55 @@ def _modes(run: TrainedDesigns) -> dict[int, str]:
     return found
 
 
-def _original(config: Config, shape: FittedShape) -> Knee:
+def _original(config: Config, shape: FittedShape) -> SurfaceContact:
     surfaces = surfaces_of_shape(config, shape.femur, shape.tibia)
     knee = kind_of(config).build(KneeInputs(config, surfaces))
     knee.prepare(silent)
-    return knee
+    return knee.model
 
 
-def measured_errors(run: TrainedDesigns, fitted: FittedKnee) -> dict[str, float]:
-    """Return the errors of the surrogate at some samples of a knee, by its original model.
-
-    Returns
-    -------
-    dict
-        `sample_errors` (height [um], AP and ML ratio [%]), and `FORCE`: the axial force at a pose,
-        RMS over the range, the worse compartment's [%]. NaN without feasible samples.
-    """
-    values = {name: each.value for name, each in fitted.values.items()}
+def _samples(
+    run: TrainedDesigns, design: Mapping[str, float], original: SurfaceContact
+) -> pd.DataFrame:
+    """Return samples of a knee, evaluated by its original model, with their `number`."""
     first = run.knee.by_name[run.knee.compartments[0]]
-    table = pd.DataFrame([{"design": 0, **values}])
+    table = pd.DataFrame([{"design": 0, **design}])
     rows = candidates_within(run.config, table, first.space, _SAMPLES)
-    rows = evaluate_rows(fitted.knee.model, rows, "load")
-    found = sample_errors(run.config, run.knee, values, rows, 1.0)
-    return found | {FORCE: _force_at_pose(run, values, rows)}
+    rows = evaluate_rows(original, rows, "load")
+    return rows.assign(number=rows.groupby("compartment").cumcount())
 
 
-def _force_at_pose(run: TrainedDesigns, values: dict[str, float], rows: pd.DataFrame) -> float:
-    own, errors = run.knee.at(values), []
-    for number, name in enumerate(own.compartments):
-        chosen = usable(rows, name)
-        loads = loads_of(chosen)
-        inside = infeasibility(loads, run.config.feasibility, 0.0) == ""
-        truth, poses = loads[inside, AXIAL_FORCE], poses_of(chosen)[inside]
+def _feasible(config: Config, rows: pd.DataFrame, name: str) -> tuple[FloatArray, FloatArray]:
+    """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of the feasible samples."""
+    chosen = usable(rows, name)
+    loads = loads_of(chosen)
+    inside = infeasibility(loads, config.feasibility, 0.0) == ""
+    return poses_of(chosen)[inside], loads[inside]
+
+
+def _heights(
+    config: Config, surrogate: ContactSurrogate, rows: pd.DataFrame
+) -> dict[str, tuple[float, float]]:
+    """Return by compartment how much higher samples are than by the surrogate, over flexion."""
+    found = dict.fromkeys(surrogate.compartments, (0.0, 0.0))
+    for name, part in surrogate.by_name.items():
+        poses, loads = _feasible(config, rows, name)
+        if len(poses) < _FEWEST:
+            continue
+        at, _ = part.at_load(poses, loads[:, AXIAL_FORCE])
+        columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
+        height, slope = np.linalg.lstsq(columns, (poses - at)[:, 4])[0]
+        found[name] = float(height), float(slope)
+    return found
+
+
+def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFrame) -> float:
+    errors = []
+    for number, name in enumerate(surrogate.compartments):
+        poses, loads = _feasible(config, rows, name)
+        truth = loads[:, AXIAL_FORCE]
         if len(truth) < 2:
             return float("nan")
-        force: FloatArray = own.evaluate_batch(poses)[0][:, number, AXIAL_FORCE]
+        force = surrogate.evaluate_batch(poses)[0][:, number, AXIAL_FORCE]
         errors.append(np.sqrt(np.mean((force - truth) ** 2)) / np.ptp(truth))
     return 100.0 * float(max(errors))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
 from foundation.base.errors import InputError
 from foundation.base.flags import worded
@@ -29,6 +29,13 @@ from surrogates.parametric.parameters import Design
 
 #: Parts of the header of a surrogate over designs that are of no single design.
 _OF_ALL_DESIGNS = ("errors", "expected_errors", "wear_patch", "parameters", "format", "sha256")
+
+
+class OwnModels(NamedTuple):
+    """Surrogate and original model of a knee, in place of those of its design."""
+
+    surrogate: ContactSurrogate | None = None
+    original: SurfaceContact | None = None
 
 
 class TakenDesign(Computed):
@@ -88,18 +95,15 @@ def _number(text: str, number: str) -> float:
         raise InputError(f"{text}: expected NAME=VALUE with a number, found {number!r}") from error
 
 
-def surrogate_of(
-    run: TrainedDesigns, values: Design, entries: Mapping[str, Any] | None = None
-) -> ContactSurrogate:
+def surrogate_of(run: TrainedDesigns, values: Design) -> ContactSurrogate:
     """Return the surrogate of one design, with a header of its own; raises as `at`.
 
-    The header states the design, the errors expected of it, the run, and further entries.
+    The header states the design, the errors expected of it, and the run.
     """
     knee = run.knee.at(values)
     expected = expected_errors(run.knee, values)
     own = {name: each for name, each in knee.header.items() if name not in _OF_ALL_DESIGNS}
-    told = {"expected": expected, "doubts": doubts(expected)}
-    return replace(knee, header={**own, **told, **(entries or {})})
+    return replace(knee, header={**own, "expected": expected, "doubts": doubts(expected)})
 
 
 def take_design(
@@ -107,7 +111,7 @@ def take_design(
     design: Mapping[str, BaseValue],
     *,
     original: bool = False,
-    model: SurfaceContact | None = None,
+    models: OwnModels | None = None,
 ) -> TakenDesign:
     """Return a design of a run with its gait cycle.
 
@@ -119,8 +123,8 @@ def take_design(
         Value of each parameter in the unit of its name, as of `design_values`.
     original : bool
         Whether the original model simulates the cycle too.
-    model : SurfaceContact, optional
-        Original model of a knee that the design stands for; by default that of the design.
+    models : OwnModels, optional
+        Models of a knee that the design stands for; by default those of the design.
 
     Raises
     ------
@@ -128,12 +132,15 @@ def take_design(
         If a value is outside its range.
     """
     values = {name: each.value for name, each in design.items()}
+    own = OwnModels() if models is None else models
     expected = expected_errors(run.knee, values)
     simulations: dict[str, Callable[[], DesignCycle]] = {
-        "surrogate": lambda: surrogate_cycle(run.config, run.knee, values)
+        "surrogate": lambda: surrogate_cycle(run.config, run.knee, values, own.surrogate)
     }
     if original:
-        simulations["original"] = lambda: original_cycle(run.config, run.knee, values, model)[0]
+        simulations["original"] = lambda: original_cycle(
+            run.config, run.knee, values, own.original
+        )[0]
     cycles, failures = dict[str, DesignCycle](), dict[str, str]()
     for name, simulate in simulations.items():
         try:

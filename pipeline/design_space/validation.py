@@ -102,7 +102,7 @@ def judged_designs(
     for number, own, cycle in zip(numbers, values, cycles, strict=True):
         rows = samples[samples["design"] == number]
         spread = DOMAIN_SPREAD if use == UNSEEN else 1.0
-        errors = sample_errors(config, knee, own, rows, spread) | cycle.get("errors", {})
+        errors = sample_errors(config, knee.at(own), rows, spread) | cycle.get("errors", {})
         expected = expected_errors(knee, own)
         found.append(JudgedDesign(number, own, errors, cycle, expected, doubts(expected)))
     return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +12,12 @@ from pipeline.config.reading import dump_config
 from pipeline.design_space.taken_design import surrogate_of
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.files import replacing, write_text
+from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.parameters import Design
 
 
 def write_design(
-    run: TrainedDesigns, values: Design, folder: Path, entries: Mapping[str, Any] | None = None
+    run: TrainedDesigns, values: Design, folder: Path, own: ContactSurrogate | None = None
 ) -> list[Path]:
     """Write the files of a design to a folder, which is made, and return their paths.
 
@@ -31,8 +30,8 @@ def write_design(
     folder : Path
         Folder of `knee.npz`, the surrogate; `design.toml`, the configuration of the design; and
         the surfaces `femur.stl` and `tibia.stl` in their frames [mm].
-    entries : mapping, optional
-        Further entries of the header of the surrogate.
+    own : ContactSurrogate, optional
+        Surrogate of a knee that the design stands for; by default that of the design.
 
     Raises
     ------
@@ -45,7 +44,7 @@ def write_design(
     model = run.original(values).model
     knee, toml = folder / "knee.npz", folder / "design.toml"
     with replacing(knee) as partial:
-        surrogates.save(surrogate_of(run, values, entries), partial)
+        surrogates.save(surrogate_of(run, values) if own is None else own, partial)
     write_text(toml, dump_config(config))
     surfaces = {folder / "femur.stl": model.femur, folder / "tibia.stl": model.tibia}
     for path, surface in surfaces.items():

@@ -284,6 +284,15 @@ class CompartmentSurrogate(ArrayRecord):
             errors[known] = np.column_stack(found)
         return errors
 
+    def raised(self, height: float, slope: float = 0.0) -> Self:
+        """Return the surrogate of the same surfaces that touch at another height of the femur.
+
+        At every pose, the loads are those at a pose that is lower by `height` + `slope` times the
+        flexion [m, m/rad]; exact derivatives, exports and the trained domain follow.
+        """
+        path = self.coordinates.path.raised(height, slope)
+        return replace(self, coordinates=replace(self.coordinates, path=path))
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields but the space as arrays, such as constants (5,) [SI]."""
         constants = [self.largest, self.degree, _UNUSED, *self.depth]

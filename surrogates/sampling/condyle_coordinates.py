@@ -13,10 +13,10 @@ from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.sampling.space import ReferencePath
+from surrogates.sampling.space import HEIGHT, ReferencePath
 
-#: Columns of a `ReferencePath`'s coordinates that are variables, and the column of the height.
-_VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
+#: Columns of a `ReferencePath`'s coordinates that are variables.
+_VARIABLES = np.array([0, 1, 2, 4])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class CondyleCoordinates(ArrayRecord):
         found = condyle_poses(poses, self.centre)
         offsets = found - self.path.poses(found[:, 0])
         raw = np.column_stack([found[:, 0], offsets[:, 1 + _VARIABLES]])
-        return raw, offsets[:, 1 + _HEIGHT], found[:, 3:]
+        return raw, offsets[:, 1 + HEIGHT], found[:, 3:]
 
     def lever(self, points: FloatArray) -> FloatArray:
         """Return the origins (N, 3) [m] of moments and centres, in the tibial frame."""

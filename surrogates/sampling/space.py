@@ -22,6 +22,8 @@ from surrogates.compiled.array_record import ArrayRecord
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
 #: Columns of the pose coordinates that the offsets count along, in the order of `VARIABLES[1:5]`.
 OFFSET_COORDINATES = np.array([1, 2, 3, 5])
+#: Column of the height among the coordinates of a path.
+HEIGHT = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,13 @@ class ReferencePath(ArrayRecord):
         c = self.pieces[:, piece]
         values = ((c[0] * t + c[1]) * t + c[2]) * t + c[3]
         return np.column_stack([angles, values])
+
+    def raised(self, height: float, slope: float = 0.0) -> Self:
+        """Return the path that is higher by `height` + `slope` times the flexion [m, m/rad]."""
+        pieces = np.array(self.pieces)
+        pieces[3, :, HEIGHT] += height + slope * self.flexion[:-1]
+        pieces[2, :, HEIGHT] += slope
+        return type(self)(self.flexion, pieces)
 
 
 @dataclass(frozen=True, eq=False)
