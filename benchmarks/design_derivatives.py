@@ -1,7 +1,7 @@
 """Derivatives of the loads by the parameters of a design, against those of the original model.
 
 `python -m benchmarks.design_derivatives RUN` takes a run over designs. At held-out designs, and at
-poses of their samples, the exact derivatives of the surrogate are compared with central differences
+poses of their feasible samples, the exact derivatives of the surrogate are compared with central differences
 of contact models that are built for neighbouring designs.
 """
 
@@ -18,7 +18,8 @@ from foundation.base.pose import Pose
 from pipeline.design_space.design_contact import design_knee
 from pipeline.design_space.drawn_designs import HELD_OUT
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.store.samples import poses_of, read_table, usable
+from pipeline.stages import infeasibility
+from pipeline.store.samples import loads_of, poses_of, read_table, usable
 
 #: Held-out designs, and samples of each compartment within a design.
 _DESIGNS, _SAMPLES = 4, 40
@@ -41,7 +42,9 @@ def derivative_errors(run: TrainedDesigns) -> dict[str, tuple[float, float]]:
         values = row[list(parameters.names)].to_numpy(float)
         own = samples[samples["design"] == row["design"]]
         for number, name in enumerate(run.knee.compartments):
-            poses = poses_of(usable(own, name).head(_SAMPLES))
+            rows = usable(own, name)
+            feasible = infeasibility(loads_of(rows), run.config.feasibility, 0.0) == ""
+            poses = poses_of(rows[feasible].head(_SAMPLES))
             slopes = run.knee.loads_and_slopes(poses, values)[1]
             found.append(slopes[:, number, AXIAL_FORCE])
             truth.append(_differences(run, values, poses, name))

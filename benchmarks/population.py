@@ -3,12 +3,14 @@
 `python -m benchmarks.population FOLDER COUNT [DESIGNS] [POSES]` makes COUNT corresponding knees of
 the real cartilage, runs over the modes of their shape (unless FOLDER has the run already), and fits
 six other knees of the same population. Each is compared with the original model of its own meshes.
+`python -m benchmarks.population FOLDER` tells what the modes of several numbers of knees leave.
 """
 
 from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,17 +20,31 @@ import trimesh
 
 from benchmarks.corresponding_knees import corresponding_knees, write_corresponding_knees
 from benchmarks.knees import load_knee
+from benchmarks.measures import rms
+from foundation.base.checks import FloatArray
 from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
 from pipeline.design_space.fit_document import FitDocument, fit_document
 from pipeline.design_space.fitted_knee import FORCE, fit_knee
 from pipeline.design_space.run import run_designs
 from pipeline.design_space.trained_designs import TrainedDesigns
+from pipeline.originals.candidates import sample_space
+from pipeline.originals.contact_original import kind_of
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import KneeInputs
+from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces, surfaces_of_shape
+from pipeline.originals.new_shape import shape_of_knee
+from pipeline.originals.reference_path import reference_path
+from pipeline.store.samples import OK, candidate_table
+from surrogates.sampling.designs import unit_design
 
 #: Knees that may be learnt, and knees that are held out.
 _MOST, _HELD_OUT = 30, 6
 #: Number of modes, and largest weight [standard deviations].
 _MODES, _LARGEST = 6, 3.0
 _BASE = "lenhart"
+#: Samples of a compartment at which two original models are compared.
+_SAMPLES = 64
 
 
 class HeldOut(NamedTuple):
@@ -111,6 +127,78 @@ def _held_out(folder: Path) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     return found
 
 
+class Left(NamedTuple):
+    """What the modes of a number of knees leave of the others, root mean squares.
+
+    Parameters
+    ----------
+    knees : int
+        Number of knees.
+    distance : float
+        Distance of the vertices from their place by the modes [m].
+    height : float
+        Difference of heights at equal loads, by the original model of both shapes [m].
+    corrected : float
+        The same, without a line over flexion for each compartment [m].
+    """
+
+    knees: int
+    distance: float
+    height: float
+    corrected: float
+
+
+def what_is_left(folder: Path, counts: Sequence[int] = (4, 8, 12, 16, 20, 24, 30)) -> list[Left]:
+    """Return what the modes of numbers of knees leave of the held-out knees.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the meshes.
+    counts : sequence of int
+        Numbers of knees, at most 30.
+    """
+    files, found = [pair for pair, _ in _held_out(folder / "held_out")], []
+    for count in counts:
+        kept = min(_MODES, count - 1)
+        path = write_corresponding_knees(folder / f"{count}_knees", _BASE, count, modes=kept)
+        config, misses, lines, left = load_config(path), [], [], []
+        for pair in files:
+            every = np.ones(kept, dtype=bool)
+            shape = shape_of_knee(config.knee, pair, every, (-_LARGEST, _LARGEST))
+            assert config.knee.shape is not None
+            weights = {f"mode_{k}": float(w) for k, w in enumerate(shape.weights, start=1)}
+            own = config.knee.shape.model_copy(update=weights)
+            knee = config.knee.model_copy(update={"shape": own})
+            by_modes = load_surfaces(config.model_copy(update={"knee": knee}))
+            itself = surfaces_of_shape(config, shape.femur, shape.tibia)
+            for poses, miss in _height_misses(config, itself, by_modes):
+                columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
+                misses.append(miss)
+                lines.append(miss - columns @ np.linalg.lstsq(columns, miss)[0])
+            left.append(shape.rms)
+        found.append(Left(count, rms(left), *(rms(np.concatenate(a)) for a in (misses, lines))))
+    return found
+
+
+def _height_misses(
+    config: Config, itself: KneeSurfaces, by_modes: KneeSurfaces
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return poses (N, 6) and differences of heights (N,) of both compartments [rad, m]."""
+    knees = [kind_of(config).build(KneeInputs(config, each)) for each in (itself, by_modes)]
+    space = sample_space(config, reference_path(config, knees[0].model, knees[0].start))
+    poses, load = space.draw(unit_design("sobol", _SAMPLES, 6, np.random.default_rng(3)))
+    found = []
+    for name in config.knee.compartments:
+        tables = [
+            evaluate_rows(knee.model, candidate_table(poses, load, name), "load") for knee in knees
+        ]
+        miss = np.subtract(*(table["superior_m"].to_numpy() for table in tables))
+        both = np.all([table["status"] == OK for table in tables], axis=0)
+        found.append((poses[both], miss[both]))
+    return found
+
+
 def _shown(document: FitDocument) -> str:
     gait = document.errors.get("gait_force_percent", np.nan)
     peak = document.errors.get("peak_percent", np.nan)
@@ -121,7 +209,23 @@ def _shown(document: FitDocument) -> str:
     )
 
 
-if __name__ == "__main__":
-    for knee in population(Path(sys.argv[1]), *map(int, sys.argv[2:])):
+def _print_left(folder: Path) -> None:
+    print("knees   left [mm]   height [um]   without a line over flexion [um]")
+    for each in what_is_left(folder):
+        print(
+            f"{each.knees:5d} {1e3 * each.distance:11.3f} {1e6 * each.height:13.0f} "
+            f"{1e6 * each.corrected:13.0f}"
+        )
+
+
+def _print_run(folder: Path, *numbers: int) -> None:
+    for knee in population(folder, *numbers):
         print(f"corresponding:   {_shown(knee.corresponding)}")
         print(f"other triangles: {_shown(knee.other_triangles)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        _print_run(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    else:
+        _print_left(Path(sys.argv[1]))

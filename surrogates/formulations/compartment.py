@@ -287,8 +287,9 @@ class CompartmentSurrogate(ArrayRecord):
     def raised(self, height: float, slope: float = 0.0) -> Self:
         """Return the surrogate of the same surfaces that touch at another height of the femur.
 
-        At every pose, the loads are those at a pose that is lower by `height` + `slope` times the
-        flexion [m, m/rad]; exact derivatives, exports and the trained domain follow.
+        At every pose, forces and pressures are those at a pose that is lower by `height` + `slope`
+        times the flexion [m, m/rad]. Centres of pressure that are learnt about a point of the
+        condyle are higher by as much.
         """
         path = self.coordinates.path.raised(height, slope)
         return replace(self, coordinates=replace(self.coordinates, path=path))

@@ -57,6 +57,14 @@ def test_path_of_pieces_is_their_polynomials():
     assert path.poses([]).shape == (0, 6)
 
 
+def test_raised_path_is_higher_by_a_line_over_flexion():
+    where = np.linspace(-0.5, 1.6, 43)
+    moved = path_of(KNOTS).raised(2e-3, -3e-3).poses(where) - path_of(KNOTS).poses(where)
+    expected = np.zeros((43, 6))
+    expected[:, 4] = 2e-3 - 3e-3 * where
+    np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-15)
+
+
 def test_corners_and_middle_of_the_cube():
     space = space_of()
     poses, load = space.draw([np.zeros(6), np.ones(6), np.full(6, 0.5)])
