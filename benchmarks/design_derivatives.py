@@ -1,8 +1,8 @@
 """Derivatives of the loads by the parameters of a design, against those of the original model.
 
 `python -m benchmarks.design_derivatives RUN` takes a run over designs. At held-out designs, and at
-poses of their feasible samples, the exact derivatives of the surrogate are compared with central differences
-of contact models that are built for neighbouring designs.
+poses of their feasible samples, the exact derivatives of the surrogate are compared with central
+differences of contact models that are built for neighbouring designs.
 """
 
 from __future__ import annotations
