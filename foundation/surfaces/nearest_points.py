@@ -31,9 +31,21 @@ class SurfaceTree:
         self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
     def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces.
+        """Return the nearest points on the triangles of the nearest pieces.
 
-        The second array has the triangle (N,) of each.
+        Parameters
+        ----------
+        points : (N, 3) float64
+            Points [any unit].
+        near : int
+            Number of pieces, by the distance of their centroids.
+
+        Returns
+        -------
+        places : (N, 3) float64
+            The nearest points [any unit].
+        triangles : (N,) int64
+            The triangles that have them.
         """
         import trimesh
 
