@@ -103,14 +103,11 @@ def fit_knee(
         raise InputError(f"{given[0]}: expected no weight of a mode, which the meshes give")
     values = design_values(run, texts)
     config = run.config_of({name: each.value for name, each in values.items()})
-    if side is not None:
-        knee = config.knee.model_copy(update={"side": side})
-        config = config.model_copy(update={"knee": knee})
     assert config.knee.shape is not None
     varied = np.isin(np.arange(1, config.knee.shape.kept + 1), list(names.values()))
     places = [run.knee.parameters.names.index(name) for name in names]
     low, high = run.knee.parameters.low[places], run.knee.parameters.high[places]
-    shape = shape_of_knee(config.knee, files, varied, (low, high))
+    shape = shape_of_knee(config.knee, files, varied, (low, high), side)
     near = _END * (high - low)
     at_end = (shape.weights <= low + near) | (shape.weights >= high - near)
     weights = dict(zip(names, shape.weights.tolist(), strict=True))

@@ -22,13 +22,17 @@ from pipeline.originals.shape_surfaces import (
 
 
 def shape_of_knee(
-    knee: KneeConfig, files: tuple[str, str], varied: NDArray[np.bool_], bounds: Bounds
+    knee: KneeConfig,
+    files: tuple[str, str],
+    varied: NDArray[np.bool_],
+    bounds: Bounds,
+    side: str | None = None,
 ) -> FittedShape:
     """Return the modes of a knee with [knee.shape] fitted to the meshes of another knee.
 
-    Unit, axes and frame of the meshes are those of [knee.femur] and [knee.tibia], and the side is
-    that of [knee]. Meshes that correspond to the templates have their weights by their vertices,
-    others by their surfaces; `align = "rigid"` also moves and turns these.
+    Unit, axes and frame of the meshes are those of [knee.femur] and [knee.tibia]. Meshes that
+    correspond to the templates have their weights by their vertices, others by their surfaces;
+    `align = "rigid"` also moves and turns these.
 
     Parameters
     ----------
@@ -40,6 +44,8 @@ def shape_of_knee(
         Which modes are fitted; the others keep their weights of [knee.shape].
     bounds : tuple of float or (K,) array
         Least and largest weights of the fitted modes [1].
+    side : {"left", "right"}, optional
+        Side of the knee of the meshes; by default that of [knee].
 
     Raises
     ------
@@ -49,34 +55,37 @@ def shape_of_knee(
     assert knee.shape is not None
     rigid = knee.shape.align == "rigid"
     modes = shape_modes(knee).chosen(knee.shape.weights, varied)
+    side = knee.side if side is None else side
     templates = template(knee, "femur"), template(knee, "tibia")
     vertices = [
-        _vertices(each, file, rigid=rigid) for each, file in zip(templates, files, strict=True)
+        _vertices(each, file, side, rigid=rigid)
+        for each, file in zip(templates, files, strict=True)
     ]
     femoral, tibial = vertices
     if femoral is not None and tibial is not None:
         return fit_vertices(modes, femoral, tibial, bounds)
     femur, tibia = (
-        _surface(knee, body, file) for body, file in zip(("femur", "tibia"), files, strict=True)
+        _surface(knee, body, file, side)
+        for body, file in zip(("femur", "tibia"), files, strict=True)
     )
     return fit_surfaces(modes, femur, tibia, bounds, rigid=rigid)
 
 
-def _vertices(template: Template, file: str, *, rigid: bool) -> FloatArray | None:
+def _vertices(template: Template, file: str, side: str, *, rigid: bool) -> FloatArray | None:
     """Return the vertices (V, 3) [m] of a file; None if it has other triangles."""
-    mesh, whole = read_as_is(template.config, file, template.side), template.whole
+    mesh, whole = read_as_is(template.config, file, side), template.whole
     if len(mesh.vertices) != len(whole.vertices) or not np.array_equal(mesh.faces, whole.faces):
         return None
     return corresponding(template, mesh, file, rigid=rigid)[template.used]
 
 
-def _surface(knee: KneeConfig, body: str, file: str) -> TriangleMesh:
+def _surface(knee: KneeConfig, body: str, file: str, side: str) -> TriangleMesh:
     """Return the surface of a file [m], repaired, as that of a body."""
     config = getattr(knee, body).model_copy(
         update={"file": file, "smooth_um": 0.0, "cartilage_mm": 0.0}
     )
     try:
-        loaded = load_surface(config, knee.side, body, knee.repair_tolerance_mm)
+        loaded = load_surface(config, side, body, knee.repair_tolerance_mm)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     for finding in loaded.findings:
