@@ -19,7 +19,7 @@ class FitDocument(TakenDesign):
     `placed` is the part of the vertices of the modes that have a place on the knee, `rms_mm` and
     `largest_mm` are distances between the knee and its shape by the modes, `ends` the weights at
     the end of their range. `heights` are by compartment [um, um/deg], and `measured` the errors, of
-    `FittedKnee`. The model `original` of the gait cycle is that of the knee itself.
+    `FittedKnee`; `expected` errors are those that are not measured. The model `original` of the gait cycle is that of the knee itself.
     """
 
     placed: float
@@ -48,8 +48,9 @@ def fit_document(run: TrainedDesigns, fitted: FittedKnee, *, original: bool = Fa
         If a value is outside its range.
     """
     taken = take_design(run, fitted.values, original=original, models=fitted.models)
+    expected = {name: e for name, e in taken.expected.items() if name not in fitted.errors}
     return FitDocument(
-        **taken.model_dump() | {"doubts": fit_doubts(fitted)},
+        **taken.model_dump() | {"expected": expected, "doubts": fit_doubts(fitted)},
         placed=fitted.shape.placed,
         rms_mm=1e3 * fitted.shape.rms,
         largest_mm=1e3 * fitted.shape.largest,
@@ -88,7 +89,7 @@ def fitted_surrogate(fitted: FittedKnee) -> ContactSurrogate:
 def fit_lines(document: FitDocument) -> list[str]:
     """Return the lines on the terminal."""
     heights = ", ".join(
-        f"{name} {height:+.3g} um{slope:+.2g} um/deg"
+        f"{name} {height:+.0f} um {slope:+.2g} um/deg"
         for name, (height, slope) in document.heights.items()
     )
     return [
