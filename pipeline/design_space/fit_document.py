@@ -19,7 +19,8 @@ class FitDocument(TakenDesign):
     `placed` is the part of the vertices of the modes that have a place on the knee, `rms_mm` and
     `largest_mm` are distances between the knee and its shape by the modes, `ends` the weights at
     the end of their range. `heights` are by compartment [um, um/deg], and `measured` the errors, of
-    `FittedKnee`; `expected` errors are those that are not measured. The model `original` of the gait cycle is that of the knee itself.
+    `FittedKnee`; `expected` errors are those that are not measured. The model `original` of the
+    gait cycle is that of the knee itself.
     """
 
     placed: float
