@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: difference of the wear over the combinations of inputs [%]; cartilage has no wear. About half as
 #: much again as the largest of several measurements: the last digits of the training of a network,
 #: and so its errors (0.08 to 0.17 % of the force, 0.07 to 0.33 % of the wear here), depend on the
-#: machine and on the last digits of the samples.
+#: machine and on the last digits of the samples: heights that differ by 1e-16 m took the anterior
+#: position of cartilage from below 0.4 to 0.56 %.
 BOUNDS = {
     "implant": {
         "load": 0.75,
@@ -36,7 +37,7 @@ BOUNDS = {
         "load": 1.1,
         "height": 9.5,
         "medial axial force": 0.1,
-        "anterior position": 0.4,
+        "anterior position": 0.85,
     },
 }
 
