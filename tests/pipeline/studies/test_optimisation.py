@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import tomllib
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import tomli_w
 from numpy.testing import assert_allclose, assert_array_equal
 
+from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
@@ -22,7 +24,7 @@ from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.documents import read_document
 from pipeline.store.samples import OK, read_table
 from pipeline.studies.dispatch import load_file
-from pipeline.studies.optimisation import evaluated, refinement, setup
+from pipeline.studies.optimisation import evaluated, refinement, setup, verification
 from pipeline.studies.optimisation.choice import front_of, picked
 from pipeline.studies.optimisation.document import OptimisationDocument
 from pipeline.studies.optimisation.front import better_than, non_dominated, spread_over
@@ -678,6 +680,36 @@ def test_meshes_have_no_outlines():
     knee = {"source": "meshes", "femur": mesh, "tibia": mesh}
     keys = {"knee": knee, "contact": {"thickness_mm": 8.0}}
     assert profile(Config.model_validate(keys)) is None
+
+
+def test_finite_elements_take_the_place_of_the_original_model(
+    tiny_designs, tmp_path, monkeypatch, capsys
+):
+    """With the springs of the design in place of finite elements, the cycle is the original's."""
+    task, configs = SearchTask.of(load(tmp_path, tiny_designs)), []
+
+    def springs(config):
+        configs.append(config)
+        return task.run.original(DESIGN)
+
+    cost = SimpleNamespace(preparation_s=40.0, evaluation_s=1e-3)
+    costs = SimpleNamespace(cost=lambda knee, contact, patch: cost)
+    monkeypatch.setattr(verification, "build_knee", springs)
+    monkeypatch.setattr(verification, "preparation_of", lambda config: costs)
+    found = verified_by_elements(task, DESIGN)
+    assert found.reason == ""
+    assert found.finite_element == found.original
+    assert found.surrogate[WEAR] != found.original[WEAR]
+    (config,) = configs
+    assert config.contact.model == "finite_element"
+    assert config.contact.finite_element.node_spacing_mm == found.node_spacing_mm
+    assert "condensation in about 40 s" in capsys.readouterr().err
+
+    def refused(config):
+        raise InputError("too thin")
+
+    monkeypatch.setattr(verification, "build_knee", refused)
+    assert verified_by_elements(task, DESIGN).reason == "too thin"
 
 
 @pytest.mark.slow
