@@ -17,9 +17,9 @@ from foundation.base.loads import AXIAL_FORCE
 from foundation.base.pose import Pose
 from pipeline.design_space.design_contact import design_knee
 from pipeline.design_space.drawn_designs import HELD_OUT
+from pipeline.design_space.errors import feasible_samples
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.stages import infeasibility
-from pipeline.store.samples import loads_of, poses_of, read_table, usable
+from pipeline.store.samples import read_table
 
 #: Held-out designs, and samples of each compartment within a design.
 _DESIGNS, _SAMPLES = 4, 40
@@ -42,9 +42,7 @@ def derivative_errors(run: TrainedDesigns) -> dict[str, tuple[float, float]]:
         values = row[list(parameters.names)].to_numpy(float)
         own = samples[samples["design"] == row["design"]]
         for number, name in enumerate(run.knee.compartments):
-            rows = usable(own, name)
-            feasible = infeasibility(loads_of(rows), run.config.feasibility, 0.0) == ""
-            poses = poses_of(rows[feasible].head(_SAMPLES))
+            poses = feasible_samples(run.config, own, name)[0][:_SAMPLES]
             slopes = run.knee.loads_and_slopes(poses, values)[1]
             found.append(slopes[:, number, AXIAL_FORCE])
             truth.append(_differences(run, values, poses, name))

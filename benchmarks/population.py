@@ -25,7 +25,7 @@ from foundation.base.checks import FloatArray
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.fit_document import FitDocument, fit_document
-from pipeline.design_space.fitted_knee import FORCE, fit_knee
+from pipeline.design_space.fitted_knee import FORCE, fit_knee, line_over_flexion
 from pipeline.design_space.run import run_designs
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.candidates import sample_space
@@ -173,9 +173,9 @@ def what_is_left(folder: Path, counts: Sequence[int] = (4, 8, 12, 16, 20, 24, 30
             by_modes = load_surfaces(config.model_copy(update={"knee": knee}))
             itself = surfaces_of_shape(config, shape.femur, shape.tibia)
             for poses, miss in _height_misses(config, itself, by_modes):
-                columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
+                height, slope = line_over_flexion(poses, miss)
                 misses.append(miss)
-                lines.append(miss - columns @ np.linalg.lstsq(columns, miss)[0])
+                lines.append(miss - height - slope * poses[:, 0])
             left.append(shape.rms)
         found.append(Left(count, rms(left), *(rms(np.concatenate(a)) for a in (misses, lines))))
     return found

@@ -48,10 +48,7 @@ def sample_errors(
     """
     found, weights = [], []
     for name in own.compartments:
-        chosen = usable(rows, name)
-        poses, loads = poses_of(chosen), loads_of(chosen)
-        inside = infeasibility(loads, config.feasibility, 0.0) == ""
-        poses, loads = poses[inside], loads[inside]
+        poses, loads = feasible_samples(config, rows, name)
         at, predicted = own.compartment(name).at_load(poses, loads[:, 1])
         ratios = (predicted - loads)[:, [0, 2]] / loads[:, 1:2]
         found.append(np.column_stack([1e6 * (at - poses)[:, 4], 100.0 * ratios]))
@@ -61,6 +58,16 @@ def sample_errors(
         return dict.fromkeys(list(ACCEPTED)[:3], np.nan)
     sizes = np.sqrt(np.average(misses**2, axis=0, weights=np.concatenate(weights)))
     return dict(zip(list(ACCEPTED)[:3], sizes.tolist(), strict=True))
+
+
+def feasible_samples(
+    config: Config, rows: pd.DataFrame, compartment: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of a compartment's feasible samples."""
+    chosen = usable(rows, compartment)
+    loads = loads_of(chosen)
+    inside = infeasibility(loads, config.feasibility, 0.0) == ""
+    return poses_of(chosen)[inside], loads[inside]
 
 
 def fitted_errors(

@@ -18,7 +18,7 @@ from pipeline.config.designs import design_space_of
 from pipeline.config.schema import Config
 from pipeline.design_space.base_design import BaseValue
 from pipeline.design_space.design_contact import silent
-from pipeline.design_space.errors import sample_errors
+from pipeline.design_space.errors import feasible_samples, sample_errors
 from pipeline.design_space.sampling import candidates_within
 from pipeline.design_space.taken_design import OwnModels, design_values, surrogate_of
 from pipeline.design_space.trained_designs import TrainedDesigns
@@ -27,8 +27,6 @@ from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import surfaces_of_shape
 from pipeline.originals.new_shape import shape_of_knee
-from pipeline.stages import infeasibility
-from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 #: Key of a mode of shape, up to its number.
@@ -167,34 +165,39 @@ def _samples(
     return rows.assign(number=rows.groupby("compartment").cumcount())
 
 
-def _feasible(config: Config, rows: pd.DataFrame, name: str) -> tuple[FloatArray, FloatArray]:
-    """Return poses (N, 6) [rad, m] and loads (N, 12) [SI] of the feasible samples."""
-    chosen = usable(rows, name)
-    loads = loads_of(chosen)
-    inside = infeasibility(loads, config.feasibility, 0.0) == ""
-    return poses_of(chosen)[inside], loads[inside]
-
-
 def _heights(
     config: Config, surrogate: ContactSurrogate, rows: pd.DataFrame
 ) -> dict[str, tuple[float, float]]:
     """Return by compartment how much higher samples are than by the surrogate, over flexion."""
     found = dict.fromkeys(surrogate.compartments, (0.0, 0.0))
     for name, part in surrogate.by_name.items():
-        poses, loads = _feasible(config, rows, name)
+        poses, loads = feasible_samples(config, rows, name)
         if len(poses) < _FEWEST:
             continue
         at, _ = part.at_load(poses, loads[:, AXIAL_FORCE])
-        columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
-        height, slope = np.linalg.lstsq(columns, (poses - at)[:, 4])[0]
-        found[name] = float(height), float(slope)
+        found[name] = line_over_flexion(poses, (poses - at)[:, 4])
     return found
+
+
+def line_over_flexion(poses: FloatArray, heights: FloatArray) -> tuple[float, float]:
+    """Return height [m] and slope [m/rad] of the line over flexion that is nearest to heights.
+
+    Parameters
+    ----------
+    poses : (N, 6) float64
+        Poses [rad, m].
+    heights : (N,) float64
+        Heights at the poses [m].
+    """
+    columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
+    height, slope = np.linalg.lstsq(columns, heights)[0]
+    return float(height), float(slope)
 
 
 def _force_at_pose(config: Config, surrogate: ContactSurrogate, rows: pd.DataFrame) -> float:
     errors = []
     for number, name in enumerate(surrogate.compartments):
-        poses, loads = _feasible(config, rows, name)
+        poses, loads = feasible_samples(config, rows, name)
         truth = loads[:, AXIAL_FORCE]
         if len(truth) < 2:
             return float("nan")

@@ -15,6 +15,7 @@ from pipeline.originals.mesh_loading import load_surface
 from pipeline.originals.shape_surfaces import (
     Template,
     corresponding,
+    plain,
     read_as_is,
     shape_modes,
     template,
@@ -81,9 +82,7 @@ def _vertices(template: Template, file: str, side: str, *, rigid: bool) -> Float
 
 def _surface(knee: KneeConfig, body: str, file: str, side: str) -> TriangleMesh:
     """Return the surface of a file [m], repaired, as that of a body."""
-    config = getattr(knee, body).model_copy(
-        update={"file": file, "smooth_um": 0.0, "cartilage_mm": 0.0}
-    )
+    config = plain(getattr(knee, body)).model_copy(update={"file": file})
     try:
         loaded = load_surface(config, side, body, knee.repair_tolerance_mm)
     except InputError as error:
