@@ -6,7 +6,6 @@
 #   WORKERS  most test processes at once
 #   THREADS  BLAS threads of a test process
 #   COVERAGE least coverage [%]: `make test` measures what the tests cover, and fails below that
-#   REPORTS  how coverage is shown
 #   CORES    processors whose BLAS kernels `make test-kernels` asks OpenBLAS for
 
 PYTHON ?=
@@ -15,7 +14,6 @@ ARGS ?=
 WORKERS ?= 4
 THREADS ?= 1
 COVERAGE ?=
-REPORTS ?= --cov-report=term:skip-covered
 CORES ?= Haswell SkylakeX Zen Prescott
 
 VENV  := .venv
@@ -31,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install surrogate test test-slow test-kernels coverage dist bench bench-peers lint type format docs lock clean distclean
+.PHONY: help install surrogate test test-data test-slow test-kernels coverage dist bench bench-peers lint type format docs lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,35 +42,41 @@ surrogate: $(READY) ## run a study from meshes to report [CONFIG=configs/implant
 
 # One BLAS thread a process, as the test processes share the cores; no result depends on the number.
 # Idle threads of OpenBLAS give up their core soon, which other test processes need.
-test test-slow: export OMP_NUM_THREADS := $(THREADS)
-test test-slow: export OPENBLAS_NUM_THREADS := $(THREADS)
-test test-slow: export MKL_NUM_THREADS := $(THREADS)
-test test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
+test test-data test-slow: export OMP_NUM_THREADS := $(THREADS)
+test test-data test-slow: export OPENBLAS_NUM_THREADS := $(THREADS)
+test test-data test-slow: export MKL_NUM_THREADS := $(THREADS)
+test test-data test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
 # Numba opens colorama anew for every message of a type that did not fit while it compiles.
-test test-slow: export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING := 1
-test test-slow: export MPLBACKEND := Agg
+test test-data test-slow: export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING := 1
+test test-data test-slow: export MPLBACKEND := Agg
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
 
 # No process can hold both CasADi and OpenSim, which has a CasADi of its own: two runs. Status 5 of
-# pytest: none was chosen.
-BOTH = apart() { $(PYTEST) -m "$$@" $(ARGS) || [ $$? -eq 5 ]; }; failed=0
+# pytest: none was chosen. Coverage is that of all runs since `make test` began.
+BOTH = failed=0; for apart in "not casadi" casadi; do \
+	$(PYTEST) -m "$(MARKS) and $$apart" $(and $(COVERAGE),--cov --cov-append --cov-report=) $(ARGS) \
+		|| [ $$? -eq 5 ] || failed=1; done; \
+	$(and $(COVERAGE),$(BIN)/python -m coverage report --skip-covered --fail-under=$(COVERAGE) || failed=1;) \
+	exit $$failed
 
-# Coverage is that of both runs together: only the second, which adds to the first, is judged.
+test: MARKS = not slow
 test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"] [COVERAGE=97] [THREADS=2]
-	@$(BOTH); \
-		apart "not slow and not casadi" $(and $(COVERAGE),--cov --cov-report= --cov-fail-under=0) || failed=1; \
-		apart "not slow and casadi" $(and $(COVERAGE),--cov --cov-append --cov-fail-under=$(COVERAGE) $(REPORTS)) || failed=1; \
-		exit $$failed
+	@$(and $(COVERAGE),$(BIN)/python -m coverage erase;) $(BOTH)
 
+test-data: MARKS = data and not slow
+test-data: $(STAMP) ## run those of `make test` that read the data folder; coverage is added
+	@$(BOTH)
+
+test-slow: MARKS = slow
 test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
-	@$(BOTH); apart "slow and not casadi" || failed=1; apart "slow and casadi" || failed=1; \
-		exit $$failed
+	@$(BOTH)
 
 test-kernels: $(STAMP) ## run the tests that depend on rounding under several BLAS kernels [ARGS="-k NAME"]
 	@CORES="$(CORES)" PYTHON=$(BIN)/python WORKERS=$(WORKERS) .ci/kernels $(ARGS)
 
 coverage: ## run the tests and show, line by line, what they cover: htmlcov/index.html
-	@$(MAKE) --no-print-directory test COVERAGE=0 REPORTS="--cov-report=term:skip-covered --cov-report=html"
+	@$(MAKE) --no-print-directory test COVERAGE=0
+	@$(BIN)/python -m coverage html
 
 dist: $(STAMP) ## build wheel and sdist in dist/
 	@rm -rf dist

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+DATA_FIXTURES = {"knee_data", "jam_folder"}
 
 # The first example of a property may compile a kernel, which no deadline could allow for; and a
 # submission must not fail by the luck of the draw, so there the examples are the same every time.
@@ -70,6 +71,14 @@ def data_folder() -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KNEE_DATA", str(folder))
         yield folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that takes a folder of the data as `data`."""
+    for item in items:
+        if DATA_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("data")
 
 
 @pytest.fixture(scope="session")

@@ -73,6 +73,7 @@ def test_delicate_tests_run_once_under_each_set_of_kernels(tmp_path, failing):
     stand_in.write_text(STAND_IN)
     stand_in.chmod(0o755)
     chosen = {"PYTHON": str(stand_in), "CORES": "Old New Older Newer", "FAILING": failing}
+    chosen["PROCESSORS"] = "haswell generic"
     outer = {
         k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME")
     }
@@ -81,7 +82,7 @@ def test_delicate_tests_run_once_under_each_set_of_kernels(tmp_path, failing):
         env=outer | chosen, capture_output=True, text=True, check=False,
     )  # fmt: skip
     ran = [line.split() for line in done.stdout.splitlines() if line.startswith("ran")]
-    assert ran == [["ran", "Old"], ["ran", "Newer"], ["ran"], ["ran", "generic"]]
+    assert ran == [["ran", "Old"], ["ran", "Newer"], ["ran"], ["ran", "haswell"], ["ran", "generic"]]
     assert "skipped the BLAS kernels of New: this machine or its BLAS has none" in done.stdout
     assert "skipped the BLAS kernels of Older: here they are those of Old" in done.stdout
     assert done.returncode == (failing != "none")

@@ -5,7 +5,7 @@ import pytest
 from lazily import casadi as ca
 from lazily import jax
 from made_designs import designs_of, fourth_order, knee_over_designs, poses_of_design
-from some_slow import first_rows
+from some_slow import slow_rows
 
 from foundation.base.errors import InputError
 from surrogates.expressions.jax_knee import in_batches
@@ -33,7 +33,7 @@ def off(found, wanted):
     return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
-@pytest.mark.parametrize(("formulation", "family"), first_rows(FEW[1:], 1))
+@pytest.mark.parametrize(("formulation", "family"), slow_rows(FEW[1:]))
 def test_without_smoothing_as_of_single_designs(formulation, family):
     knee = knee_over_designs(formulation, family)
     at = differentiated(knee.jax())
@@ -50,7 +50,7 @@ def test_without_smoothing_as_of_single_designs(formulation, family):
 
 @pytest.mark.casadi
 @pytest.mark.parametrize(
-    ("formulation", "family"), first_rows([("inverted", "polynomial"), *FEW], 1)
+    ("formulation", "family"), slow_rows([("inverted", "polynomial"), *FEW])
 )
 def test_smoothed_as_by_casadi(formulation, family):
     """Beyond the samples too, where the fall depends on the design."""
