@@ -68,6 +68,7 @@ def test_reference_indentation_once_is_free_of_units():
         assert_allclose(twice[1] / twice[0], 1e3 ** (1 - exponent), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_peak_of_springs_goes_with_the_root_of_the_modulus():
     """So Poisson's ratio matters to a foundation of any geometry: 0.3 to 0.45 by √2.82."""
     moduli = [(1 - nu) / ((1 + nu) * (1 - 2 * nu)) for nu in (0.3, 0.45)]

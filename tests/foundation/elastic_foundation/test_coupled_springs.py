@@ -73,6 +73,7 @@ def test_a_flat_layer_bears_as_exact_contact(case):
     assert linear.compartment_loads(pose, "medial")[0][AXIAL_FORCE] > 1.3 * case.load
 
 
+@pytest.mark.slow
 def test_a_thick_layer_bears_as_hertz_contact():
     radius, approach = 0.03, 0.03e-3
     model = flat_contact(CoupledLaw(10e6, 0.3, 0.1), (radius, radius), 2.2e-3)

@@ -187,10 +187,20 @@ def test_files_of_another_design_are_kept(tiny_designs, tmp_path, capsys):
         ["loads", "RUN", "MOTION", "--out", "OUT.csv"],
         ["loads", "RUN/knee.npz", "MOTION", "--out", "OUT.csv"],
         ["wear", "RUN"],
-        ["walk", "walking", "--set", "walk.run=RUN", "--out", "OUT"],
     ],
 )
 def test_commands_of_one_knee_name_the_remedy(tiny_designs, tiny_run, tmp_path, capsys, words):
+    assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words)
+
+
+@pytest.mark.usefixtures("knee_data")
+def test_a_walk_names_the_remedy(tiny_designs, tiny_run, tmp_path, capsys):
+    words = ["walk", "walking", "--set", "walk.run=RUN", "--out", "OUT"]
+    assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words)
+
+
+def assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words):
+    """Check that a command tells how to take one design out."""
     motion = tmp_path / "cycle.mot"
     if "MOTION" in words:
         assert main(["motion", str(tiny_run), "--out", str(motion), "--quiet"]) == 0

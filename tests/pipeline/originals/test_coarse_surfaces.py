@@ -36,6 +36,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_heights_and_forces_are_those_of_the_study(folder):
     config = load_config(folder / "dense.toml")
     full = load_surfaces(config)

@@ -71,6 +71,7 @@ def test_roughness_of_a_knee_that_carries_no_load_is_unknown(knee):
     assert roughness(config, far, space) is None
 
 
+@pytest.mark.slow
 def test_check_warns_of_ridges_where_pressures_follow_them(tmp_path):
     file = written(tmp_path, 12e-6)
     (warning,) = (f for f in check_study(file, (COUPLED,))[0] if "ridges of the meshes" in f.text)

@@ -15,6 +15,7 @@ from studies import export
 
 from benchmarks.corresponding_knees import corresponding_knees
 from foundation.base.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
 from foundation.surfaces.decimation import Decimation
 from foundation.surfaces.offset import moved_outwards
@@ -29,6 +30,13 @@ from pipeline.runner import _file_digests
 
 COUNT = 5
 BODIES = ("femur", "tibia")
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    """Return coarse surfaces of the built-in implant."""
+    femur, tibia, _ = CondylarImplant().tessellate(4e-3)
+    return {"femur": femur, "tibia": tibia}
 
 
 @pytest.fixture(scope="module")
@@ -388,7 +396,7 @@ def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
 
 def test_huge_meshes_are_not_decimated(folder, monkeypatch):
     mesh_loading._loaded.cache_clear()
-    monkeypatch.setattr(mesh_loading, "HUGE", 1_000)
+    monkeypatch.setattr(mesh_loading, "HUGE", 100)
     monkeypatch.setattr(mesh_loading, "decimate", lambda mesh, largest: Decimation(mesh, largest))
     path = written(folder, set_of(), "huge")
     message = fails(path, "knee.femur.decimate_um=80.0")

@@ -47,8 +47,6 @@ def turned(*angles: float) -> np.ndarray:
 
 #: Rotations and shifts [m] of femur and tibia.
 PLACEMENTS = {
-    "shifted": ((np.eye(3), (0.007, 0.033, -0.004)),) * 2,
-    "turned": ((turned(0, 25, 0), (0, 0, 0)),) * 2,
     "scanner": ((turned(10, -40, 70), (0.3, -0.7, 1.3)),) * 2,
     "swapped axes": ((QUARTER, (0, 0, 0)),) * 2,
     "apart": ((turned(5, 8, -12), (0.05, 0.02, 0.4)), (turned(-8, 14, 9), (-0.2, 0.1, 0.0))),

@@ -276,6 +276,7 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
     assert "vertices moved by at most" in loaded.smoothing
 
 
+@pytest.mark.slow
 def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(folder, capsys, shapes):
     for body, mesh in shapes.items():
         export(roughened(mesh, 150e-6), folder / f"{body}.stl", scale=1e3)

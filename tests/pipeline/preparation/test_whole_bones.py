@@ -29,7 +29,7 @@ def plateau() -> TriangleMesh:
 @pytest.mark.parametrize(
     ("stated", "cartilage", "layer", "lean", "side"),
     [
-        ([], 2.0, 4.0, -0.09, "left"),
+        pytest.param([], 2.0, 4.0, -0.09, "left", marks=pytest.mark.slow),
         pytest.param(["5"], 2.5, 5.0, 0.09, "right", marks=pytest.mark.slow),
     ],
 )

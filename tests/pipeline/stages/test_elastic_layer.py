@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from some_slow import first_rows
 from studies import SMOKE
 
 from benchmarks.coupled_springs import ball, flat_contact
@@ -137,11 +138,13 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
 
 @pytest.mark.parametrize(
     ("law", "words"),
-    [
-        (LogarithmicLaw(*POLYETHYLENE), "logarithmic springs"),
-        (ModifiedLaw(*POLYETHYLENE, f=np.inf, m=0.9), "modified springs"),
-        (SeriesLaw(LinearLaw(463e6, 0.46, 4e-3), LinearLaw(463e6, 0.46, 4e-3)), "linear springs"),
-    ],
+    first_rows(
+        [
+            (ModifiedLaw(*POLYETHYLENE, f=np.inf, m=0.9), "modified springs"),
+            (LogarithmicLaw(*POLYETHYLENE), "logarithmic springs"),
+            (SeriesLaw(LinearLaw(463e6, 0.46, 4e-3), LinearLaw(463e6, 0.46, 4e-3)), "linear springs"),
+        ]
+    ),
 )
 def test_every_law_and_two_layers_are_compared(law: Any, words: str) -> None:
     found = compared(bed(law))
@@ -177,6 +180,7 @@ def test_a_rough_surface_leaves_the_peak_in_doubt() -> None:
     assert abs(lattice.compartments["medial"].at_peak.peak_pressure) > 0.02
 
 
+@pytest.mark.slow
 def test_deep_layers_are_finite_elements(monkeypatch: Any, linear) -> None:
     """A layer pressed in by a twentieth of its thickness is no flat layer of coupled springs."""
     seen = []

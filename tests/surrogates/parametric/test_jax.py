@@ -86,6 +86,7 @@ def test_second_derivatives(formulation, family):
         assert off(found, wanted) < 1e-6
 
 
+@pytest.mark.slow
 def test_types_batches_and_dissipation():
     knee = knee_over_designs("direct", "polynomial")
     function, design = knee.jax(), designs_of(knee, 1)[0]

