@@ -18,9 +18,8 @@ from dynamics.mechanics.unilateral.complementarity import RULES
 from dynamics.mechanics.unilateral.exclusion import Gauss
 from dynamics.mechanics.unilateral.lemke import lemke
 
-#: Problems per class and size; `slow` has 100,000 altogether.
-SLOW = {2: 3300, 3: 4500, 5: 3400, 10: 2400, 20: 600, 50: 75, 200: 15}
-FAST = {2: 40, 3: 60, 5: 60, 10: 40, 20: 8, 50: 4}
+#: Problems per class and size.
+PROBLEMS = {2: 40, 3: 60, 5: 60, 10: 40, 20: 8, 50: 4}
 
 
 def naive_residual(a, b, solution) -> float:
@@ -116,13 +115,7 @@ def check_class(name, counts, seed):
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_random_problems_against_independent_solvers(name):
-    assert check_class(name, FAST, seed=1) == sum(FAST.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MATRICES)
-def test_hundred_thousand_problems_against_independent_solvers(name):
-    assert check_class(name, SLOW, seed=2) * len(MATRICES) >= 100_000
+    assert check_class(name, PROBLEMS, seed=1) == sum(PROBLEMS.values())
 
 
 @pytest.mark.parametrize("name", MATRICES)
