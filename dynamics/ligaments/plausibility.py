@@ -33,7 +33,7 @@ _ACROSS = 10e-3
 #: the femur; on the tibia 6 mm in x, 58 mm downwards and 13 mm in z.
 _REACH = {
     "femoral": ((30e-3, 5e-3, 35e-3), (30e-3, 60e-3, 35e-3)),
-    "tibial": ((35e-3, 110e-3, 35e-3), (35e-3, 10e-3, 35e-3)),
+    "tibial": ((35e-3, 80e-3, 35e-3), (35e-3, 10e-3, 35e-3)),
 }
 
 
