@@ -109,10 +109,9 @@ def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
     if config.ligaments in _SHIPPED["ligaments"]:
         return load_ligaments(_SHIPPED["ligaments"][config.ligaments])
     knee = config.knee
-    places = {"femur": _place(knee.femur), "tibia": _place(knee.tibia)}
-    return _content(
-        "ligaments", config.ligaments, partial(load_ligaments, side=knee.side, **places)
-    )
+    femur, tibia = _place(knee.femur), _place(knee.tibia)
+    read = partial(load_ligaments, side=knee.side, femur=femur, tibia=tibia)
+    return _content("ligaments", config.ligaments, read)
 
 
 def _place(mesh: MeshConfig | None) -> Place | None:

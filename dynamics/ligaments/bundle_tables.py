@@ -85,9 +85,7 @@ def load_ligaments(
     FileNotFoundError
         If the file does not exist.
     """
-    mirror = np.array(
-        [1.0, 1.0, -1.0 if check_in("side", side, ("right", "left")) == "left" else 1.0]
-    )
+    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
     table = read_csv_table(Path(path))
     table.check_columns(_NEEDED, _OPTIONAL)
     ligaments: dict[str, Ligament] = {}
@@ -96,18 +94,16 @@ def load_ligaments(
         if not name or name in ligaments:
             found = f"{name} a second time" if name else "an empty cell"
             raise InputError(f"{table.where(line, 'name')}: expected a unique name, found {found}")
-        ends = [
-            mirror * (point if place is None else place(point))
-            for place, columns in ((femur, _FEMORAL), (tibia, _TIBIAL))
-            for point in [1e-3 * np.array([table.number(line, c, row[c]) for c in columns])]
-        ]
+        ends = []
+        for columns, place in ((_FEMORAL, femur), (_TIBIAL, tibia)):
+            point = 1e-3 * np.array([table.number(line, each, row[each]) for each in columns])
+            ends.append((point if place is None else place(point)) * [1.0, 1.0, right])
         ligaments[name] = _read_ligament(table, line, row, *ends)
-    found = tuple(ligaments.values())
     try:
-        check_sides(found)
+        check_sides(tuple(ligaments.values()))
     except InputError as error:
         raise InputError(f"{table.source}: {error}") from error
-    return found
+    return tuple(ligaments.values())
 
 
 def _read_ligament(

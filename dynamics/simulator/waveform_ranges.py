@@ -114,8 +114,8 @@ def check_columns(
             if is_error:
                 raise InputError(f"{places[name]}: {text}")
             warnings.warn(f"{places[name]}: {text}", stacklevel=3)
-        if (text := _spike(percent, values, PLAUSIBLE[name].unit)) is not None:
-            warnings.warn(f"{places[name]}: {text}", stacklevel=3)
+        if spike := _spike(percent, values, PLAUSIBLE[name].unit):
+            warnings.warn(f"{places[name]}: {spike}", stacklevel=3)
 
 
 def _doubts(
@@ -156,10 +156,10 @@ def _hint(name: str, columns: Mapping[str, FloatArray]) -> str:
     return "; check unit and sign of the column, and its rows"
 
 
-def _spike(percent: FloatArray, values: FloatArray, unit: str) -> str | None:
-    """Return what is told about a row far from the curve through the rows beside it, or None."""
+def _spike(percent: FloatArray, values: FloatArray, unit: str) -> str:
+    """Return what is told about a row far from the curve through the rows beside it, or ""."""
     if len(values) < 7 or (np.diff(percent) <= 0.0).any():
-        return None
+        return ""
     at = np.concatenate([percent[-3:-1] - 100.0, percent, percent[1:3] + 100.0])
     row = np.concatenate([values[-3:-1], values, values[1:3]])
     beside = [at[k : k + len(values)] for k in (0, 1, 3, 4)]
@@ -174,9 +174,9 @@ def _spike(percent: FloatArray, values: FloatArray, unit: str) -> str | None:
     around = away[[worst - 1 if worst else -2, worst + 1 if worst + 1 < len(away) else 1]]
     usual = max(_NOISE * np.quantile(np.abs(away), 0.8), 1e-9 * np.abs(values).max())
     if abs(away[worst]) <= max(_SPIKE * np.ptp(values), usual):
-        return None
+        return ""
     if (around * np.sign(away[worst]) > -_BESIDE * abs(away[worst])).any():
-        return None
+        return ""
     return (
         f"expected about {curve[worst]:.4g} {unit} at {percent[worst]:g} % by the rows beside it, "
         f"found {values[worst]:g} {unit}; correct the row if it is a spike"
