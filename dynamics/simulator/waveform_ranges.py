@@ -43,7 +43,7 @@ class Plausible(NamedTuple):
     units: Mapping[str, float]
 
     def has(self, values: FloatArray) -> bool:
-        """Return whether values (n,) in the unit are those of a common test."""
+        """Return whether values (n,) [the unit] are those of a common test."""
         low, high = self.usual
         within = low <= values.min() and values.max() <= high
         return bool(within and self.common[0] <= np.abs(values).max() <= self.common[1])

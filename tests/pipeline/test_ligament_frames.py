@@ -85,12 +85,24 @@ def test_a_table_that_is_not_mirrored_with_the_meshes_is_told(study, side):
         gait_ligaments(study(side, mirror=-1.0).simulation)
 
 
+def sent(section):
+    """Return a section as another process gets it: a new object with the same state."""
+    made = type(section).__new__(type(section))
+    made.__setstate__(section.__getstate__())
+    return made
+
+
 def test_the_frames_stay_with_a_simulation_of_other_keys(study):
     simulation = study("left").simulation
-    other = replaced(simulation, {"period_s": 1.2})
-    assert other.knee == simulation.knee
-    for one, two in zip(*(pack(gait_ligaments(each)) for each in (simulation, other)), strict=True):
-        assert_allclose(one, two, rtol=0.0, atol=0.0)
+    for other in (
+        replaced(simulation, {"period_s": 1.2}),
+        simulation.model_copy(update={"cycles": 2}),
+        sent(simulation),
+    ):
+        assert other.knee == simulation.knee
+        assert_allclose(
+            pack(gait_ligaments(other)).femoral, pack(gait_ligaments(simulation)).femoral
+        )
 
 
 def test_shipped_ligaments_are_in_the_frames_of_the_bones(study):
