@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dynamics.ligaments.bundles import Ligament
+from dynamics.ligaments.bundles import Ligament, ligament_strains
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.base.findings import Finding
 from foundation.base.wording import counted
 
 # Words of names in lower case, English, German and Latin. Bundles of a cruciate ligament and
@@ -18,11 +17,11 @@ from foundation.base.wording import counted
 _BETWEEN = re.compile(r"acl|pcl|lca|lcp|vkb|hkb|cruci|kreuz|menis")
 _SIDES = {
     "medial": re.compile(
-        r"(?<![a-z])([a-z]?mcl|tcl|lcm|pol(?![a-z]))|innenband|inneres|(?<!ro)medial|"
+        r"mcl|(?<![a-z])(tcl|lcm|pol(?![a-z]))|innenband|inneres|(?<!ro)medial|"
         r"coll.*tibial|tibial.*coll"
     ),
     "lateral": re.compile(
-        r"(?<![a-z])([a-z]?lcl|fcl|pfl|al[ls](?![a-z]))|aussenband|[aä]usseres|"
+        r"lcl|(?<![a-z])(fcl|pfl|itb|al[ls](?![a-z]))|aussenband|[aä]usseres|"
         r"(?<!ro)(?<!ol)lateral|coll.*fibular|fibular.*coll"
     ),
 }
@@ -35,6 +34,8 @@ _REACH = {
     "femoral": ((30e-3, 5e-3, 35e-3), (30e-3, 60e-3, 35e-3)),
     "tibial": ((35e-3, 80e-3, 35e-3), (35e-3, 10e-3, 35e-3)),
 }
+#: Largest strain over the passive motion, and largest slack (measured: -0.18 to 0.24).
+_STRAIN = 0.3
 
 
 def stated_side(name: str) -> str | None:
@@ -72,10 +73,8 @@ def check_sides(ligaments: Sequence[Ligament]) -> None:
     )
 
 
-def far_attachments(
-    ligaments: Sequence[Ligament], surfaces: Mapping[str, FloatArray]
-) -> list[Finding]:
-    """Return a warning about the attachments that are far from a bone; none if all are near.
+def far_attachments(ligaments: Sequence[Ligament], surfaces: Mapping[str, FloatArray]) -> str:
+    """Return what is told about attachments that are far from a bone; "" if all are near.
 
     `surfaces` are the vertices (V, 3) [m] of the bearing surfaces, "femoral" and "tibial", in the
     frames of the bundles.
@@ -89,13 +88,27 @@ def far_attachments(
             if (beyond := float(np.maximum(low - point, point - high).max())) > 0.0:
                 far.append((beyond, f"the {end} attachment of {each.name}", 1e3 * point))
     if not far:
-        return []
+        return ""
     beyond, what, point = max(far, key=lambda found: found[0])
     others = f" ({counted(len(far), 'attachment')} in all)" if len(far) > 1 else ""
-    text = (
+    return (
         f"expected attachments near the bones, found {what} at {point.round(1).tolist()} mm in the "
         f"frame of the bone, {1e3 * beyond:.0f} mm beyond what bones reach about the bearing "
         f"surface{others}; check unit, axes and origin of the table, which are those of the files "
         "of the meshes, in mm"
     )
-    return [Finding("warning", "simulation.ligaments", text, "far-attachments")]
+
+
+def unfit_strains(ligaments: Sequence[Ligament], poses: FloatArray) -> str:
+    """Return what is told about bundles torn or slack over poses (n, 6) [rad, m]; "" if none."""
+    if not ligaments:
+        return ""
+    largest = ligament_strains(ligaments, poses).max(axis=0)
+    k = int(np.abs(largest).argmax())
+    if abs(largest[k]) <= _STRAIN:
+        return ""
+    return (
+        f"expected a largest strain of {-_STRAIN:g} to {_STRAIN:g} on the path, since ligaments "
+        f"tear at about 0.2, found {largest[k]:.2f} in {ligaments[k].name}; check attachments, "
+        "rest lengths, and that the table belongs to this knee"
+    )

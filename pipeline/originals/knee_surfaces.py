@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.ligaments.plausibility import far_attachments
 from foundation.anatomy.walls import outer_walls
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -32,7 +31,6 @@ from pipeline.originals.knee_sides import check_sides
 from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.originals.shape_surfaces import finished, shaped_surfaces
-from pipeline.simulation import gait_ligaments
 
 #: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
@@ -118,19 +116,15 @@ class KneeSurfaces:
 def load_surfaces(config: Config) -> KneeSurfaces:
     """Load or build the surfaces of a study, and put the components to their placement.
 
-    The surfaces are checked before, and that the ligaments end near the bones, which they follow
-    instead of displaced components.
+    The surfaces are checked before.
 
     Raises
     ------
     InputError
         If a mesh or a parameter cannot be used; the message names it.
     """
-    placement, found = config.knee.placement, _as_loaded(config)
-    if config.simulation.kind == "gait":
-        bearing = {"femoral": found.femur.vertices, "tibial": found.tibia.vertices}
-        report_findings(far_attachments(gait_ligaments(config.simulation), bearing))
-    return found.placed(femoral_placement(placement), tibial_placement(placement))
+    placement = config.knee.placement
+    return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
 
 
 def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:

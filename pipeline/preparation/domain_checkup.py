@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.ligaments.bundles import ligament_strains
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
@@ -30,7 +29,7 @@ from pipeline.preparation.findings import Findings
 from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
-from pipeline.simulation import gait_cycle, gait_ligaments
+from pipeline.simulation import gait_cycle
 from pipeline.stages import infeasibility
 from pipeline.stages.gait_bounds import with_gait_bounds
 from pipeline.store.samples import OK, candidate_table, loads_of
@@ -45,8 +44,6 @@ _MANY, _MOST = 0.25, 0.7
 _SHARE = 0.8
 #: Usual durations of a cycle [s], from running to slow tests on a machine.
 _PERIODS_S = (0.3, 20.0)
-#: Largest strain of a ligament on the path, and largest slack.
-_STRAIN = 0.3
 #: Peak pressure that neither cartilage nor polyethylene survives.
 _LARGEST_PRESSURE_MPA = 1000.0
 
@@ -122,8 +119,6 @@ def check_space(
 
     With `deep`, more samples are drawn. None if the knee cannot carry the loads on the path.
     """
-    if config.simulation.kind == "gait":
-        _check_strains(config, space, findings)
     _check_path(knee, space, findings)
     if findings.has_errors:
         return None
@@ -174,23 +169,6 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
                 f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: {row['reason']}; lower "
                 "space.load_N, or check thickness, modulus and path",
-            )
-
-
-def _check_strains(config: Config, space: SampleSpace, findings: Findings) -> None:
-    """Check that ligaments are neither torn nor slack along the whole path."""
-    ligaments = gait_ligaments(config.simulation)
-    if not ligaments:
-        return
-    poses = space.path.poses(np.linspace(space.flexion[0], space.flexion[1], 9))
-    largest = ligament_strains(ligaments, poses).max(axis=0)
-    for k in (int(largest.argmax()), int(largest.argmin())):
-        if abs(largest[k]) > _STRAIN:
-            findings.warning(
-                "simulation.ligaments",
-                f"the largest strain of {ligaments[k].name} on the path is {largest[k]:.2f} "
-                f"(expected {-_STRAIN:g} to {_STRAIN:g}, since ligaments tear at about 0.2): check "
-                "attachments, rest lengths, and that the table belongs to this knee",
             )
 
 

@@ -1,5 +1,7 @@
 """Ligaments of a study follow the files of the meshes: axes, origin, side."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tomli_w
@@ -9,19 +11,23 @@ from studies import SMOKE, TINY, WAVEFORMS, export
 from dynamics.csv_table import read_csv_table
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
 from dynamics.ligaments.bundles import pack
-from dynamics.simulator.equilibrium import settle
+from dynamics.simulator.equilibrium import EquilibriumError, settle
 from foundation.base.errors import InputError
-from foundation.surfaces.triangle_mesh import MeshWarning
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.preparation.domain_checkup import _check_strains
 from pipeline.preparation.findings import Findings
 from pipeline.simulation import build_simulator, gait_ligaments
 from pipeline.studies.runs import replaced
-from surrogates.sampling.space import ReferencePath, SampleSpace
 
+#: A path that is not settled.
+TABLE_PATH = (
+    "space.path.kind='table'",
+    "space.path.flexion_deg=[0, 60]",
+    *(f"space.path.{name}=[0, 0]" for name in ("adduction_deg", "rotation_deg", "anterior_mm")),
+    "space.path.superior_mm=[30, 31]",
+    "space.path.lateral_mm=[0, 0]",
+)
 #: Origins of the files [mm] that the surfaces are moved to.
 ORIGINS = {"femur": [12.0, -300.0, 40.0], "tibia": [-7.0, 25.0, 3.0]}
 
@@ -132,21 +138,24 @@ def own_table(tmp_path, change):
     return f"simulation.ligaments={path}"
 
 
-def test_ligaments_far_from_the_surfaces_are_told(tmp_path):
-    key = own_table(tmp_path, {"femoral_y_mm": "180"})
-    with pytest.warns(MeshWarning, match=r"the femoral attachment of MCLd1 at \[-1\.7, 180\.0, "):
-        load_surfaces(load_config(SMOKE, (*TINY, key)))
-
-
-@pytest.mark.parametrize(("superior", "told"), [(0.0, []), (30.0, ["0.93"]), (-20.0, ["-0.60"])])
-def test_ligaments_that_do_not_fit_the_path_are_told(tmp_path, superior, told):
-    config = load_config(SMOKE, (*TINY, own_table(tmp_path, {"reference_strain": "0.0"})))
-    path = ReferencePath.through([0.0, 0.01], [[0.0, 0.0, 0.0, 1e-3 * superior, 0.0]] * 2)
-    space = SampleSpace(path, np.array([0.0, 0.01]), np.full(4, 0.01), np.array([2.0, 3e3]))
+def test_ligaments_that_do_not_fit_surfaces_and_path_are_told(tmp_path, knee):
+    key = own_table(tmp_path, {"femoral_y_mm": "180", "reference_strain": "-0.4"})
+    config = load_config(SMOKE, (*TINY, *TABLE_PATH, key))
     findings = Findings()
-    _check_strains(config, space, findings)
+    findings.attempt("[space.path]", knee.reference_path, config)
     texts = [each.text for each in findings.ordered()]
-    assert len(texts) == len(told)
-    assert all(
-        f"MCLd1 on the path is {strain}" in text for text, strain in zip(texts, told, strict=True)
-    )
+    assert len(texts) == 2
+    told = "simulation.ligaments: expected attachments near the bones, found the femoral attachment"
+    assert texts[0].startswith(f"{told} of MCLd1 at [-1.7, 180.0, -37.3] mm")
+    assert texts[1].startswith("simulation.ligaments: expected a largest strain of -0.3 to 0.3")
+
+
+def test_warnings_before_an_error_are_findings():
+    def fail():
+        warnings.warn("the cause", stacklevel=2)
+        raise EquilibriumError("the knee does not settle")
+
+    findings = Findings()
+    with pytest.raises(EquilibriumError):
+        findings.attempt("[space.path]", fail)
+    assert [each.text for each in findings.ordered()] == ["the cause"]
