@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -110,36 +110,29 @@ def check_columns(
         If a value is impossible; the message names the likely mistake.
     """
     for name, values in columns.items():
-        for text, is_error in _doubts(name, percent, columns):
-            if is_error:
-                raise InputError(f"{places[name]}: {text}")
+        doubt, is_error = _doubt(name, percent, columns)
+        if is_error:
+            raise InputError(f"{places[name]}: {doubt}")
+        for text in filter(None, (doubt, _spike(percent, values, PLAUSIBLE[name].unit))):
             warnings.warn(f"{places[name]}: {text}", stacklevel=3)
-        if spike := _spike(percent, values, PLAUSIBLE[name].unit):
-            warnings.warn(f"{places[name]}: {spike}", stacklevel=3)
 
 
-def _doubts(
-    name: str, percent: FloatArray, columns: Mapping[str, FloatArray]
-) -> Iterator[tuple[str, bool]]:
-    """Yield the doubt about a column, if there is one, and whether it is an error."""
+def _doubt(name: str, percent: FloatArray, columns: Mapping[str, FloatArray]) -> tuple[str, bool]:
+    """Return the doubt about a column, "" if there is none, and whether it is an error."""
     rule, values = PLAUSIBLE[name], columns[name]
     peak = float(np.abs(values).max())
     hint = _hint(name, columns)
     for is_error, (low, high) in ((True, rule.possible), (False, rule.usual)):
         row = int(np.maximum(low - values, values - high).argmax())
         if not low <= values[row] <= high:
-            yield (
-                f"expected at least {low:g} and at most {high:g} {rule.unit}, found "
-                f"{values[row]:g} {rule.unit} at {percent[row]:g} %{hint}",
-                is_error,
-            )
-            return
-    is_motion = rule.unit in ("deg", "mm")
-    if 0.0 < peak < rule.least[1] and not (is_motion and np.ptp(values) == 0.0):
-        yield (
-            f"expected {rule.words}, found values of at most {peak:.3g}{hint}",
-            (peak < rule.least[0]),
-        )
+            found = f"{values[row]:g} {rule.unit} at {percent[row]:g} %{hint}"
+            bounds = f"at least {low:g} and at most {high:g} {rule.unit}"
+            return f"expected {bounds}, found {found}", is_error
+    constant_motion = rule.unit in ("deg", "mm") and np.ptp(values) == 0.0
+    if 0.0 < peak < rule.least[1] and not constant_motion:
+        found = f"values of at most {peak:.3g}{hint}"
+        return f"expected {rule.words}, found {found}", peak < rule.least[0]
+    return "", False
 
 
 def _hint(name: str, columns: Mapping[str, FloatArray]) -> str:
@@ -158,8 +151,9 @@ def _hint(name: str, columns: Mapping[str, FloatArray]) -> str:
 
 def _spike(percent: FloatArray, values: FloatArray, unit: str) -> str:
     """Return what is told about a row far from the curve through the rows beside it, or ""."""
-    if len(values) < 7 or (np.diff(percent) <= 0.0).any():
-        return ""
+    within = percent[0] >= 0.0 and percent[-1] < 100.1
+    if len(values) < 7 or not within or (np.diff(percent) <= 0.0).any():
+        return ""  # `GaitCycle` rejects such rows
     at = np.concatenate([percent[-3:-1] - 100.0, percent, percent[1:3] + 100.0])
     row = np.concatenate([values[-3:-1], values, values[1:3]])
     beside = [at[k : k + len(values)] for k in (0, 1, 3, 4)]
