@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
+from dynamics.ligaments.bundle_tables import (
+    LENHART_LIGAMENTS,
+    SHIPPED_LIGAMENTS,
+    Place,
+    load_ligaments,
+)
 from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.integrator import simulate
@@ -23,8 +28,10 @@ from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.wear_law import WearLaw
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.pose import Pose
+from foundation.surfaces.mesh import placement
 from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import naming_keys
+from pipeline.config.knee_schema import MeshConfig
 from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
 from pipeline.config.schema_base import near, table_expected
@@ -93,10 +100,25 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
 
 
 def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
-    """Return the ligament bundles of a configuration."""
+    """Return the ligament bundles of a configuration, in the frames of the bones.
+
+    Those of a file take the way of the mesh files to these frames; shipped ones are there.
+    """
     if config.ligaments is None:
         return ()
-    return _content("ligaments", config.ligaments, load_ligaments)
+    if config.ligaments in _SHIPPED["ligaments"]:
+        return load_ligaments(_SHIPPED["ligaments"][config.ligaments])
+    knee = config.knee
+    femur, tibia = _place(knee.femur), _place(knee.tibia)
+    read = partial(load_ligaments, side=knee.side, femur=femur, tibia=tibia)
+    return _content("ligaments", config.ligaments, read)
+
+
+def _place(mesh: MeshConfig | None) -> Place | None:
+    """Return the function from points of a mesh file [m] to the frame of the bone."""
+    if mesh is None:
+        return None
+    return placement(mesh.axes, np.radians(mesh.rotation_deg), 1e-3 * np.array(mesh.origin_mm))
 
 
 def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
@@ -138,11 +160,11 @@ def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    read = partial(load_gait_cycle, period_s=config.period_s)
+    keys: dict[str, Any] = {"period_s": config.period_s, "axial_scale": config.axial_scale}
+    read = partial(load_gait_cycle, **keys)
     if config.waveform_layout == "iso14243":
-        reverse = config.waveform_reversed
-        read = partial(load_iso14243, period_s=config.period_s, reversed_directions=reverse)
-    return _content("waveforms", config.waveforms, read).scaled(axial=config.axial_scale)
+        read = partial(load_iso14243, reversed_directions=config.waveform_reversed, **keys)
+    return _content("waveforms", config.waveforms, read)
 
 
 def simulate_gait(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table
 from dynamics.ligaments.bundles import TRANSITION_STRAIN, Ligament
-from foundation.base.checks import check_in
+from dynamics.ligaments.plausibility import check_sides
+from foundation.base.checks import FloatArray, check_in, check_number
 from foundation.base.errors import InputError
 
 #: The shipped bundles of the knee of Lenhart et al. (2015).
@@ -26,12 +27,32 @@ _FEMORAL = ("femoral_x_mm", "femoral_y_mm", "femoral_z_mm")
 _TIBIAL = ("tibial_x_mm", "tibial_y_mm", "tibial_z_mm")
 _NEEDED = ("name", "kind", *_FEMORAL, *_TIBIAL)
 _LENGTHS = ("rest_length_mm", "reference_strain")
+#: Plausible rest lengths [mm], and strains and stiffnesses in the units of their columns.
+_REST_MM = (5.0, 500.0)
+_RANGES = {
+    "reference_strain": (-0.5, 0.5),
+    "transition_strain": (1e-3, 0.5),
+    "stiffness_N_per_mm": (0.0, 1e4),
+    "stiffness_N_per_mm2": (0.0, 1e4),
+    "stiffness_N": (0.0, 1e6),
+}
+#: Function from points (..., 3) [m] of a table to the frame of a bone.
+Place = Callable[[FloatArray], FloatArray]
 _STIFFNESSES = tuple(column for column, _ in STIFFNESS_COLUMNS.values())
 _OPTIONAL = (*_LENGTHS, *_STIFFNESSES, "transition_strain")
 
 
-def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
-    """Read ligament bundles from a CSV table.
+def load_ligaments(
+    path: str | Path,
+    *,
+    side: str = "right",
+    femur: Place | None = None,
+    tibia: Place | None = None,
+) -> tuple[Ligament, ...]:
+    """Read ligament bundles of a knee from a CSV table.
+
+    Attachments stand in the frames of the files of the meshes, and take the way of the meshes to
+    the frames of the bones: axes, origin, and the mirror image of a left knee.
 
     Parameters
     ----------
@@ -42,20 +63,29 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
         tibia coincide); the stiffness in the column of the kind, `stiffness_N_per_mm` (linear),
         `stiffness_N_per_mm2` (quadratic) or `stiffness_N` (toe); and optionally
         `transition_strain` (toe). Cells that do not apply to a row stay empty.
+    side : {"right", "left"}
+        Side of the knee of the table; bundles of a left knee are mirrored (z changes sign), as
+        its meshes by `load_mesh`.
+    femur, tibia : callable, optional
+        Functions from points (..., 3) of the table [m] to the frames of the bones before the
+        mirror image (`foundation.surfaces.mesh.placement`); by default the frames of the table
+        are those of the bones: x anterior, y superior, z to the body's right.
 
     Returns
     -------
     tuple of Ligament
-        Bundles in the order of the table, in SI units.
+        Bundles of a right knee in the order of the table, in SI units.
 
     Raises
     ------
     InputError
         If a column is missing, unknown or repeated, a cell is empty, not a number, out of range or
-        does not apply to its row, or a name is repeated; the message names file, line and column.
+        does not apply to its row, a name is repeated, or a collateral ligament, by its name, is on
+        the other side of the knee; the message names file, line and column.
     FileNotFoundError
         If the file does not exist.
     """
+    right = {"right": 1.0, "left": -1.0}[check_in("side", side, ("right", "left"))]
     table = read_csv_table(Path(path))
     table.check_columns(_NEEDED, _OPTIONAL)
     ligaments: dict[str, Ligament] = {}
@@ -64,11 +94,21 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
         if not name or name in ligaments:
             found = f"{name} a second time" if name else "an empty cell"
             raise InputError(f"{table.where(line, 'name')}: expected a unique name, found {found}")
-        ligaments[name] = _read_ligament(table, line, row)
+        ends = []
+        for columns, place in ((_FEMORAL, femur), (_TIBIAL, tibia)):
+            point = 1e-3 * np.array([table.number(line, each, row[each]) for each in columns])
+            ends.append((point if place is None else place(point)) * [1.0, 1.0, right])
+        ligaments[name] = _read_ligament(table, line, row, *ends)
+    try:
+        check_sides(tuple(ligaments.values()))
+    except InputError as error:
+        raise InputError(f"{table.source}: {error}") from error
     return tuple(ligaments.values())
 
 
-def _read_ligament(table: TextTable, line: int, row: Mapping[str, str]) -> Ligament:
+def _read_ligament(
+    table: TextTable, line: int, row: Mapping[str, str], femoral: FloatArray, tibial: FloatArray
+) -> Ligament:
     def number(column: str) -> float:
         return table.number(line, column, row.get(column, ""))
 
@@ -84,8 +124,6 @@ def _read_ligament(table: TextTable, line: int, row: Mapping[str, str]) -> Ligam
                 f"{table.where(line, other)}: expected an empty cell in a row of kind {kind}, "
                 f"found {row[other]}"
             )
-    femoral = 1e-3 * np.array([number(column) for column in _FEMORAL])
-    tibial = 1e-3 * np.array([number(column) for column in _TIBIAL])
     toe = number("transition_strain") if row.get("transition_strain") else TRANSITION_STRAIN
     lengths = [column for column in _LENGTHS if row.get(column)]
     if len(lengths) != 1:
@@ -96,9 +134,17 @@ def _read_ligament(table: TextTable, line: int, row: Mapping[str, str]) -> Ligam
     length = number(lengths[0])
     try:
         if lengths == ["reference_strain"]:
-            return Ligament.at_reference_strain(
+            ligament = Ligament.at_reference_strain(
                 row["name"], femoral, tibial, length, stiffness, kind, transition_strain=toe
             )
-        return Ligament(row["name"], femoral, tibial, 1e-3 * length, stiffness, kind, toe)
+        else:
+            ligament = Ligament(row["name"], femoral, tibial, 1e-3 * length, stiffness, kind, toe)
     except InputError as error:
         raise InputError(f"{table.source}, line {line}: {error}") from error
+    for name, (low, high) in _RANGES.items():
+        if row.get(name):
+            check_number(table.where(line, name), number(name), at_least=low, at_most=high)
+    rest = f"{table.where(line, lengths[0])}: rest length"
+    low, high = _REST_MM
+    check_number(rest, 1e3 * ligament.rest_length, at_least=low, at_most=high, unit="mm")
+    return ligament

@@ -8,7 +8,7 @@ With the length l, the rest length l0 and the strain e = l/l0 - 1, the tension o
   J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng 113:263-269).
 
 Bundles that wrap around bone are longer than their line; take their strain, not their rest length,
-from a model with wrapping. Attachments are those of a right knee.
+from a model with wrapping. Attachments are those of a right knee, in the frames of the bones.
 """
 
 from __future__ import annotations
@@ -162,15 +162,21 @@ def balanced(
         The bundles with rest length l / (1 + strain), l the largest length over the poses.
     """
     stretch = 1.0 + check_number("strain", strain, above=-1.0)
-    rows, packed = check_array("poses", poses, (None, 6)), pack(ligaments)
-    lengths = np.empty((len(rows), len(ligaments)))
-    for row, length in zip(rows, lengths, strict=True):
-        measure_ligaments(row, packed, length, np.empty(len(ligaments)), np.empty(LIGAMENT_WORK))
-    longest = lengths.max(axis=0) / stretch
+    longest = (1.0 + ligament_strains(ligaments, poses).max(axis=0)) / stretch
     return tuple(
-        replace(each, rest_length=float(rest))
-        for each, rest in zip(ligaments, longest, strict=True)
+        replace(each, rest_length=each.rest_length * float(factor))
+        for each, factor in zip(ligaments, longest, strict=True)
     )
+
+
+def ligament_strains(ligaments: Sequence[Ligament], poses: ArrayLike) -> FloatArray:
+    """Return the strains (n, B) [1] of B bundles at poses (n, 6) [rad, m]; negative if slack."""
+    rows, packed = check_array("poses", poses, (None, 6)), pack(ligaments)
+    lengths, tensions = np.empty((len(rows), len(ligaments))), np.empty(len(ligaments))
+    for row, length in zip(rows, lengths, strict=True):
+        measure_ligaments(row, packed, length, tensions, np.empty(LIGAMENT_WORK))
+    strains: FloatArray = lengths / packed.rest_length - 1.0
+    return strains
 
 
 def ligament_potential(

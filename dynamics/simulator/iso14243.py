@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dynamics.csv_table import SI_FACTORS, TextTable, read_lines
+from dynamics.simulator.waveform_ranges import check_columns
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
@@ -52,10 +53,20 @@ _COLUMNS = {
 _NEEDED = ("percent", "flexion", "axial_force")
 _DRIVES = {"ap": ("ap_force", "anterior"), "rotation": ("internal_torque", "rotation")}
 _UNIT_NAMES = {"°": "deg", "degrees": "deg", "degree": "deg", "n": "N", "nm": "Nm", "percent": "%"}
+#: Units that a header may end with, without brackets.
+_BARE = re.compile(
+    r"(?<![^\s_,;:/])(%?bw|[km]?n|k?n[ ·.*⋅]?m?m|deg(?:rees?)?|°|rad(?:ians?)?|[cmµu]?m|kgf?|lbf?|"
+    r"m?s)$",
+    re.IGNORECASE,
+)
 
 
 def load_iso14243(
-    path: str | Path, period_s: float, *, reversed_directions: Collection[str] = ()
+    path: str | Path,
+    period_s: float,
+    *,
+    reversed_directions: Collection[str] = (),
+    axial_scale: float = 1.0,
 ) -> GaitCycle:
     """Read a gait cycle from a table in the layout of ISO 14243-1 or -3.
 
@@ -71,6 +82,8 @@ def load_iso14243(
         Duration of the cycle [s].
     reversed_directions : collection of {"ap", "rotation"}
         Directions with the opposite sign in the file.
+    axial_scale : float
+        Factor on the axial force of the table [1], > 0.
 
     Returns
     -------
@@ -82,28 +95,38 @@ def load_iso14243(
     ------
     InputError
         If the file is a workbook or not a table, a column is missing, doubled or in another unit,
-        or `GaitCycle` rejects the rows; the message names file and column.
+        a value is impossible, or `GaitCycle` rejects the rows; the message names file and column.
     FileNotFoundError
         If the file does not exist.
+
+    Warns
+    -----
+    UserWarning
+        As of `dynamics.load_gait_cycle`.
     """
     for name in reversed_directions:
         check_in("reversed_directions", name, DIRECTIONS)
     table = _read_table(Path(path))
     headers = _headers(table)
-    signals: dict[str, FloatArray] = {}
+    waves: dict[str, FloatArray] = {}
     for signal in (*_NEEDED, *(_driven(table, headers, pair) for pair in _DRIVES.values())):
         if signal not in headers:
             raise InputError(
                 f"{table.source}: expected a column of {_described(signal)}, found "
                 f"{', '.join(table.names)}"
             )
-        signals[signal] = _COLUMNS[signal].factor * table.column(headers[signal])
+        waves[signal] = table.column(headers[signal])
+    waves["axial_force"] = axial_scale * waves["axial_force"]
+    percent = waves.pop("percent")
+    places = {signal: f"{table.source}, column {headers[signal]}" for signal in waves}
+    check_columns(percent, waves, places)
+    signals = {signal: _COLUMNS[signal].factor * wave for signal, wave in waves.items()}
     for direction in reversed_directions:
         for signal in _DRIVES[direction]:
             if signal in signals:
                 signals[signal] = -signals[signal]
     try:
-        return GaitCycle(signals.pop("percent"), period=period_s, **signals)
+        return GaitCycle(percent, period=period_s, **signals)
     except InputError as error:
         raise InputError(f"{table.source}: {error}") from error
 
@@ -151,9 +174,9 @@ def _signal(header: str) -> str | None:
 
 
 def _unit(header: str) -> str:
-    """Return the unit in the brackets at the end of a header, "" without brackets."""
-    found = re.search(r"[(\[]([^)\]]*)[)\]]\s*$", header)
-    text = re.sub(r"[\s·.*⋅]", "", found.group(1)) if found else ""
+    """Return the unit in the last brackets of a header, or at its end; "" without a unit."""
+    found = re.findall(r"[(\[]([^)\]]*)[)\]]", header) or _BARE.findall(header.strip())
+    text = re.sub(r"[\s·.*⋅]", "", found[-1]) if found else ""
     return _UNIT_NAMES.get(text.lower(), text)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from dynamics.csv_table import SI_FACTORS, TextTable, read_csv_table
+from dynamics.simulator.waveform_ranges import check_columns
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.base.errors import InputError
 
@@ -26,7 +25,7 @@ ACTIVITIES = {
 }
 
 
-def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
+def load_gait_cycle(path: str | Path, period_s: float, *, axial_scale: float = 1.0) -> GaitCycle:
     """Read a gait cycle from a waveform table.
 
     Parameters
@@ -37,6 +36,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
         ignored. Lines that start with # are comments.
     period_s : float
         Duration of the cycle [s].
+    axial_scale : float
+        Factor on the axial force of the table [1], > 0.
 
     Returns
     -------
@@ -46,26 +47,28 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     Raises
     ------
     InputError
-        If a column is missing, a cell is not a finite number, the flexion seems to be in
-        radians, or `GaitCycle` rejects the rows; the message names the file and the column.
+        If a column is missing or in another unit, a cell is not a finite number, a value is
+        impossible, or `GaitCycle` rejects the rows; the message names the file and the column.
     FileNotFoundError
         If the file does not exist.
+
+    Warns
+    -----
+    UserWarning
+        If a column is improbable: likely another unit, a spike, or columns exchanged.
     """
     table = read_csv_table(Path(path))
+    _check_units(table)
     driven = [_drive_column(table, pair) for pair in DRIVE_COLUMNS]
     driven += [ADDUCTION_COLUMN] * (ADDUCTION_COLUMN in table.names)
     columns = {name: table.column(name) for name in (*WAVEFORM_COLUMNS, *driven)}
-    flexion = columns["flexion_deg"]
-    largest = np.abs(flexion).max()
-    if 0.0 < largest < 0.5 * np.pi and np.ptp(flexion) > 0.0:
-        raise InputError(
-            f"{table.source}, column flexion_deg: expected degrees, found values of at most "
-            f"{largest:g}, which look like radians; convert the column"
-        )
-    if largest > 180.0:
-        raise InputError(
-            f"{table.source}, column flexion_deg: expected at most 180 degrees, found {largest:g}"
-        )
+    columns["axial_force_N"] = axial_scale * columns["axial_force_N"]
+    waves = {column.rpartition("_")[0]: column for column in columns if column != "gait_percent"}
+    check_columns(
+        columns["gait_percent"],
+        {signal: columns[column] for signal, column in waves.items()},
+        {signal: f"{table.source}, column {column}" for signal, column in waves.items()},
+    )
     signals = {}
     for column, values in columns.items():
         name, _, unit = column.rpartition("_")
@@ -77,6 +80,20 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
         column = next((each for each in columns if each.startswith(name)), name)
         reason = str(error).removeprefix(f"{column}: ")
         raise InputError(f"{table.source}, column {column}: {reason}") from error
+
+
+def _check_units(table: TextTable) -> None:
+    """Raise an InputError if a column is there in another unit only."""
+    for columns in (*((name,) for name in (*WAVEFORM_COLUMNS, ADDUCTION_COLUMN)), *DRIVE_COLUMNS):
+        if set(columns) & set(table.names):
+            continue
+        for column in columns:
+            stem = column.rpartition("_")[0]
+            if (other := next((n for n in table.names if n.startswith(stem)), None)) is not None:
+                raise InputError(
+                    f"{table.source}, column {other}: expected {column}, whose name has the unit; "
+                    "convert and rename the column"
+                )
 
 
 def _drive_column(table: TextTable, pair: tuple[str, str]) -> str:

@@ -261,5 +261,6 @@ def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
             raise InputError(
                 f"{name}: expected rows smooth enough for a cubic spline, found the spline "
                 f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "
-                f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where the signal changes fast"
+                f"{100.0 * fine[row] / knots[-1]:.1f} %; correct a spike, or add rows where the "
+                "signal changes fast"
             )

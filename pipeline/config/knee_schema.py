@@ -221,7 +221,8 @@ class KneeConfig(Section):
 
     source: Literal["builtin", "meshes"] = Field("builtin", description="source of the surfaces")
     side: Literal["right", "left"] = Field(
-        "right", description="meshes of a left knee are mirrored to a right knee when loaded"
+        "right",
+        description="meshes and ligaments of a left knee are mirrored to a right knee when loaded",
     )
     implant: ImplantConfig = Field(default_factory=ImplantConfig)
     femur: MeshConfig | None = Field(None, description="femoral articular surface")

@@ -100,6 +100,12 @@ class Config(Section):
     )
 
     @model_validator(mode="after")
+    def _knee_of_the_ligaments(self) -> Self:
+        of_table = KneeConfig().model_copy(update={"side": self.original.side})
+        self.simulation.state_knee(self.knee if self.original.kind == "model" else of_table)
+        return self
+
+    @model_validator(mode="after")
     def _thickness_known(self) -> Self:
         femoral = self.contact.femur_layer
         knee = self.knee

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
 from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.base.errors import InputError
+from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, file_unless
 
 
@@ -65,7 +66,8 @@ class SimulationConfig(Section):
     ligaments: Annotated[str, file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
         description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
-        "relative to the config",
+        "relative to the config, with attachments along the axes of the mesh files "
+        "(docs/formats.md)",
     )
     mass_kg: tuple[Positive, Positive, Positive] = Field(
         (3.0, 3.0, 3.0), description="moving masses in the AP, axial and ML directions"
@@ -102,6 +104,17 @@ class SimulationConfig(Section):
         description='a gait cycle of the knee; "none" is for a contact pair that the knee '
         "simulator does not drive, and ends the run with the validation of the surrogate",
     )
+    _knee: KneeConfig = PrivateAttr(default_factory=KneeConfig)
+
+    @property
+    def knee(self) -> KneeConfig:
+        """The knee whose mesh files have the frames of the ligaments, stated by `Config`."""
+        return self._knee
+
+    def state_knee(self, knee: KneeConfig) -> Self:
+        """State the knee of the ligaments; return the section itself."""
+        self._knee = knee
+        return self
 
     @model_validator(mode="after")
     def _layout_of_a_file(self) -> Self:

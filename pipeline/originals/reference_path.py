@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dynamics.ligaments.plausibility import far_attachments, unfit_strains
 from dynamics.protocol import describe_pose
 from dynamics.simulator.ap_sweep import settle_from_sweep
 from dynamics.simulator.equilibrium import EquilibriumError, settle
@@ -16,7 +17,7 @@ from foundation.base.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, PathConfig
 from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts
-from pipeline.simulation import build_simulator, fixed_neutral
+from pipeline.simulation import build_simulator, fixed_neutral, gait_ligaments
 from surrogates.sampling.space import ReferencePath
 
 #: Largest distance of a rest without AP spring from the middle of the plateaus, over their length
@@ -44,16 +45,30 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
     Settling begins at `start`, a pose near contact, at the lowest flexion; if this fails, a search
     over AP positions and flexions begins anew. The AP spring of a settled path is slack in the
     neutral position, that of `neutral_position` unless the study gives one; a position that is not
-    a rest at the first knot is told by a warning.
+    a rest at the first knot is told by a warning, as are ligaments far from the bones, and torn or
+    slack along the path.
 
     Raises
     ------
     EquilibriumError
         If the knee does not settle; the message states flexion, finding and remedy.
     """
+    ligaments = gait_ligaments(config.simulation) if config.simulation.kind == "gait" else ()
+    bearing = {"femoral": model.femur.vertices, "tibial": model.tibia.vertices}
+    _warn_of_ligaments(far_attachments(ligaments, bearing))
+    table = config.space.path.kind == "table"
+    found = tabulated_path(config.space.path) if table else _settled_path(config, model, start)
+    _warn_of_ligaments(unfit_strains(ligaments, found.poses(found.flexion)))
+    return found
+
+
+def _warn_of_ligaments(text: str) -> None:
+    if text:
+        warnings.warn(f"simulation.ligaments: {text}", stacklevel=3)
+
+
+def _settled_path(config: Config, model: SurfaceContact, start: Pose) -> ReferencePath:
     path, simulation = config.space.path, config.simulation
-    if path.kind == "table":
-        return tabulated_path(path)
     low, high = config.space.flexion_deg
     knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
     slack = start

@@ -275,7 +275,9 @@ def _check_pressure_limit(config: Config, findings: Findings) -> None:
 
 
 def _check_waveforms(config: Config, findings: Findings) -> None:
-    cycle = gait_cycle(config.simulation)
+    cycle = findings.attempt("simulation.waveforms", gait_cycle, config.simulation)
+    if cycle is None:
+        return
     period = config.simulation.period_s
     if not _PERIODS_S[0] <= period <= _PERIODS_S[1]:
         findings.warning(

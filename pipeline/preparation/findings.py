@@ -38,17 +38,18 @@ class Findings:
     def attempt(
         self, about: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Return the result of a function; make findings of its warnings, or of an error."""
+        """Return the result of a function; make findings of its warnings and of an error."""
+        caught: list[warnings.WarningMessage] = []
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                result = function(*args, **kwargs)
+                return function(*args, **kwargs)
         except (OSError, InputError, PoseError) as error:
             self.error(about, error)
             return None
-        for warning in caught:
-            self.warning(about, warning.message)
-        return result
+        finally:
+            for warning in caught:
+                self.warning(about, warning.message)
 
     @contextmanager
     def hearing(self, about: str) -> Iterator[None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 from dynamics.simulator.result import SimulationResult
@@ -58,5 +59,7 @@ def swing(
             if done < 1.0 and clock() - begun > LONGEST:
                 raise TooLong(done)
 
-        simulation = GaitSimulation.of(config.model_copy(update={"cycles": 1}), path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `check` gives the same warnings
+            simulation = GaitSimulation.of(config.model_copy(update={"cycles": 1}), path)
         return simulation(model, progress=progress)

@@ -114,9 +114,10 @@ def task_source(
 def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
     """Return a [simulation] with replaced keys; a ConfigError names the keys that do not fit."""
     try:
-        return SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
+        found = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
     except ValidationError as error:
         raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
+    return found.state_knee(simulation.knee)
 
 
 @dataclass(frozen=True, eq=False)

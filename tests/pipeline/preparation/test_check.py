@@ -6,6 +6,7 @@ import shlex
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import tomli_w
 from some_slow import first_of
@@ -449,6 +450,19 @@ def test_periods_in_another_unit_are_told(period, told):
     assert texts == (
         [f"{period:g} s is unusual for a gait cycle (about 1 s): check the unit"] * told
     )
+
+
+def test_waveforms_in_another_unit_are_one_warning(tmp_path):
+    table = pd.read_csv(WAVEFORMS, comment="#")
+    table["internal_torque_Nm"] /= 1e3
+    table.to_csv(tmp_path / "own.csv", index=False)
+    config = Config(simulation=SimulationConfig(waveforms=str(tmp_path / "own.csv")))
+    findings = Findings()
+    checkup._check_tables(config, findings)
+    domain_checkup._check_waveforms(config, findings)
+    (finding,) = findings.ordered()
+    assert (finding.level, finding.about) == ("warning", "simulation.waveforms")
+    assert "column internal_torque_Nm: expected N m, found values of at most" in finding.text
 
 
 @pytest.mark.parametrize(("limit", "told"), [(60e6, True), (60.0, False)])

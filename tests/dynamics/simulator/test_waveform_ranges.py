@@ -1,0 +1,212 @@
+"""Wrong waveform tables: units, signs, exchanged columns, spikes; and tables that are no fault."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dynamics import load_gait_cycle, load_iso14243
+from dynamics.simulator.waveform_ranges import PLAUSIBLE
+from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
+from foundation.base.errors import InputError
+
+ISO = {
+    "gait_percent": "Cycle (%)",
+    "flexion_deg": "Flexion angle (deg)",
+    "axial_force_N": "Axial force (N)",
+    "ap_force_N": "AP force (N)",
+    "anterior_mm": "AP displacement (mm)",
+    "internal_torque_Nm": "Tibial rotation torque (N m)",
+    "rotation_deg": "Tibial rotation (deg)",
+}
+FLEXION, AXIAL, AP, TORQUE = "flexion_deg", "axial_force_N", "ap_force_N", "internal_torque_Nm"
+ANTERIOR, ROTATION = "anterior_mm", "rotation_deg"
+
+
+def walking(*, moved=False):
+    """Return a cycle of level walking, driven by forces or, in its place, by motions."""
+    table = pd.read_csv(LEVEL_WALKING, comment="#")
+    if moved:
+        table[ANTERIOR] = np.interp(table.pop(AP), (-265.0, 110.0), (-5.2, 0.0))
+        table[ROTATION] = np.interp(table.pop(TORQUE), (-1.0, 6.0), (-1.9, 5.7))
+    return table
+
+
+@pytest.fixture(params=["columns", "iso14243"])
+def told(request, tmp_path):
+    """Return a function that reads a table in a layout: its warnings, or its error."""
+
+    def read(table, **options):
+        path, load = tmp_path / "own.csv", load_gait_cycle
+        if request.param == "iso14243":
+            table, load = table.rename(columns=ISO), load_iso14243
+        table.to_csv(path, index=False)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                load(path, 1.0, **options)
+            except InputError as error:
+                return f"error: {error}"
+        return "".join(f"warning: {each.message}\n" for each in caught)
+
+    return read
+
+
+def factor(**factors):
+    return lambda table: table.assign(**{name: table[name] * by for name, by in factors.items()})
+
+
+def exchanged(one, other):
+    return lambda table: table.assign(**{one: table[other], other: table[one]})
+
+
+def spike(column, row, value):
+    return lambda table: table.assign(**{column: table[column].where(table.index != row, value)})
+
+
+RADIANS, DEGREES = np.pi / 180.0, 180.0 / np.pi
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        (factor(flexion_deg=RADIANS), FLEXION, "error.*at most 1.01, which look like radians;"),
+        (factor(flexion_deg=2.0 * RADIANS), FLEXION, "warning.*at most 2.02, .* radians"),
+        (factor(flexion_deg=-1.0), FLEXION, "error.*found -58 deg at 71 %.*the opposite sign"),
+        (factor(flexion_deg=-RADIANS), FLEXION, "error.*radians of the opposite sign; convert"),
+        (factor(flexion_deg=60.0), FLEXION, "error.*at most 180 deg, found 3480 deg"),
+        (factor(axial_force_N=1e-3), AXIAL, "error.*at most 2.6, .* kilonewtons or body weights"),
+        (factor(axial_force_N=1 / 735), AXIAL, "error.*at most 3.54, .*body weights"),
+        (factor(axial_force_N=1 / 7.35), AXIAL, "warning.*per cent of the body weight"),
+        (factor(axial_force_N=-1.0), AXIAL, "error.*at least 0 .*newtons of the opposite sign"),
+        (factor(axial_force_N=1e3), AXIAL, "error.*at most 20000 N, found 2.6e.06 N"),
+        (factor(ap_force_N=100.0), AP, "error.*at most 5000 N, found -26500 N at 42 %; check unit"),
+        (factor(ap_force_N=10.0), AP, "warning.*at most 1200 N, found -2650 N"),
+        (factor(ap_force_N=1e-3), AP, "warning.*at most 0.265, which look like kilonewtons"),
+        (factor(internal_torque_Nm=1e3), TORQUE, "error.*found 6000 N m.*look like N mm; convert"),
+        (factor(internal_torque_Nm=1e2), TORQUE, "error.*found 600 N m.*look like N cm; convert"),
+        (factor(internal_torque_Nm=1e-3), TORQUE, "warning.*at most 0.006, which look like kN m"),
+        (exchanged(AP, TORQUE), TORQUE, "error.*exchanged with that of ap force"),
+        (exchanged(FLEXION, AXIAL), FLEXION, "error.*exchanged with that of axial force"),
+        (exchanged(FLEXION, TORQUE), TORQUE, "warning.*exchanged with that of flexion"),
+        (exchanged(AXIAL, AP), AXIAL, "error.*exchanged with that of ap force"),
+        (spike(FLEXION, 85, 55.0), FLEXION, "warning.*about 13.85 deg at 85 %.*found 55 deg"),
+        (spike(AP, 20, 0.0), AP, "warning.*about -46.99 N at 20 %.*found 0 N"),
+    ],
+)
+def test_wrong_tables_of_forces_are_told(told, change, column, words):
+    found = told(change(walking()))
+    place = f"column ({column}|{re.escape(ISO[column])}): "
+    assert re.search(words.replace(".*", f".*{place}.*", 1), found), found
+    assert found.count("\n") == ("warning" in words)
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "words"),
+    [
+        (factor(rotation_deg=RADIANS), ROTATION, "warning.*at most 0.0995, .* radians"),
+        (factor(rotation_deg=DEGREES), ROTATION, "error.*at most 90 deg, found 326"),
+        (factor(anterior_mm=1e-3), ANTERIOR, "warning.*at most 0.0052, which look like metres"),
+        (factor(anterior_mm=1e-1), ANTERIOR, "warning.*at most 0.52, which look like centimetres"),
+        (factor(anterior_mm=1e3), ANTERIOR, "error.*found -5200 mm.*look like micrometres"),
+        (exchanged(FLEXION, ROTATION), ROTATION, "warning.*exchanged with that of flexion"),
+    ],
+)
+def test_wrong_tables_of_motions_are_told(told, change, column, words):
+    found = told(change(walking(moved=True)))
+    place = f"column ({column}|{re.escape(ISO[column])}): "
+    assert re.search(words.replace(".*", f".*{place}.*", 1), found), found
+    assert found.count("\n") == ("warning" in words)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        factor(),
+        factor(flexion_deg=150 / 58, axial_force_N=2.0, ap_force_N=3.0, internal_torque_Nm=2.0),
+        factor(ap_force_N=0.0, internal_torque_Nm=0.0),
+        factor(ap_force_N=0.05, internal_torque_Nm=0.02),
+        lambda table: table.assign(flexion_deg=table[FLEXION] - 12.0),
+        lambda table: table.assign(flexion_deg=1.0),
+        lambda table: table.assign(axial_force_N=900.0),
+        lambda table: table.iloc[::5],
+    ],
+)
+def test_sound_tables_are_silent(told, change):
+    assert told(change(walking())) == ""
+
+
+def test_noise_is_no_spike(told):
+    table = walking()
+    noise = np.random.default_rng(1).normal(0.0, 4.0, len(table))
+    noise[[0, -1]] = 0.0
+    assert told(table.assign(ap_force_N=table[AP] + noise)) == ""
+
+
+def test_motions_and_shipped_activities_are_silent(told):
+    assert told(walking(moved=True)) == ""
+    for path in ACTIVITIES.values():
+        assert told(pd.read_csv(path, comment="#")) == ""
+
+
+def test_the_factor_on_the_axial_force_counts_before_the_check(told):
+    table = factor(axial_force_N=1 / 735)(walking())
+    assert told(table, axial_scale=735.0) == ""
+    assert "error" in told(walking(), axial_scale=100.0)
+
+
+def test_common_values_of_tests_are_usual():
+    for name, rule in PLAUSIBLE.items():
+        assert rule.possible[0] <= rule.usual[0] < rule.usual[1] <= rule.possible[1], name
+        assert rule.least[0] <= rule.least[1] <= rule.common[0] < rule.common[1], name
+        assert rule.common[1] <= max(map(abs, rule.usual)), name
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "expected"),
+    [
+        (FLEXION, "flexion_rad", "column flexion_rad: expected flexion_deg"),
+        (AXIAL, "axial_force_kN", "column axial_force_kN: expected axial_force_N"),
+        (AP, "ap_force_BW", "column ap_force_BW: expected ap_force_N"),
+    ],
+)
+def test_columns_of_another_unit_are_named(tmp_path, column, other, expected):
+    path = tmp_path / "own.csv"
+    walking().rename(columns={column: other}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=expected):
+        load_gait_cycle(path, 1.0)
+
+
+def test_an_optional_column_of_another_unit_is_not_left_out(tmp_path):
+    path = tmp_path / "own.csv"
+    walking().assign(adduction_torque_Nmm=1.0).to_csv(path, index=False)
+    with pytest.raises(InputError, match="adduction_torque_Nmm: expected adduction_torque_Nm"):
+        load_gait_cycle(path, 1.0)
+    walking().assign(anterior_m=0.0, flexion_rad=0.1).to_csv(path, index=False)
+    load_gait_cycle(path, 1.0)  # What the table has besides is no concern.
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("Axial force kN", "kN"),
+        ("Axial force %BW", "%BW"),
+        ("axial_force_kN", "kN"),
+        ("Axial force (kN), femur on tibia", "kN"),
+        ("Axial force (N)", None),
+        ("Axial force N", None),
+        ("axial_force_N", None),
+    ],
+)
+def test_units_of_headers_need_no_brackets(tmp_path, header, found):
+    path = tmp_path / "own.csv"
+    walking().rename(columns=ISO | {AXIAL: header}).to_csv(path, index=False)
+    if found is None:
+        load_iso14243(path, 1.0)
+        return
+    with pytest.raises(
+        InputError, match=f"expected the axial force \\(N\\), found the unit {found}"
+    ):
+        load_iso14243(path, 1.0)
