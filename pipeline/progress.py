@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -12,13 +11,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from numba.core import event
 from tqdm import tqdm
 
+from foundation.base import compiling
 from pipeline.streams import or_silent
 
-#: Total time of compilation beyond which a message is written [s]; every process needs about 2 s.
-_NOTABLE = 8.0
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
 #: Expected time of the finished stages beyond which they correct the remaining time [s].
@@ -156,39 +153,13 @@ class StageCounter:
 @contextmanager
 def compilation_reported() -> Iterator[None]:
     """Write a line when numba compiles for long, which happens once per machine, and at its end."""
+    before, compiling.tell = compiling.tell, say
     if _SILENCED.get():
+        compiling.tell = lambda _: None
+    announced = compiling.TIMER.announced
+    try:
         yield
-        return
-    timer = _CompilationTimer()
-    with event.install_listener("numba:compile", timer):
-        yield
-    if timer.announced:
-        say(f"compiled the kernels in {timer.duration:.0f} s")
-
-
-class _CompilationTimer(event.TimingListener):
-    """Measures the time of compilations, without kernels read from the cache; announces it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.announced = False
-        self._alarms: list[threading.Timer] = []
-
-    def on_start(self, event: Any) -> None:
-        """Start the clock, and an alarm for the total time."""
-        super().on_start(event)
-        passed = self.duration if self.done else 0.0
-        alarm = threading.Timer(max(0.0, _NOTABLE - passed), self._announce)
-        alarm.daemon = True
-        alarm.start()
-        self._alarms.append(alarm)
-
-    def on_end(self, event: Any) -> None:
-        """Stop the clock."""
-        self._alarms.pop().cancel()
-        super().on_end(event)
-
-    def _announce(self) -> None:
-        if not self.announced:
-            self.announced = True
-            say("compiling the kernels (once per machine, one to two minutes)")
+    finally:
+        compiling.tell = before
+    if compiling.TIMER.announced and not announced:
+        say(f"compiled the kernels in {compiling.TIMER.duration:.0f} s")

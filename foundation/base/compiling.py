@@ -12,13 +12,21 @@ not.
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+#: Told when numba compiles for long; by default a logger, whose warnings Python writes to stderr.
+tell: Callable[[str], object] = logging.getLogger(__name__).warning
+#: Total time of compilation beyond which this is told [s]; every process needs about 2 s.
+_NOTABLE = 8.0
+
 try:
     from numba import njit
+    from numba.core import event
 except ImportError:  # numba is for speed alone
 
     def njit(*functions: Any, **_: Any) -> Any:
@@ -28,6 +36,35 @@ except ImportError:  # numba is for speed alone
     COMPILED = False
 else:
     COMPILED = True
+
+    class _Timer(event.TimingListener):
+        """Measures the time of compilations, without kernels read from the cache; tells of it."""
+
+        announced = False
+        _alarm = threading.Timer(0.0, str)
+
+        def on_start(self, event: Any) -> None:
+            """Start the clock, and an alarm for the total time."""
+            if self._depth == 0 and not self.announced:
+                passed = self.duration if self.done else 0.0
+                self._alarm = threading.Timer(max(0.0, _NOTABLE - passed), self._announce)
+                self._alarm.daemon = True
+                self._alarm.start()
+            super().on_start(event)
+
+        def on_end(self, event: Any) -> None:
+            """Stop the clock."""
+            super().on_end(event)
+            if self._depth == 0:
+                self._alarm.cancel()
+
+        def _announce(self) -> None:
+            self.announced = True
+            tell("compiling the kernels (once per machine, one to two minutes)")
+
+    #: Listens to all compilations of the process.
+    TIMER = _Timer()
+    event.register("numba:compile", TIMER)
 
 
 def _decorators(**options: Any) -> tuple[Callable[..., Any], ...]:
