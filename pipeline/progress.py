@@ -11,15 +11,20 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from numba.core import event
 from tqdm import tqdm
 
-from foundation.base import compiling
+from foundation.base.compiling import NOTABLE, TIMER, CompilationTimer
 from pipeline.streams import or_silent
 
+#: Total time of compilation beyond which a message is written [s].
+_NOTABLE = NOTABLE
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
-#: Expected time of the finished stages beyond which they correct the remaining time [s].
-_ENOUGH = 5.0
+#: Time of work beyond which its speed is known [s].
+_ENOUGH = 2.0
+#: Time between the lines that take the place of a bar where stderr is no terminal [s].
+_SILENCE = 30.0
 _SILENCED = ContextVar("silenced", default=False)
 
 
@@ -55,14 +60,43 @@ def say(text: str) -> None:
             tqdm.write(text, file=sys.stderr)
 
 
-def bar(total: float, unit: str, name: str) -> tqdm[Any]:
-    """Return a progress bar with the remaining time; hidden where stderr is not a terminal."""
-    # disable=None: tqdm itself hides the bar unless stderr is a terminal.
-    hidden = True if _SILENCED.get() else None
-    made = tqdm(total=total, unit=unit, desc=name, disable=hidden, leave=False)
-    # A disabled bar does not set its own unit and description.
-    made.unit, made.desc = unit, name
-    return made
+class Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic to the type checker alone
+    """A progress bar with the remaining time; where stderr is no terminal, a line now and then."""
+
+    def __init__(self, total: float, unit: str, name: str) -> None:
+        # disable=None: tqdm itself hides the bar unless stderr is a terminal.
+        hidden = True if _SILENCED.get() else None
+        super().__init__(total=total, unit=unit, desc=name, disable=hidden, leave=False)
+        # A disabled bar does not set these itself.
+        self.unit, self.desc, self.total = unit, name, total
+        self._told = self._begun = time.perf_counter()
+        self._first: tuple[float, float] | None = None
+
+    def update(self, n: float | None = 1) -> bool | None:
+        """Count `n` more steps."""
+        shown = super().update(n)
+        if self.disable:
+            self.n += n or 0
+        now = time.perf_counter()
+        self._first = self._first or (self.n, now)
+        if self.disable and now - self._told > _SILENCE:
+            self._told = now
+            left = (now - self._begun) * (self.total / self.n - 1.0) if self.n else 0.0
+            say(f"  {self.desc}: {self.n:g} of {self.total:g} {self.unit}{_left(left)}")
+        return shown
+
+    @property
+    def seconds_per_step(self) -> float | None:
+        """Time of a step [s], without the first steps, which wait for the workers to start."""
+        if self._first is None or self.n <= self._first[0]:
+            return None
+        passed = time.perf_counter() - self._first[1]
+        return passed / (self.n - self._first[0]) if passed > _ENOUGH else None
+
+
+def bar(total: float, unit: str, name: str) -> Bar:
+    """Return a progress bar."""
+    return Bar(total, unit, name)
 
 
 def peak_memory() -> str:
@@ -100,12 +134,19 @@ class Stage:
     seconds: float = 0.0
     alone: bool = False
 
-    def expected(self, per_evaluation: float, workers: int) -> float:
-        """Return the expected time [s], from the time of one compartment evaluation [s]."""
+    def expected(
+        self, per_evaluation: float, workers: int, per_sample: float | None = None
+    ) -> float:
+        """Return the expected time [s], from the time of one compartment evaluation [s].
+
+        Or from the measured time `per_sample` [s] of all workers together.
+        """
         workers = 1 if self.alone else workers
         # Both compartments are fitted in parallel.
         fits = self.seconds / min(workers, 2)
-        return self.samples * self.evaluations * per_evaluation / workers + fits
+        if per_sample is None:
+            per_sample = self.evaluations * per_evaluation / workers
+        return self.samples * per_sample + fits
 
 
 def rounded(seconds: float) -> str:
@@ -120,7 +161,7 @@ class StageCounter:
     """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
     `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
-    [s], None until measured.
+    [s], None until measured. The speed of samples is that of the samples so far, once known.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:
@@ -128,7 +169,8 @@ class StageCounter:
         self.workers = workers
         self.per_evaluation: float | None = None
         self._next = 0
-        self._start = time.perf_counter()
+        self._begun = time.perf_counter()
+        self._per_sample: dict[float, float] = {}
 
     def begin(self, name: str) -> str:
         """Return the line that announces a stage."""
@@ -136,30 +178,46 @@ class StageCounter:
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
             return name
-        self._next = place + 1
-        return f"[{place + 1}/{len(self.stages)}] {name}{self._remaining(place)}"
+        self._next, self._begun = place + 1, time.perf_counter()
+        return f"[{place + 1}/{len(self.stages)}] {name}{_left(self._expected(place))}"
 
-    def _remaining(self, place: int) -> str:
-        if self.per_evaluation is None:
-            return ""
-        expected = [stage.expected(self.per_evaluation, self.workers) for stage in self.stages]
-        # A busy machine slows the remaining stages as much as the finished ones.
-        passed, planned = time.perf_counter() - self._start, sum(expected[:place])
-        factor = passed / planned if planned > _ENOUGH else 1.0
-        seconds = factor * sum(expected[place:])
-        return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
+    def step(self, name: str) -> str:
+        """Return the line that announces a step of the present stage."""
+        passed = time.perf_counter() - self._begun
+        left = self._expected(self._next - 1) - passed if self._next else 0.0
+        return f"  {name}{_left(left)}"
+
+    def measured(self, seconds: float) -> None:
+        """Learn the time [s] that a sample of the present stage takes all workers together."""
+        if self._next:
+            self._per_sample[self.stages[self._next - 1].evaluations] = seconds
+
+    def _expected(self, place: int) -> float:
+        """Return the expected time [s] of the stages from a place on; 0 if it is not known."""
+        each = self.per_evaluation
+        if each is None:
+            return 0.0
+        known = self._per_sample
+        return sum(s.expected(each, self.workers, known.get(s.evaluations)) for s in self.stages[place:])
+
+
+def _left(seconds: float) -> str:
+    """Return an expected time [s] in brackets; "" if it is short or not known."""
+    return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
 
 
 @contextmanager
 def compilation_reported() -> Iterator[None]:
     """Write a line when numba compiles for long, which happens once per machine, and at its end."""
-    before, compiling.tell = compiling.tell, say
-    if _SILENCED.get():
-        compiling.tell = lambda _: None
-    announced = compiling.TIMER.announced
+    timer = CompilationTimer(say, _NOTABLE)
+    event.unregister("numba:compile", TIMER)
     try:
-        yield
+        if _SILENCED.get():
+            yield
+        else:
+            with event.install_listener("numba:compile", timer):
+                yield
     finally:
-        compiling.tell = before
-    if compiling.TIMER.announced and not announced:
-        say(f"compiled the kernels in {compiling.TIMER.duration:.0f} s")
+        event.register("numba:compile", TIMER)
+    if timer.announced:
+        say(f"compiled the kernels in {timer.duration:.0f} s")

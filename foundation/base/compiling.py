@@ -19,10 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-#: Told when numba compiles for long; by default a logger, whose warnings Python writes to stderr.
-tell: Callable[[str], object] = logging.getLogger(__name__).warning
-#: Total time of compilation beyond which this is told [s]; every process needs about 2 s.
-_NOTABLE = 8.0
+#: Total time of compilation beyond which it is told [s]; every process needs about 2 s.
+NOTABLE = 8.0
 
 try:
     from numba import njit
@@ -37,33 +35,43 @@ except ImportError:  # numba is for speed alone
 else:
     COMPILED = True
 
-    class _Timer(event.TimingListener):
-        """Measures the time of compilations, without kernels read from the cache; tells of it."""
+    class CompilationTimer(event.TimingListener):
+        """Measures the time of compilations, without kernels read from the cache; tells of it once.
 
-        announced = False
-        _alarm = threading.Timer(0.0, str)
+        By default a logger tells, whose warnings Python writes to stderr.
+        """
+
+        def __init__(
+            self,
+            tell: Callable[[str], object] = logging.getLogger(__name__).warning,
+            notable: float = NOTABLE,
+        ) -> None:
+            super().__init__()
+            self.announced = False
+            self._tell, self._notable = tell, notable
+            self._alarms: list[threading.Timer] = []
 
         def on_start(self, event: Any) -> None:
             """Start the clock, and an alarm for the total time."""
-            if self._depth == 0 and not self.announced:
-                passed = self.duration if self.done else 0.0
-                self._alarm = threading.Timer(max(0.0, _NOTABLE - passed), self._announce)
-                self._alarm.daemon = True
-                self._alarm.start()
             super().on_start(event)
+            passed = self.duration if self.done else 0.0
+            alarm = threading.Timer(max(0.0, self._notable - passed), self._announce)
+            alarm.daemon = True
+            alarm.start()
+            self._alarms.append(alarm)
 
         def on_end(self, event: Any) -> None:
             """Stop the clock."""
+            self._alarms.pop().cancel()
             super().on_end(event)
-            if self._depth == 0:
-                self._alarm.cancel()
 
         def _announce(self) -> None:
-            self.announced = True
-            tell("compiling the kernels (once per machine, one to two minutes)")
+            if not self.announced:
+                self.announced = True
+                self._tell("compiling the kernels (once per machine, one to two minutes)")
 
-    #: Listens to all compilations of the process.
-    TIMER = _Timer()
+    #: Tells users of the library, in place of whom a command tells.
+    TIMER = CompilationTimer()
     event.register("numba:compile", TIMER)
 
 

@@ -180,6 +180,8 @@ class Run(AbstractContextManager["Run"]):
             found = self._chunks(name).evaluate(
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )
+        if (seconds := shown.seconds_per_step) is not None:
+            self.stages.measured(seconds)
         if known.empty:
             return found
         return pd.concat([known, found.set_index(missing.index)]).sort_index()

@@ -9,9 +9,10 @@ from foundation.base.compiling import inlined, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.smoothing import clipped
 
-#: Largest size of a scaled variable that the loads may follow beyond the samples: flexion along the
-#: path of the box, and the height where the height is an input.
+#: Largest size of the scaled height where the height is an input.
 REACH = 1.2
+#: Largest size of the scaled flexion up to which the path of the box is followed.
+FOLLOWED = 2.5
 #: Largest distance of the height from the path of the box [m]; a femur in contact is much nearer.
 FARTHEST = 0.05
 
@@ -46,9 +47,9 @@ def path_bend(flexion, breaks, pieces, k):
 @pasted
 def followed(flexion, x, centre, half, width):
     """Return where the path of the box is taken at a flexion of scaled x, and two derivatives."""
-    if abs(x) <= REACH:
+    if abs(x) <= FOLLOWED:
         return flexion, 1.0, 0.0
-    inner, free, turning = clipped(x, REACH, width)
+    inner, free, turning = clipped(x, FOLLOWED, width)
     return centre + half * inner, free, turning / half
 
 
@@ -58,7 +59,7 @@ def hold(pose, box, width, x, held, turn, work):
 
     Fills x[:5], the scaled variables of the box, not held, and x[5] with -1, or -height/`FARTHEST`
     if that is beyond 1 in size. The height over the path is kept, up to `FARTHEST`; the path is
-    followed up to `REACH`. Unless the pose is inside, `turn` (6, 6) is filled with d(held)/d(pose).
+    followed up to `FOLLOWED`. Unless the pose is inside, `turn` (6, 6) is filled with d(held)/d(pose).
     With a smoothing `width` the variables are held by `smoothing.clipped`.
     """
     breaks, pieces, centre, half = box

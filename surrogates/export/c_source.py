@@ -38,6 +38,7 @@ _ONLY_FOR = {
 #: Constants of the compiled evaluation that the template shares, by their names there.
 _SHARED = {
     "REACH": box.REACH,
+    "FOLLOWED": box.FOLLOWED,
     "FARTHEST": box.FARTHEST,
     "MOST_LOAD": compartments.MOST_LOAD,
     "MOST_STEPS": compartments.MOST_STEPS,

@@ -318,7 +318,7 @@ class ContactSurrogate(ArrayRecord):
 
     def _held(self, pose: FloatArray, x: FloatArray) -> FloatArray:
         """Return a pose (6,) of variables (C, 7) held in each compartment's box, (C or 1, 6)."""
-        if (np.abs(x[:, :6]) <= 1.0).all():
+        if (np.abs(x[:, :5]) <= 1.0).all():
             return pose[None]
         return np.array([space.held(pose[None])[0] for space in self.spaces])
 

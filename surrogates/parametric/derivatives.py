@@ -107,7 +107,9 @@ def _held(
     columns = OFFSET_COORDINATES - 1
     offsets = poses[:, 1:] - here.value
     free[:, columns] = np.abs(offsets[:, columns]) <= own.space.offsets
-    free[:, HEIGHT] = np.abs(offsets[:, HEIGHT]) <= FARTHEST
+    height = offsets[:, HEIGHT]
+    free[:, HEIGHT] = np.abs(height) <= FARTHEST
+    held[:, 1 + HEIGHT] += np.clip(height, -FARTHEST, FARTHEST) - height
     slope = np.zeros((*poses.shape, len(z)))
     slope[:, 1:] = there.slope - free[:, :, None] * here.slope
     return _Varied(held, slope)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.box import FARTHEST, REACH
+from surrogates.compiled.box import FOLLOWED
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
@@ -227,26 +227,21 @@ class SampleSpace(ArrayRecord):
         return (variables - centre) / half, points[:, 4] - path[:, 4]
 
     def along_path(self, flexion: FloatArray) -> FloatArray:
-        """Return the poses (N, 6) [rad, m] of the path at `flexion` (N,), followed to `REACH`."""
-        middle, half = self.flexion.mean(), REACH * 0.5 * np.ptp(self.flexion)
+        """Return the poses (N, 6) [rad, m] of the path at `flexion` (N,), up to `FOLLOWED`."""
+        middle, half = self.flexion.mean(), FOLLOWED * 0.5 * np.ptp(self.flexion)
         return self.path.poses(np.clip(flexion, middle - half, middle + half))
 
     def held(self, poses: ArrayLike) -> FloatArray:
-        """Return the nearest poses (N, 6) [rad, m] of the box, with their heights over the path.
-
-        Heights are held at `FARTHEST`.
-        """
+        """Return the nearest poses (N, 6) [rad, m] of the box, with their heights over the path."""
         points = check_array("poses", poses, (None, 6))
         offsets = points - self.along_path(points[:, 0])
         flexion = np.clip(points[:, 0], *self.flexion)
         found = self.path.poses(flexion)
         inside = np.clip(offsets[:, OFFSET_COORDINATES], -self.offsets, self.offsets)
         found[:, OFFSET_COORDINATES] += inside
-        found[:, 4] += np.clip(offsets[:, 4], -FARTHEST, FARTHEST)
+        found[:, 4] += offsets[:, 4]
         # A pose of the box is returned bit for bit.
         free = (flexion == points[:, 0]) & (inside == offsets[:, OFFSET_COORDINATES]).all(axis=1)
-        far = np.abs(offsets[:, 4]) > FARTHEST
-        points[far, 4] = found[far, 4]
         found[free] = points[free]
         return found
 

@@ -113,8 +113,8 @@ static void surrogate_path_at(const surrogate_path *path, const surrogate_state 
 /* Return where the path of the box is taken at a flexion of scaled x. */
 static surrogate_curve surrogate_followed(const surrogate_compartment *c, double flexion, double x)
 {
-    surrogate_curve at = surrogate_clip(x, SURROGATE_REACH, c->smoothing);
-    at.value = fabs(x) <= SURROGATE_REACH ? flexion : c->box_centre[0] + c->box_half[0] * at.value;
+    surrogate_curve at = surrogate_clip(x, SURROGATE_FOLLOWED, c->smoothing);
+    at.value = fabs(x) <= SURROGATE_FOLLOWED ? flexion : c->box_centre[0] + c->box_half[0] * at.value;
     at.bend /= c->box_half[0];
     return at;
 }

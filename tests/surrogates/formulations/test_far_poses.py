@@ -12,7 +12,7 @@ from made_knees import HALF_HEIGHT
 
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
-from surrogates.compiled.box import FARTHEST, REACH
+from surrogates.compiled.box import FARTHEST, FOLLOWED
 from surrogates.compiled.compartments import MOST_LOAD
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
@@ -52,7 +52,7 @@ def test_loads_are_bounded_and_flagged(model):
 def test_far_away_nothing_changes(model):
     """A pose a thousand times farther has the loads of the border."""
     low, high = model.space.flexion
-    edge = 0.5 * (low + high) + 0.5 * REACH * (high - low) * (1.0 + 1e-9)
+    edge = 0.5 * (low + high) + 0.5 * FOLLOWED * (high - low) * (1.0 + 1e-9)
     poses = np.repeat(poses_of(model, 10, 2), 2, axis=0)
     poses[:, 0] = np.tile([edge, 1e3 * edge], 10)
     poses[:, 4] = model.space.along_path(poses[:, 0])[:, 4]
@@ -65,7 +65,7 @@ def test_far_away_nothing_changes(model):
 def test_derivatives_beyond_are_those_of_the_loads(model, width):
     rough = replace(model, smoothing=width)
     middle, half = rough.space.flexion.mean(), 0.5 * np.ptp(rough.space.flexion)
-    flexion = middle + half * np.linspace(1.02, REACH + 0.3, 240)
+    flexion = middle + half * np.linspace(1.02, FOLLOWED + 0.3, 240)
     poses = poses_of(rough, 240, 4)
     poses += rough.space.along_path(flexion) - rough.space.along_path(poses[:, 0])
     poses[:, 0] = flexion
@@ -89,7 +89,7 @@ def test_loads_are_continuous_where_they_are_held(model):
     """Flexion at the end of the path, and the height at the largest load and at `FARTHEST`."""
     pose = poses_of(model, 1, 5)[0]
     middle, half = model.space.flexion.mean(), 0.5 * np.ptp(model.space.flexion)
-    along = middle + REACH * half + np.array([-1e-12, 1e-12])
+    along = middle + FOLLOWED * half + np.array([-1e-12, 1e-12])
     turned = np.tile(pose, (2, 1))
     turned[:, 0] = along
     turned[:, 4] = model.space.along_path(along)[0, 4]
