@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
 from numba.core import event
 from tqdm import tqdm
@@ -25,6 +24,8 @@ _SOON = 10.0
 _ENOUGH = 2.0
 #: Time between the lines that take the place of a bar where stderr is no terminal [s].
 _SILENCE = 30.0
+#: Planned time of fits beyond which their speed is known [s].
+_LONG = 5.0
 _SILENCED = ContextVar("silenced", default=False)
 
 
@@ -60,7 +61,7 @@ def say(text: str) -> None:
             tqdm.write(text, file=sys.stderr)
 
 
-class Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic to the type checker alone
+class Bar(tqdm):
     """A progress bar with the remaining time; where stderr is no terminal, a line now and then."""
 
     def __init__(self, total: float, unit: str, name: str) -> None:
@@ -68,7 +69,7 @@ class Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic to the type checke
         hidden = True if _SILENCED.get() else None
         super().__init__(total=total, unit=unit, desc=name, disable=hidden, leave=False)
         # A disabled bar does not set these itself.
-        self.unit, self.desc, self.total = unit, name, total
+        self.unit, self.desc, self._steps = unit, name, total
         self._told = self._begun = time.perf_counter()
         self._first: tuple[float, float] | None = None
 
@@ -81,8 +82,8 @@ class Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic to the type checke
         self._first = self._first or (self.n, now)
         if self.disable and now - self._told > _SILENCE:
             self._told = now
-            left = (now - self._begun) * (self.total / self.n - 1.0) if self.n else 0.0
-            say(f"  {self.desc}: {self.n:g} of {self.total:g} {self.unit}{_left(left)}")
+            left = (now - self._begun) * (self._steps / self.n - 1.0) if self.n else 0.0
+            say(f"  {self.desc}: {self.n:g} of {self._steps:g} {self.unit}{_left(left)}")
         return shown
 
     @property
@@ -135,15 +136,20 @@ class Stage:
     alone: bool = False
 
     def expected(
-        self, per_evaluation: float, workers: int, per_sample: float | None = None
+        self,
+        per_evaluation: float,
+        workers: int,
+        per_sample: float | None = None,
+        slower: float = 1.0,
     ) -> float:
         """Return the expected time [s], from the time of one compartment evaluation [s].
 
-        Or from the measured time `per_sample` [s] of all workers together.
+        Or from the measured time `per_sample` [s] of all workers together; `slower` is the factor
+        on the time of all else.
         """
         workers = 1 if self.alone else workers
         # Both compartments are fitted in parallel.
-        fits = self.seconds / min(workers, 2)
+        fits = slower * self.seconds / min(workers, 2)
         if per_sample is None:
             per_sample = self.evaluations * per_evaluation / workers
         return self.samples * per_sample + fits
@@ -161,7 +167,8 @@ class StageCounter:
     """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
     `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
-    [s], None until measured. The speed of samples is that of the samples so far, once known.
+    [s], None until measured. Samples are expected to take as long as those so far, and fits to be
+    as much slower than planned as the long fits so far.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:
@@ -171,6 +178,7 @@ class StageCounter:
         self._next = 0
         self._begun = time.perf_counter()
         self._per_sample: dict[float, float] = {}
+        self._slower = 1.0
 
     def begin(self, name: str) -> str:
         """Return the line that announces a stage."""
@@ -178,7 +186,11 @@ class StageCounter:
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
             return name
-        self._next, self._begun = place + 1, time.perf_counter()
+        now, ended = time.perf_counter(), self.stages[max(self._next - 1, 0) : place]
+        planned = sum(stage.expected(0.0, self.workers) for stage in ended)
+        if planned > _LONG and not any(stage.samples for stage in ended):
+            self._slower = (now - self._begun) / planned
+        self._next, self._begun = place + 1, now
         return f"[{place + 1}/{len(self.stages)}] {name}{_left(self._expected(place))}"
 
     def step(self, name: str) -> str:
@@ -194,11 +206,13 @@ class StageCounter:
 
     def _expected(self, place: int) -> float:
         """Return the expected time [s] of the stages from a place on; 0 if it is not known."""
-        each = self.per_evaluation
+        each, known = self.per_evaluation, self._per_sample
         if each is None:
             return 0.0
-        known = self._per_sample
-        return sum(s.expected(each, self.workers, known.get(s.evaluations)) for s in self.stages[place:])
+        return sum(
+            stage.expected(each, self.workers, known.get(stage.evaluations), self._slower)
+            for stage in self.stages[place:]
+        )
 
 
 def _left(seconds: float) -> str:

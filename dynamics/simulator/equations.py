@@ -189,7 +189,9 @@ class KneeEquations:
         try:
             pose = Pose(*coordinates.tolist())
         except InputError as error:
-            raise SimulationError(f"the state at {time:.6g} s is no pose of a knee: {error}") from error
+            raise SimulationError(
+                f"the state at {time:.6g} s is no pose of a knee: {error}"
+            ) from error
         self.evaluations += 1
         try:
             if wanted:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+_LOGGER = logging.getLogger(__name__)
 #: Total time of compilation beyond which it is told [s]; every process needs about 2 s.
 NOTABLE = 8.0
 
@@ -43,7 +44,7 @@ else:
 
         def __init__(
             self,
-            tell: Callable[[str], object] = logging.getLogger(__name__).warning,
+            tell: Callable[[str], object] = _LOGGER.warning,
             notable: float = NOTABLE,
         ) -> None:
             super().__init__()

@@ -9,8 +9,8 @@ from pathlib import Path
 from pipeline.execution.worker_checks import ExecutionError
 from pipeline.progress import peak_memory
 
-#: Least memory that a command must be allowed beside its libraries [bytes]. With less, libraries end
-#: the process without an error, or wait for threads that cannot start.
+#: Least memory that a command must be allowed beside its libraries [bytes]. With less, libraries
+#: end the process without an error, or wait for threads that cannot start.
 _ROOM = 0.5e9
 #: What errors that are no `MemoryError` say.
 _TOLD = (
@@ -80,6 +80,6 @@ def memory_error_text(error: BaseException) -> str:
     if limit is not None and taken is not None:
         found = f" ({taken / 1e9:.2f} of the {limit / 1e9:.2f} GB that this process may take)"
     return (
-        f"out of memory{found}{f': {asked}' if asked else ''}; raise the limit (`ulimit -v`), close "
-        "other programs, or use fewer workers (`--set run.workers=1`), samples or triangles"
+        f"out of memory{found}{f': {asked}' if asked else ''}; raise the limit (`ulimit -v`), "
+        "close other programs, or use fewer workers (`--set run.workers=1`), samples or triangles"
     )

@@ -59,8 +59,8 @@ def hold(pose, box, width, x, held, turn, work):
 
     Fills x[:5], the scaled variables of the box, not held, and x[5] with -1, or -height/`FARTHEST`
     if that is beyond 1 in size. The height over the path is kept, up to `FARTHEST`; the path is
-    followed up to `FOLLOWED`. Unless the pose is inside, `turn` (6, 6) is filled with d(held)/d(pose).
-    With a smoothing `width` the variables are held by `smoothing.clipped`.
+    followed up to `FOLLOWED`. Unless the pose is inside, `turn` (6, 6) is filled with the
+    derivative of `held`. With a smoothing `width` the variables are held by `smoothing.clipped`.
     """
     breaks, pieces, centre, half = box
     value, slope = work[0:5], work[5:10]

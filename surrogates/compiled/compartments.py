@@ -351,15 +351,18 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
     height = condyle_variables(scratch.held, condyle, scratch.inputs, scratch.slopes, scratch.point,
                                scratch.point_slopes, scratch.rest)  # fmt: skip
     if constants.code == DIRECT:
-        _direct(height, constants, condyle.lever, first, second, third, scratch, loads, jacobian)
-        gap = 0.0
+        deep = -_direct(height, constants, condyle.lever, first, second, third, scratch, loads,
+                        jacobian)  # fmt: skip
     else:
         gap = _inverted(height, constants, condyle.lever, first, second, third, scratch, loads,
                         jacobian)  # fmt: skip
         if gap != 0.0:
             return gap
+        deep = -1.0
     if abs(x[5]) <= 1.0:
         x[5] = math.sqrt(max(loads[1], 0.0)) / box.half[5] - 1.0
+        if deep > REACH:
+            x[5] = max(x[5], deep)
     if not inside:
         multiply_by(jacobian, scratch.turn, scratch.row)
     return 0.0
@@ -367,11 +370,13 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
 
 @pasted
 def _direct(height, constants, lever, first, second, third, scratch, loads, jacobian):
-    """Fill loads and wrench's jacobian that are learnt over the height, held beyond the samples."""
+    """Fill loads and wrench's jacobian that are learnt over the height; return the scaled height.
+
+    The height is held beyond the samples.
+    """
     inputs, last, out, gradient = scratch.inputs, scratch.last, scratch.out, scratch.gradient
-    inputs[5], along, _ = clipped(
-        (height - constants.middle) / constants.half, REACH, constants.width
-    )
+    scaled = (height - constants.middle) / constants.half
+    inputs[5], along, _ = clipped(scaled, REACH, constants.width)
     for j in range(6):
         last[j] = scratch.slopes[5, j] / constants.half
     evaluate_parts(inputs, first, second, third, out, gradient, scratch.rest)
@@ -383,6 +388,7 @@ def _direct(height, constants, lever, first, second, third, scratch, loads, jaco
             jacobian[i, j] = gradient[i, j]
     for k in range(3):
         loads[9 + k] = out[9 + k] + lever * scratch.point[k]
+    return scaled
 
 
 @pasted

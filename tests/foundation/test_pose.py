@@ -256,10 +256,16 @@ def test_at_ninety_degrees_of_adduction_two_axes_are_one(flexion, rotation, side
 @pytest.mark.parametrize(
     ("mistaken", "told"),
     [
-        ({"superior": 30.0}, "pose superior: expected at most 1.5 m in size, found 30 m; convert mil"),
+        (
+            {"superior": 30.0},
+            "pose superior: expected at most 1.5 m in size, found 30 m; convert mil",
+        ),
         ({"anterior": -4.0}, "pose anterior: expected at most 1.5 m"),
         ({"lateral": 2.0}, "pose lateral: expected at most 1.5 m"),
-        ({"flexion": 30.0}, "pose flexion: expected at most 6.283 rad in size, found 30 rad; convert deg"),
+        (
+            {"flexion": 30.0},
+            "pose flexion: expected at most 6.283 rad in size, found 30 rad; convert deg",
+        ),
         ({"adduction": -7.0}, "pose adduction: expected at most 6.283 rad"),
     ],
 )

@@ -27,6 +27,7 @@ typedef struct {
     double slopes[6][SURROGATE_INPUTS];        /* of the first five inputs, and of the height */
     double height;                             /* of the condyle's point over its path */
     double gap;                                /* over the first contact, where this is told */
+    double deep;                               /* the scaled height's fall, where it is an input */
     double point[3], point_slopes[3 * SURROGATE_INPUTS];
     double out[12], gradient[12 * SURROGATE_INPUTS]; /* of the regressors */
     /* if designs */
@@ -322,11 +323,14 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
     for (k = 5; k < SURROGATE_LAST; k++)
         s.inputs[k] = pose[k + 1];
     s.gap = 0.0;
+    s.deep = -1.0;
     inside = surrogate_hold(c, pose, &s, x);
     surrogate_condyle_variables(c, &s);
     touches = c->fill(c, &s, loads, jacobian);
-    if (touches && fabs(x[5]) <= 1.0)
+    if (touches && fabs(x[5]) <= 1.0) {
         x[5] = sqrt(loads[1] > 0.0 ? loads[1] : 0.0) / c->box_half[5] - 1.0;
+        x[5] = s.deep > SURROGATE_REACH ? fmax(x[5], s.deep) : x[5];
+    }
     if (touches || SURROGATE_STEEP > 6)
         for (k = 0; k < SURROGATE_STEEP && !inside; k++) {
             double row[SURROGATE_INPUTS];

@@ -271,6 +271,7 @@ static surrogate_curve surrogate_hold_height(const surrogate_compartment *c, sur
     const double scaled = (s->height - c->depth_middle) / c->depth_half;
     const surrogate_curve last = surrogate_clip(scaled, SURROGATE_REACH, c->smoothing);
     s->inputs[SURROGATE_LAST] = last.value;
+    s->deep = -scaled;
     return last;
 }
 

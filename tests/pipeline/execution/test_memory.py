@@ -14,7 +14,9 @@ from pipeline.execution import memory
 from pipeline.execution.memory import check_room, is_of_memory
 from pipeline.execution.worker_checks import ExecutionError
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are Linux's")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="limits of the address space are Linux's"
+)
 #: Lets workers take more memory than they may, and says what comes of it.
 TAKING = """
 import resource, sys
@@ -65,13 +67,9 @@ def test_arrays_of_numpy_and_errors_behind_others_are_of_memory():
     with pytest.raises(MemoryError) as found:
         too_large()
     assert is_of_memory(found.value)
-    try:
-        try:
-            too_large()
-        except MemoryError as error:
-            raise ValueError("a consequence") from error
-    except ValueError as error:
-        assert is_of_memory(error)
+    behind = ValueError("a consequence")
+    behind.__cause__ = found.value
+    assert is_of_memory(behind)
     assert not is_of_memory(ValueError("another"))
     assert not is_of_memory(OSError(errno.ENOENT, "No such file"))
 
