@@ -79,7 +79,7 @@ class Bar(tqdm):
         if self.disable:
             self.n += n or 0
         now = time.perf_counter()
-        self._first = self._first or (self.n, now)
+        self._first = self._first or ((self.n, now) if n else None)
         if self.disable and now - self._told > _SILENCE:
             self._told = now
             left = (now - self._begun) * (self._steps / self.n - 1.0) if self.n else 0.0

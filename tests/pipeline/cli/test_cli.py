@@ -492,7 +492,7 @@ def test_samples_take_as_long_as_those_before(monkeypatch):
     stages = [Stage("a", 100, 12.0), Stage("b", 50, 12.0), Stage("c", 10), Stage("d", seconds=60.0)]
     counter = StageCounter(stages, 2)
     counter.per_evaluation = 1e-2
-    assert counter.begin("a") == "[1/4] a (about 70 s left)"
+    assert counter.begin("a") == "[1/4] a (about 40 s left)"
     counter.measured(0.6)  # ten times as long: what was 0.06 s a sample
     assert counter.begin("b") == "[2/4] b (about 60 s left)"
     assert counter.step("a part") == "  a part (about 60 s left)"
