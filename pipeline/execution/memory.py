@@ -53,29 +53,27 @@ def _taken() -> float | None:
 
 def is_of_memory(error: BaseException) -> bool:
     """Return whether an error, or an error behind it, means that memory ran out."""
-    return any(
-        isinstance(each, MemoryError)
-        or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
-        or (isinstance(each, OSError | RuntimeError | ImportError) and _tells_of_memory(each))
-        for each in _behind(error)
-    )
+    return any(True for _ in _of_memory(error))
 
 
-def _tells_of_memory(error: Exception) -> bool:
-    return any(text in str(error).lower() for text in _TOLD)
-
-
-def _behind(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the errors that it came from."""
-    known: BaseException | None = error
-    while known is not None:
-        yield known
-        known = known.__cause__ or known.__context__
+def _of_memory(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield those of an error and the errors behind it that mean that memory ran out."""
+    while error is not None:
+        if (
+            isinstance(error, MemoryError)
+            or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+            or (
+                isinstance(error, OSError | RuntimeError | ImportError)
+                and any(text in str(error).lower() for text in _TOLD)
+            )
+        ):
+            yield error
+        error = error.__cause__ or error.__context__
 
 
 def memory_error_text(error: BaseException) -> str:
     """Return the message of an error of memory: what asked for memory, what is taken, the cure."""
-    asked = next((" ".join(str(e).split()) for e in _behind(error) if is_of_memory(e)), "")
+    asked = " ".join(str(next(_of_memory(error), "")).split())
     limit, taken, found = limit_of_process(), _taken(), peak_memory()
     if limit is not None and taken is not None:
         found = f" ({taken / 1e9:.2f} of the {limit / 1e9:.2f} GB that this process may take)"
