@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
 
 from numba.core import event
 from tqdm import tqdm
 
+from foundation.base.compiling import NOTABLE, TIMER, CompilationTimer
 from pipeline.streams import or_silent
 
-#: Total time of compilation beyond which a message is written [s]; every process needs about 2 s.
-_NOTABLE = 8.0
+#: Total time of compilation beyond which a message is written [s].
+_NOTABLE = NOTABLE
 #: Shorter remaining times are not written [s].
 _SOON = 10.0
-#: Expected time of the finished stages beyond which they correct the remaining time [s].
-_ENOUGH = 5.0
+#: Time of work beyond which its speed is known [s].
+_ENOUGH = 2.0
+#: Time between the lines that take the place of a bar where stderr is no terminal [s].
+_SILENCE = 30.0
+#: Planned time of fits beyond which their speed is known [s].
+_LONG = 5.0
 _SILENCED = ContextVar("silenced", default=False)
 
 
@@ -58,14 +61,43 @@ def say(text: str) -> None:
             tqdm.write(text, file=sys.stderr)
 
 
-def bar(total: float, unit: str, name: str) -> tqdm[Any]:
-    """Return a progress bar with the remaining time; hidden where stderr is not a terminal."""
-    # disable=None: tqdm itself hides the bar unless stderr is a terminal.
-    hidden = True if _SILENCED.get() else None
-    made = tqdm(total=total, unit=unit, desc=name, disable=hidden, leave=False)
-    # A disabled bar does not set its own unit and description.
-    made.unit, made.desc = unit, name
-    return made
+class Bar(tqdm):
+    """A progress bar with the remaining time; where stderr is no terminal, a line now and then."""
+
+    def __init__(self, total: float, unit: str, name: str) -> None:
+        # disable=None: tqdm itself hides the bar unless stderr is a terminal.
+        hidden = True if _SILENCED.get() else None
+        super().__init__(total=total, unit=unit, desc=name, disable=hidden, leave=False)
+        # A disabled bar does not set these itself.
+        self.unit, self.desc, self._steps = unit, name, total
+        self._told = self._begun = time.perf_counter()
+        self._first: tuple[float, float] | None = None
+
+    def update(self, n: float | None = 1) -> bool | None:
+        """Count `n` more steps."""
+        shown = super().update(n)
+        if self.disable:
+            self.n += n or 0
+        now = time.perf_counter()
+        self._first = self._first or ((self.n, now) if n else None)
+        if self.disable and now - self._told > _SILENCE:
+            self._told = now
+            left = (now - self._begun) * (self._steps / self.n - 1.0) if self.n else 0.0
+            say(f"  {self.desc}: {self.n:g} of {self._steps:g} {self.unit}{_left(left)}")
+        return shown
+
+    @property
+    def seconds_per_step(self) -> float | None:
+        """Time of a step [s], without the first steps, which wait for the workers to start."""
+        if self._first is None or self.n <= self._first[0]:
+            return None
+        passed = time.perf_counter() - self._first[1]
+        return passed / (self.n - self._first[0]) if passed > _ENOUGH else None
+
+
+def bar(total: float, unit: str, name: str) -> Bar:
+    """Return a progress bar."""
+    return Bar(total, unit, name)
 
 
 def peak_memory() -> str:
@@ -103,12 +135,24 @@ class Stage:
     seconds: float = 0.0
     alone: bool = False
 
-    def expected(self, per_evaluation: float, workers: int) -> float:
-        """Return the expected time [s], from the time of one compartment evaluation [s]."""
+    def expected(
+        self,
+        per_evaluation: float,
+        workers: int,
+        per_sample: float | None = None,
+        slower: float = 1.0,
+    ) -> float:
+        """Return the expected time [s], from the time of one compartment evaluation [s].
+
+        Or from the measured time `per_sample` [s] of all workers together; `slower` is the factor
+        on the time of all else.
+        """
         workers = 1 if self.alone else workers
         # Both compartments are fitted in parallel.
-        fits = self.seconds / min(workers, 2)
-        return self.samples * self.evaluations * per_evaluation / workers + fits
+        fits = slower * self.seconds / min(workers, 2)
+        if per_sample is None:
+            per_sample = self.evaluations * per_evaluation / workers
+        return self.samples * per_sample + fits
 
 
 def rounded(seconds: float) -> str:
@@ -123,7 +167,8 @@ class StageCounter:
     """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
     `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
-    [s], None until measured.
+    [s], None until measured. Samples are expected to take as long as those so far, and fits to be
+    as much slower than planned as the long fits so far.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:
@@ -131,7 +176,9 @@ class StageCounter:
         self.workers = workers
         self.per_evaluation: float | None = None
         self._next = 0
-        self._start = time.perf_counter()
+        self._begun = time.perf_counter()
+        self._per_sample: dict[float, float] = {}
+        self._slower = 1.0
 
     def begin(self, name: str) -> str:
         """Return the line that announces a stage."""
@@ -139,56 +186,52 @@ class StageCounter:
         place = next((k for k in later if self.stages[k].name == name), None)
         if place is None:
             return name
-        self._next = place + 1
-        return f"[{place + 1}/{len(self.stages)}] {name}{self._remaining(place)}"
+        now, ended = time.perf_counter(), self.stages[max(self._next - 1, 0) : place]
+        planned = sum(stage.expected(0.0, self.workers) for stage in ended)
+        if planned > _LONG and not any(stage.samples for stage in ended):
+            self._slower = (now - self._begun) / planned
+        self._next, self._begun = place + 1, now
+        return f"[{place + 1}/{len(self.stages)}] {name}{_left(self._expected(place))}"
 
-    def _remaining(self, place: int) -> str:
-        if self.per_evaluation is None:
-            return ""
-        expected = [stage.expected(self.per_evaluation, self.workers) for stage in self.stages]
-        # A busy machine slows the remaining stages as much as the finished ones.
-        passed, planned = time.perf_counter() - self._start, sum(expected[:place])
-        factor = passed / planned if planned > _ENOUGH else 1.0
-        seconds = factor * sum(expected[place:])
-        return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
+    def step(self, name: str) -> str:
+        """Return the line that announces a step of the present stage."""
+        passed = time.perf_counter() - self._begun
+        left = self._expected(self._next - 1) - passed if self._next else 0.0
+        return f"  {name}{_left(left)}"
+
+    def measured(self, seconds: float) -> None:
+        """Learn the time [s] that a sample of the present stage takes all workers together."""
+        if self._next:
+            self._per_sample[self.stages[self._next - 1].evaluations] = seconds
+
+    def _expected(self, place: int) -> float:
+        """Return the expected time [s] of the stages from a place on; 0 if it is not known."""
+        each, known = self.per_evaluation, self._per_sample
+        if each is None:
+            return 0.0
+        return sum(
+            stage.expected(each, self.workers, known.get(stage.evaluations), self._slower)
+            for stage in self.stages[place:]
+        )
+
+
+def _left(seconds: float) -> str:
+    """Return an expected time [s] in brackets; "" if it is short or not known."""
+    return f" (about {rounded(seconds)} left)" if seconds > _SOON else ""
 
 
 @contextmanager
 def compilation_reported() -> Iterator[None]:
     """Write a line when numba compiles for long, which happens once per machine, and at its end."""
-    if _SILENCED.get():
-        yield
-        return
-    timer = _CompilationTimer()
-    with event.install_listener("numba:compile", timer):
-        yield
+    timer = CompilationTimer(say, _NOTABLE)
+    event.unregister("numba:compile", TIMER)
+    try:
+        if _SILENCED.get():
+            yield
+        else:
+            with event.install_listener("numba:compile", timer):
+                yield
+    finally:
+        event.register("numba:compile", TIMER)
     if timer.announced:
         say(f"compiled the kernels in {timer.duration:.0f} s")
-
-
-class _CompilationTimer(event.TimingListener):
-    """Measures the time of compilations, without kernels read from the cache; announces it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.announced = False
-        self._alarms: list[threading.Timer] = []
-
-    def on_start(self, event: Any) -> None:
-        """Start the clock, and an alarm for the total time."""
-        super().on_start(event)
-        passed = self.duration if self.done else 0.0
-        alarm = threading.Timer(max(0.0, _NOTABLE - passed), self._announce)
-        alarm.daemon = True
-        alarm.start()
-        self._alarms.append(alarm)
-
-    def on_end(self, event: Any) -> None:
-        """Stop the clock."""
-        self._alarms.pop().cancel()
-        super().on_end(event)
-
-    def _announce(self) -> None:
-        if not self.announced:
-            self.announced = True
-            say("compiling the kernels (once per machine, one to two minutes)")

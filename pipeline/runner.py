@@ -147,6 +147,7 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
     provenance.seconds = run.seconds
     run.write_json("run.json", provenance)
     (folder / "times.json").unlink()
+    say("  report")
     return write_report(folder)
 
 

@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
+
 from foundation.base.errors import InputError
 
 
@@ -57,3 +59,8 @@ def refuse(number: int) -> int:
 def refuse_input(number: int) -> int:
     """Raise an error of what the job was given."""
     raise InputError(f"no answer to {number}")
+
+
+def take(count: int) -> int:
+    """Return the size of an array of so many numbers, which takes memory."""
+    return int(np.ones(count).size)

@@ -105,17 +105,23 @@ def knee_of(medial, lateral, header=None):
 
 
 def poses_about(surrogate, count=200, seed=0):
-    """Poses (N, 6) in the box and around it, from out of contact to beyond the largest load."""
+    """Poses (N, 6) in the box and around it, from out of contact to beyond the largest load.
+
+    Every twelfth pose is up to a thousand times as far away.
+    """
     rng = np.random.default_rng(seed)
     spread = np.where(np.arange(count) % 2, 0.9, 1.5)[:, None]
     unit = spread * rng.uniform(-1.0, 1.0, (count, 5))
+    away = np.where(np.arange(count) % 12 == 5, 10.0 ** np.linspace(0.0, 3.0, count), 1.0)
+    unit *= away[:, None]
     centre, half = surrogate.space.centre_and_half
     raw = centre[:5] + half[:5] * unit
-    poses = surrogate.space.path.poses(raw[:, 0])
+    poses = surrogate.space.along_path(raw[:, 0])
+    poses[:, 0] = raw[:, 0]
     poses[:, [1, 2, 3, 5]] += raw[:, 1:]
     poses[:, 4] = 0.0
     over = surrogate.coordinates.variables(surrogate.space.held(poses))[1]
-    poses[:, 4] = HALF_HEIGHT * rng.uniform(-3.0, 2.4, count) - over
+    poses[:, 4] = HALF_HEIGHT * away * rng.uniform(-3.0, 2.4, count) - over
     return poses
 
 

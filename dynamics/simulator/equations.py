@@ -186,9 +186,12 @@ class KneeEquations:
     def _evaluate(
         self, time: float, coordinates: FloatArray, wanted: bool
     ) -> tuple[ContactLoads, FloatArray, FloatArray]:
-        if not np.isfinite(coordinates).all():
-            raise SimulationError(f"the state is not finite at {time:.6g} s: {coordinates}")
-        pose = Pose(*coordinates.tolist())
+        try:
+            pose = Pose(*coordinates.tolist())
+        except InputError as error:
+            raise SimulationError(
+                f"the state at {time:.6g} s is no pose of a knee: {error}"
+            ) from error
         self.evaluations += 1
         try:
             if wanted:

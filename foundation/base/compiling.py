@@ -12,13 +12,20 @@ not.
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+_LOGGER = logging.getLogger(__name__)
+#: Total time of compilation beyond which it is told [s]; every process needs about 2 s.
+NOTABLE = 8.0
+
 try:
     from numba import njit
+    from numba.core import event
 except ImportError:  # numba is for speed alone
 
     def njit(*functions: Any, **_: Any) -> Any:
@@ -28,6 +35,45 @@ except ImportError:  # numba is for speed alone
     COMPILED = False
 else:
     COMPILED = True
+
+    class CompilationTimer(event.TimingListener):
+        """Measures the time of compilations, without kernels read from the cache; tells of it once.
+
+        By default a logger tells, whose warnings Python writes to stderr.
+        """
+
+        def __init__(
+            self,
+            tell: Callable[[str], object] = _LOGGER.warning,
+            notable: float = NOTABLE,
+        ) -> None:
+            super().__init__()
+            self.announced = False
+            self._tell, self._notable = tell, notable
+            self._alarms: list[threading.Timer] = []
+
+        def on_start(self, event: Any) -> None:
+            """Start the clock, and an alarm for the total time."""
+            super().on_start(event)
+            passed = self.duration if self.done else 0.0
+            alarm = threading.Timer(max(0.0, self._notable - passed), self._announce)
+            alarm.daemon = True
+            alarm.start()
+            self._alarms.append(alarm)
+
+        def on_end(self, event: Any) -> None:
+            """Stop the clock."""
+            self._alarms.pop().cancel()
+            super().on_end(event)
+
+        def _announce(self) -> None:
+            if not self.announced:
+                self.announced = True
+                self._tell("compiling the kernels (once per machine, one to two minutes)")
+
+    #: Tells users of the library, in place of whom a command tells.
+    TIMER = CompilationTimer()
+    event.register("numba:compile", TIMER)
 
 
 def _decorators(**options: Any) -> tuple[Callable[..., Any], ...]:

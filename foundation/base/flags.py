@@ -40,6 +40,7 @@ class FlagKind(StrEnum):
     OUTSIDE_ADDUCTION = auto()
     OUTSIDE_ROTATION = auto()
     OUTSIDE_ANTERIOR = auto()
+    OUTSIDE_SUPERIOR = auto()
     OUTSIDE_LATERAL = auto()
     OUTSIDE_LOAD = auto()
     # surrogates: the pose is inside the box, in a part that the samples did not train
@@ -92,6 +93,7 @@ WORDINGS = {
     FlagKind.OUTSIDE_ADDUCTION: _DOMAIN + "adduction by {:.3g} deg beyond",
     FlagKind.OUTSIDE_ROTATION: _DOMAIN + "rotation by {:.3g} deg beyond",
     FlagKind.OUTSIDE_ANTERIOR: _DOMAIN + "anterior by {:.3g} mm beyond",
+    FlagKind.OUTSIDE_SUPERIOR: _DOMAIN + "superior by {:.3g} mm beyond",
     FlagKind.OUTSIDE_LATERAL: _DOMAIN + "lateral by {:.3g} mm beyond",
     FlagKind.OUTSIDE_LOAD: _DOMAIN + "axial load of {:.0f} N, {:.0f} N beyond",
     FlagKind.OUTSIDE_AP_RATIO: _DOMAIN + "AP force over axial load of {:.2g} (limit {:.2g})",

@@ -20,10 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_number
+from foundation.base.errors import InputError
 
 COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
 #: Unit of each coordinate, in the order of `COORDINATES`.
 COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+#: Largest size of a coordinate by its unit: a turn, and more than a leg is long.
+LARGEST = {"rad": 2.0 * math.pi, "m": 1.5}
+_REMEDIES = {"rad": "convert degrees to radians", "m": "convert millimetres to metres"}
 #: Column of each coordinate in tables: its name and unit.
 POSE_COLUMNS = tuple(f"{c}_{u}" for c, u in zip(COORDINATES, COORDINATE_UNITS, strict=True))
 #: Index of each coordinate in an array of a pose.
@@ -45,7 +49,8 @@ class Pose:
     Raises
     ------
     InputError
-        If a coordinate is not a finite number.
+        If a coordinate is not a finite number, or larger than `LARGEST`, as in degrees or
+        millimetres.
     """
 
     flexion: float = 0.0
@@ -56,8 +61,14 @@ class Pose:
     lateral: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in COORDINATES:
-            object.__setattr__(self, name, check_number(f"pose {name}", getattr(self, name)))
+        for name, unit in zip(COORDINATES, COORDINATE_UNITS, strict=True):
+            number = check_number(f"pose {name}", getattr(self, name))
+            if abs(number) > LARGEST[unit]:
+                raise InputError(
+                    f"pose {name}: expected at most {LARGEST[unit]:.4g} {unit} in size, found "
+                    f"{number:.6g} {unit}; {_REMEDIES[unit]}"
+                )
+            object.__setattr__(self, name, number)
 
     @classmethod
     def from_array(cls, coordinates: ArrayLike) -> Self:

@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         answer = _run(request)
     except KeyboardInterrupt:
-        return _fail(_interrupted(request, words), 130, as_json=request.as_json)
+        return _fail(f"interrupted{_resumption(request, words)}", 130, as_json=request.as_json)
     except Exception as error:
         return _failure(error, request, words)
     return _write(_json(answer.content) if request.as_json else answer.text, answer.status)
@@ -118,15 +118,21 @@ def _run(request: Request) -> Answer:
         return request.command(*arguments.args, **arguments.kwargs)
 
 
-def _interrupted(request: Request, words: Sequence[str]) -> str:
+def _resumption(request: Request, words: Sequence[str]) -> str:
+    """Return how a command that was interrupted goes on; "" if it begins anew."""
     from pipeline.cli.write_errors import resumed
 
     resumable = "resume" in request.arguments.signature.parameters
-    return f"interrupted; continue with `{resumed(words)}`" if resumable else "interrupted"
+    return f"; continue with `{resumed(words)}`" if resumable else ""
 
 
 def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     """Report the error that is being handled and return the exit status."""
+    from pipeline.execution.memory import is_of_memory, memory_error_text
+
+    if is_of_memory(error):
+        text = memory_error_text(error) + _resumption(request, words)
+        return _fail(text, 1, as_json=request.as_json)
     # Imported late: help and completion need none of these packages.
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError

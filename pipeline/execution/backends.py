@@ -117,7 +117,7 @@ class Execution:
                     del missing[position]
                     yield position, result
                 return
-            except dask_cluster.losses() as error:
+            except dask_cluster.losses(connected=self._client is not None) as error:
                 reason = " ".join(str(error).split()).partition(".")[0]
             # The state of the old connection is unknown. A lost scheduler is found by opening.
             self.close()

@@ -141,12 +141,12 @@ def results_of_workers(
         yield future.result()
 
 
-def losses() -> tuple[type[BaseException], ...]:
-    """Return the errors that mean that a worker, or the connection to it, was lost."""
-    try:
-        from distributed import CancelledError, KilledWorker
-        from distributed.comm import CommClosedError
-    except ImportError:
+def losses(*, connected: bool) -> tuple[type[BaseException], ...]:
+    """Return the errors that mean that a worker, or the connection to Dask, was lost."""
+    if not connected:
         return (BrokenProcessPool,)
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
+
     # A timeout means that there was no worker to send the shared arguments to.
     return (BrokenProcessPool, CancelledError, KilledWorker, CommClosedError, TimeoutError)

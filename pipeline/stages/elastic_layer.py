@@ -27,7 +27,6 @@ from pipeline.originals.layer_reference import (
     coupled_springs,
     element_layer,
 )
-from pipeline.progress import say
 from pipeline.stages.equal_loads import (
     Contact,
     Pair,
@@ -86,7 +85,6 @@ def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResul
     if not isinstance(model, ElasticFoundation):
         return _itself(model, result)
     words = _words(model)
-    say("  contact model against the elastic layer, at equal loads")
     known = None
     try:
         springs = dict(_springs(model, result))

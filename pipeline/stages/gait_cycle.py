@@ -93,6 +93,7 @@ def _simulate_both(
     _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)
     spacing = _node_spacing(run, model, results["original"])
+    say(run.stages.step("contact model against the elastic layer, at equal loads"))
     run.write_json(ELASTIC_LAYER, elastic_layer(run.config, model, results["original"]))
     _write(run, results, compare_cycles(table), times, spacing)
 
@@ -102,7 +103,7 @@ def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> 
     if not isinstance(model, NodalContact):
         return None
     twice = f"{2e3 * model.spacing:g} mm"
-    say(f"  error of the node spacing: the same poses with nodes {twice} apart")
+    say(run.stages.step(f"error of the node spacing: the same poses with nodes {twice} apart"))
     return node_spacing(model, result.poses)
 
 
@@ -130,6 +131,7 @@ def _simulated(
     run: Run, gait: GaitSimulation, model: ContactModel, name: str, advice: str, times: int = 1
 ) -> SimulationResult:
     """Return the cycle, simulated `times` times, the first time with progress."""
+    say(run.stages.step(f"gait cycle driven by the {name}"))
     with bar(100, "%", name) as shown:
 
         def advance(part: float) -> None:
@@ -159,6 +161,7 @@ def _combinations(
         cycles.unlink(missing_ok=True)
         return
     law = gait.wear_law
+    say(run.stages.step("combinations of inputs"))
     with bar(len(COMBINATIONS), "combination", "combinations") as shown:
         rows, table = compare_combinations(
             model, surrogate, gait, gait.cycle, law, nominal=nominal, wear=wear, done=shown.update

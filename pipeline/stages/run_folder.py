@@ -16,6 +16,7 @@ from foundation.base.wording import counted
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import compiling_beside
+from pipeline.execution.memory import check_room
 from pipeline.files import check_present, write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, heard_warnings, say
@@ -52,6 +53,7 @@ class Run(AbstractContextManager["Run"]):
     """A run directory and its study; at the end of the context, workers and lock are released."""
 
     def __init__(self, config: Config, folder: Path) -> None:
+        check_room()
         self.config = config
         self.folder = folder
         self.seconds: dict[str, float] = defaultdict(float)
@@ -178,6 +180,8 @@ class Run(AbstractContextManager["Run"]):
             found = self._chunks(name).evaluate(
                 missing.reset_index(drop=True), size, self.execution, function, shared, shown
             )
+        if (seconds := shown.seconds_per_step) is not None:
+            self.stages.measured(seconds)
         if known.empty:
             return found
         return pd.concat([known, found.set_index(missing.index)]).sort_index()

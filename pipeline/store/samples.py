@@ -138,7 +138,7 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
     """
     table = _read(path, columns)
     try:
-        return table.to_pandas()
+        return table.to_pandas(use_threads=False)
     except ValueError as error:  # metadata of pandas that is no JSON
         raise _damaged(path, " ".join(str(error).split())) from error
 
@@ -148,7 +148,9 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
     if not path.is_file():
         raise StoreError(f"{path}: does not exist; make it with `{make_again(path)}`")
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
+        # One thread: without the memory for others, Arrow waits for them forever.
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+            table = file.read(use_threads=False)
         told = notes_of(table)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _damaged(path, " ".join(str(error).split())) from error
@@ -272,7 +274,7 @@ class ChunkStore:
                 start = int(first) if first.isdecimal() else rows
                 within = end <= start and start + len(part) <= rows
                 if told.get("table") == key and within:
-                    done[start] = part.to_pandas()
+                    done[start] = part.to_pandas(use_threads=False)
                     end = start + len(part)
         return done
 

@@ -9,6 +9,13 @@ from foundation.base.compiling import inlined, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.smoothing import clipped
 
+#: Largest size of the scaled height where the height is an input.
+REACH = 1.2
+#: Largest size of the scaled flexion up to which the path of the box is followed.
+FOLLOWED = 2.5
+#: Largest distance of the height from the path of the box [m]; a femur in contact is much nearer.
+FARTHEST = 0.05
+
 
 @pasted
 def piece_at(flexion, breaks):
@@ -37,19 +44,33 @@ def path_bend(flexion, breaks, pieces, k):
     return 6.0 * pieces[0, piece, k] * (flexion - breaks[piece]) + 2.0 * pieces[1, piece, k]
 
 
+@pasted
+def followed(flexion, x, centre, half, width):
+    """Return where the path of the box is taken at a flexion of scaled x, and two derivatives."""
+    if abs(x) <= FOLLOWED:
+        return flexion, 1.0, 0.0
+    inner, free, turning = clipped(x, FOLLOWED, width)
+    return centre + half * inner, free, turning / half
+
+
 @inlined
 def hold(pose, box, width, x, held, turn, work):
     """Fill `held` (6,), the nearest pose of the box; return whether that is the pose itself.
 
-    Fills x[:5], the scaled variables of the box, not held. The height over the path is kept. Unless
-    the pose is inside, `turn` (6, 6) is filled with d(held)/d(pose). With a smoothing `width` the
-    variables are held by `smoothing.clipped`.
+    Fills x[:5], the scaled variables of the box, not held, and x[5] with -1, or -height/`FARTHEST`
+    if that is beyond 1 in size. The height over the path is kept, up to `FARTHEST`; the path is
+    followed up to `FOLLOWED`. Unless the pose is inside, `turn` (6, 6) is filled with the
+    derivative of `held`. With a smoothing `width` the variables are held by `smoothing.clipped`.
     """
     breaks, pieces, centre, half = box
     value, slope = work[0:5], work[5:10]
-    path_at(pose[0], breaks, pieces, value, slope)
     x[0] = (pose[0] - centre[0]) / half[0]
-    inside = abs(x[0]) <= 1.0
+    flexion, follows, _ = followed(pose[0], x[0], centre[0], half[0], width)
+    path_at(flexion, breaks, pieces, value, slope)
+    lift = (pose[4] - value[3]) / FARTHEST
+    near = abs(lift) <= 1.0
+    x[5] = -1.0 if near else -lift
+    inside = near and abs(x[0]) <= 1.0
     row = 0
     for k in range(5):
         if k != 3:
@@ -74,8 +95,10 @@ def hold(pose, box, width, x, held, turn, work):
             row += 1
             inner, free, _ = clipped(x[row], 1.0, width)
             offset = centre[row] + half[row] * inner
+        elif abs(lift) > 1.0:  # not NaN
+            offset, free, _ = clipped(offset, FARTHEST, width * FARTHEST)
         held[k + 1] = at[k] + offset
-        turn[k + 1, 0] = along[k] * turn[0, 0] - slope[k] * free
+        turn[k + 1, 0] = along[k] * turn[0, 0] - slope[k] * follows * free
         turn[k + 1, k + 1] = free
     return False
 

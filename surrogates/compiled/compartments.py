@@ -16,7 +16,7 @@ import numpy as np
 
 from foundation.base.checks import FloatArray
 from foundation.base.compiling import part, pasted
-from surrogates.compiled.box import condyle_variables, hold
+from surrogates.compiled.box import REACH, condyle_variables, hold
 from surrogates.compiled.evaluation import evaluate, evaluate_value
 from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import (
@@ -32,8 +32,8 @@ from surrogates.compiled.smoothing import clipped, last_input, positive_part
 INVERTED, DIRECT = 0, 1
 #: Number of outputs with gradients: the others are area, pressures and centre of pressure.
 STEEP = 6
-#: Largest size of the scaled height where the height is an input.
-REACH = 1.2
+#: Largest axial load beyond the samples, over F_max.
+MOST_LOAD = 100.0
 #: Steps of `find_root` beyond the largest load, and the step that ends the search; s runs from -1
 #: to 1.
 MOST_STEPS, LAST_STEP = 60, 1e-12
@@ -266,6 +266,19 @@ def power(base, degree):
 
 
 @part
+def root_of(r, width, degree):
+    """Return the root of the axial load over F_max at r, up to `MOST_LOAD`, and two derivatives."""
+    root, steep, bend = positive_part(r, width)
+    if root > 1.0:
+        most = MOST_LOAD ** (1.0 / degree)
+        held, steep, bend = clipped(root / most, 1.0, width)
+        bend /= most
+        if root > most:
+            root = most * held
+    return root, steep, bend
+
+
+@part
 def find_root(height, constants, inputs, first, work):
     """Return whether the learnt height reaches a height, and at which s; see `find_on_line`.
 
@@ -320,8 +333,8 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
     jacobian : (6, 6) float64
         Filled with d(wrench)/d(pose).
     x : (6,) float64
-        Filled with the scaled variables of the box, the last for the root of the axial load:
-        beyond 1 in size outside the trained domain.
+        Filled with the scaled variables of the box, the last for the root of the axial load, or
+        for a height that `hold` holds: beyond 1 in size outside the trained domain.
     work : (W,) float64
         Scratch, W at least `compartment_workspace`.
 
@@ -334,19 +347,22 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
     loads[:9] = 0.0
     loads[9:] = np.nan
     jacobian[:, :] = 0.0
-    x[5] = -1.0
     inside = hold(pose, box, constants.width, x, scratch.held, scratch.turn, scratch.rest)
     height = condyle_variables(scratch.held, condyle, scratch.inputs, scratch.slopes, scratch.point,
                                scratch.point_slopes, scratch.rest)  # fmt: skip
     if constants.code == DIRECT:
-        _direct(height, constants, condyle.lever, first, second, third, scratch, loads, jacobian)
-        gap = 0.0
+        deep = -_direct(height, constants, condyle.lever, first, second, third, scratch, loads,
+                        jacobian)  # fmt: skip
     else:
         gap = _inverted(height, constants, condyle.lever, first, second, third, scratch, loads,
                         jacobian)  # fmt: skip
         if gap != 0.0:
             return gap
-    x[5] = math.sqrt(max(loads[1], 0.0)) / box.half[5] - 1.0
+        deep = -1.0
+    if abs(x[5]) <= 1.0:
+        x[5] = math.sqrt(max(loads[1], 0.0)) / box.half[5] - 1.0
+        if deep > REACH:
+            x[5] = max(x[5], deep)
     if not inside:
         multiply_by(jacobian, scratch.turn, scratch.row)
     return 0.0
@@ -354,11 +370,13 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
 
 @pasted
 def _direct(height, constants, lever, first, second, third, scratch, loads, jacobian):
-    """Fill loads and wrench's jacobian that are learnt over the height, held beyond the samples."""
+    """Fill loads and wrench's jacobian that are learnt over the height; return the scaled height.
+
+    The height is held beyond the samples.
+    """
     inputs, last, out, gradient = scratch.inputs, scratch.last, scratch.out, scratch.gradient
-    inputs[5], along, _ = clipped(
-        (height - constants.middle) / constants.half, REACH, constants.width
-    )
+    scaled = (height - constants.middle) / constants.half
+    inputs[5], along, _ = clipped(scaled, REACH, constants.width)
     for j in range(6):
         last[j] = scratch.slopes[5, j] / constants.half
     evaluate_parts(inputs, first, second, third, out, gradient, scratch.rest)
@@ -370,6 +388,7 @@ def _direct(height, constants, lever, first, second, third, scratch, loads, jaco
             jacobian[i, j] = gradient[i, j]
     for k in range(3):
         loads[9 + k] = out[9 + k] + lever * scratch.point[k]
+    return scaled
 
 
 @pasted
@@ -394,7 +413,7 @@ def _inverted(height, constants, lever, first, second, third, scratch, loads, ja
         for k in range(5):
             slope -= gradient[0, k] * slopes[k, j]
         last[j] = slope / fall
-    root, steep, _ = positive_part(0.5 * (s + 1.0), width)
+    root, steep, _ = root_of(0.5 * (s + 1.0), width, degree)
     axial = largest * power(root, degree)
     for j in range(6):
         scratch.axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * steep * last[j]

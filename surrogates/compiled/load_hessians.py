@@ -7,19 +7,27 @@ of the coordinates of the pose held in the box; the last step goes from the held
 from __future__ import annotations
 
 from foundation.base.compiling import part, pasted
-from surrogates.compiled.box import condyle_variables, hold, path_at, path_bend
+from surrogates.compiled.box import (
+    FARTHEST,
+    REACH,
+    condyle_variables,
+    followed,
+    hold,
+    path_at,
+    path_bend,
+)
 from surrogates.compiled.compartments import (
     DIRECT,
-    REACH,
     evaluate_parts,
     fall_at,
     find_root,
+    root_of,
 )
 from surrogates.compiled.coordinates import turned
 from surrogates.compiled.curvature import evaluate_hessians
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.series import BEND, SERIES, add, apply, chain, multiply, put
-from surrogates.compiled.smoothing import clipped, last_input, positive_part
+from surrogates.compiled.smoothing import clipped, last_input
 
 #: Rows of the scratch's series: u and the last input; the point; six outputs; the wrench; others.
 _INPUTS, _POINT, _PARTS, _WRENCH, _ROOT, _AXIAL, _OTHER = 0, 6, 9, 15, 21, 22, 23
@@ -151,7 +159,7 @@ def _at_height(constants, first, second, third, x, out, gradient, bends, series,
 def _axial(constants, root, axial):
     """Fill the series of the axial load, largest * root^degree, from that of the root."""
     largest, degree = constants.largest, constants.degree
-    value, steep, bend = positive_part(root[0], constants.width)
+    value, steep, bend = root_of(root[0], constants.width, degree)
     if not value > 0.0:
         axial[:] = 0.0
         return
@@ -183,7 +191,8 @@ def _fill_held(pose, box, width, x, held, work):
     """Fill the series (6, 43) of the held pose as a function of the pose."""
     breaks, pieces, centre, half = box
     value, slope, at, along = work[0:5], work[5:10], work[10:15], work[15:20]
-    path_at(pose[0], breaks, pieces, value, slope)
+    there, follows, bends = followed(pose[0], x[0], centre[0], half[0], width)
+    path_at(there, breaks, pieces, value, slope)
     inner, free, turning = clipped(x[0], 1.0, width)
     turning /= half[0]
     flexion = centre[0] + half[0] * inner
@@ -198,15 +207,18 @@ def _fill_held(pose, box, width, x, held, work):
             inner, own, bent = clipped(x[row], 1.0, width)
             offset = centre[row] + half[row] * inner
             bent /= half[row]
+        elif abs(offset) > FARTHEST:
+            offset, own, bent = clipped(offset, FARTHEST, width * FARTHEST)
+        steep = slope[k] * follows
         one = held[k + 1]
         one[0] = at[k] + offset
-        one[1] = along[k] * free - slope[k] * own
+        one[1] = along[k] * free - steep * own
         one[2 + k] = own
         one[BEND] = path_bend(flexion, breaks, pieces, k) * free * free + along[k] * turning
-        one[BEND] += bent * slope[k] * slope[k]
-        one[BEND] -= own * path_bend(pose[0], breaks, pieces, k)
-        one[BEND + k + 1] = -bent * slope[k]
-        one[BEND + 6 * (k + 1)] = -bent * slope[k]
+        one[BEND] += bent * steep * steep - own * slope[k] * bends
+        one[BEND] -= own * path_bend(there, breaks, pieces, k) * follows * follows
+        one[BEND + k + 1] = -bent * steep
+        one[BEND + 6 * (k + 1)] = -bent * steep
         one[BEND + 7 * (k + 1)] = bent
 
 

@@ -6,10 +6,10 @@ import math
 
 from foundation.base.compiling import inlined, pasted
 from surrogates.compiled.box import condyle_variables, hold
-from surrogates.compiled.compartments import STEEP, find_root, power, scratch_of
+from surrogates.compiled.compartments import STEEP, find_root, power, root_of, scratch_of
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
-from surrogates.compiled.smoothing import last_input, positive_part
+from surrogates.compiled.smoothing import last_input
 
 
 @inlined
@@ -37,7 +37,6 @@ def compartment_wrench(pose, box, condyle, constants, first, second, third, load
     inputs, point, out, rest = scratch.inputs, scratch.point, scratch.out, scratch.rest
     width, lever = constants.width, condyle.lever
     loads[:6] = 0.0
-    x[5] = -1.0
     hold(pose, box, width, x, scratch.held, scratch.turn, rest)
     height = condyle_variables(scratch.held, condyle, inputs, scratch.slopes, point,
                                scratch.point_slopes, rest)  # fmt: skip
@@ -46,9 +45,11 @@ def compartment_wrench(pose, box, condyle, constants, first, second, third, load
         return
     inputs[5] = last_input(s, width)[0]
     _ratios(inputs, first, second, third, out, rest)
-    axial = constants.largest * power(positive_part(0.5 * (s + 1.0), width)[0], constants.degree)
+    degree = constants.degree
+    axial = constants.largest * power(root_of(0.5 * (s + 1.0), width, degree)[0], degree)
     loads[0], loads[1], loads[2] = axial * out[1], axial, axial * out[2]
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
         loads[3 + i] = axial * out[3 + i] + lever * (point[a] * loads[b] - point[b] * loads[a])
-    x[5] = math.sqrt(max(axial, 0.0)) / box.half[5] - 1.0
+    if abs(x[5]) <= 1.0:
+        x[5] = math.sqrt(max(axial, 0.0)) / box.half[5] - 1.0

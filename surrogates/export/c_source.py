@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from surrogates.compiled import compartments, knee, line
+from surrogates.compiled import box, compartments, knee, line
 from surrogates.compiled.packing import spline_pieces
 from surrogates.families.regressor import Regressor
 
@@ -37,7 +37,10 @@ _ONLY_FOR = {
 }  # fmt: skip
 #: Constants of the compiled evaluation that the template shares, by their names there.
 _SHARED = {
-    "REACH": compartments.REACH,
+    "REACH": box.REACH,
+    "FOLLOWED": box.FOLLOWED,
+    "FARTHEST": box.FARTHEST,
+    "MOST_LOAD": compartments.MOST_LOAD,
     "MOST_STEPS": compartments.MOST_STEPS,
     "LAST_STEP": compartments.LAST_STEP,
     "LEAST_SLOPE": compartments.LEAST_SLOPE,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
+from surrogates.compiled.box import FARTHEST, FOLLOWED
 from surrogates.expressions.data import BoxData, CondyleData, PathData, PointData
 from surrogates.expressions.functions import Expression, Functions, clip
 from surrogates.expressions.learners import legendre_values
@@ -121,11 +122,15 @@ def _cubic(f: Functions, coefficients: FloatArray, t: Expression) -> Expression:
 def hold(f: Functions, box: BoxData, pose: Expression, width: float, z: Expression | None) -> Place:
     """Return the scaled variables of a pose (6,) [rad, m], and the pose held in the box.
 
-    The height over the path is kept. `z` (P,) are the scaled parameters of a design or None.
+    The height over the path is kept, up to `FARTHEST`; the path is followed up to `FOLLOWED`. `z`
+    (P,) are the scaled parameters of a design or None.
     """
-    path = along_path(f, box.path, pose[0], z)
+    first, wide = (pose[0] - float(box.centre[0])) / float(box.half[0]), float(box.half[0])
+    followed = pose[0] - wide * (first - clip(f, first, FOLLOWED, width))
+    path = along_path(f, box.path, followed, z)
     offsets = [pose[k + 1] - path[k] for k in range(5)]
     raw = f.join([pose[0], *(offsets[k] for k in _VARIABLES)])
+    offsets[_HEIGHT] = clip(f, offsets[_HEIGHT], FARTHEST, FARTHEST * width)
     centre, half = f.constant(box.centre[:5]), f.constant(box.half[:5])
     x = (raw - centre) / half
     inner = centre + half * clip(f, x, 1.0, width)

@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surrogates.compiled.compartments import REACH
+from surrogates.compiled.box import REACH
+from surrogates.compiled.compartments import MOST_LOAD
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import (
     Expression,
     Functions,
+    above_clip,
     clip,
     clip_above,
     cross,
@@ -85,7 +87,7 @@ class Compartment:
         root = height_root(f, data, self.parts[0], condyle, self.start)
         c = clip_above(f, root.s, w)[0]
         r = 0.5 * (root.s + 1.0)
-        held = plus(f, r, w)
+        held = self._held_root(plus(f, r, w))
         out = self.outputs(f.join([condyle.u, c]), skip=1)
         loads = self._from_ratios(held, out, condyle, root.touches)
         root_load = float(np.sqrt(data.largest)) * power_of(f, held, 0.5 * data.degree)
@@ -101,6 +103,13 @@ class Compartment:
         return Found(loads, place.x, f.where(axial > 0.0, f.sqrt(safe), 0.0), None)
 
     # ---- parts of the loads
+
+    def _held_root(self, root: Expression) -> Expression:
+        """Return the root of the axial load over F_max, held at that of `MOST_LOAD`."""
+        most, width = MOST_LOAD ** (1.0 / self.data.degree), self.data.width
+        if width == 0.0:
+            return self.f.where(root > most, most, root)
+        return above_clip(self.f, root, most, most * width, 1.0)
 
     def _from_ratios(
         self, root: Expression, out: Expression, condyle: Condyle, touches: Expression

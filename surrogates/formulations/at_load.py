@@ -101,8 +101,8 @@ class LoadLevels:
     def poses(self, level: Level, poses: ArrayLike) -> FloatArray:
         """Return poses (N, 6) [rad, m] with the heights of a level instead of their own."""
         found = check_array("poses", poses, (None, 6))
-        path, held = self.space.path, level.held
-        found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
+        along, held = self.space.along_path, level.held
+        found[:, 4] = level.height + along(found[:, 0])[:, 4] - along(held[:, 0])[:, 4]
         return found
 
     def loads(self, level: Level) -> FloatArray:

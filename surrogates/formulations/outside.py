@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind, worded
+from surrogates.compiled.box import FARTHEST
 from surrogates.compiled.knee import TOLERANCE
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
@@ -18,7 +19,8 @@ from surrogates.sampling.space import VARIABLES, SampleSpace
 #: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
 #: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
 OUTSIDE = ("clamp", "warning", "error")
-#: Kind of the flag of a pose that is beyond the range of a variable.
+#: Kind of the flag of a pose that is beyond the range of a variable; a root of the load below its
+#: range tells a height that is too large.
 _KINDS = {
     "flexion": FlagKind.OUTSIDE_FLEXION,
     "adduction": FlagKind.OUTSIDE_ADDUCTION,
@@ -53,13 +55,16 @@ def compartment_flags(
 
     From the scaled variables and extrapolations x (N, 7) [1] and the loads (N, 12) [SI].
     """
-    centre, half = space.centre_and_half
+    half = space.centre_and_half[1]
     flags: list[list[Flag]] = [[] for _ in x]
+    values: tuple[float, ...]
     for row, k in np.argwhere(beyond(x[:, :6])).tolist():
         kind, variable = _KINDS[VARIABLES[k]], float(x[row, k])
-        if kind is FlagKind.OUTSIDE_LOAD:
-            load = float((centre[k] + half[k] * variable) ** 2)
-            values: tuple[float, ...] = load, load - float(space.load[1])
+        if kind is FlagKind.OUTSIDE_LOAD and variable < -1.0:
+            kind, values = FlagKind.OUTSIDE_SUPERIOR, (-1e3 * FARTHEST * (1.0 + variable),)
+        elif kind is FlagKind.OUTSIDE_LOAD:
+            load = float(loads[row, 1])
+            values = load, load - float(space.load[1])
         else:
             factor = 180.0 / np.pi if k < 3 else 1e3
             values = (float((abs(variable) - 1.0) * half[k] * factor),)

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
-from surrogates.compiled.compartments import LEAST_SLOPE, REACH
+from surrogates.compiled.box import FARTHEST, REACH
+from surrogates.compiled.compartments import LEAST_SLOPE, MOST_LOAD
 from surrogates.families.numpy_evaluation import values_and_slopes
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.parametric.compartment import (
@@ -29,10 +30,10 @@ from surrogates.parametric.compartment import (
     ParametricPath,
     with_parameters,
 )
-from surrogates.sampling.space import OFFSET_COORDINATES
+from surrogates.sampling.space import HEIGHT, OFFSET_COORDINATES
 
-#: Coordinates of a path that are variables of a condyle, and the one that is the height.
-_ANGLES, _FORWARD, _HEIGHT, _LATERAL = slice(0, 2), 2, 3, 4
+#: Coordinates of a path that are variables of a condyle.
+_ANGLES, _FORWARD, _LATERAL = slice(0, 2), 2, 4
 
 
 class _Varied(NamedTuple):
@@ -100,12 +101,15 @@ def _held(
 ) -> _Varied:
     """Return the nearest poses of the box (N, 6) [rad, m]: in the box, the poses themselves."""
     held = own.space.held(poses)
-    here = _along(part.space.path, poses[:, 0], z)
+    here = _along(part.space.path, own.space.along_path(poses[:, 0])[:, 0], z)
     there = _along(part.space.path, held[:, 0], z)
     free = np.ones((len(poses), 5))
     columns = OFFSET_COORDINATES - 1
     offsets = poses[:, 1:] - here.value
     free[:, columns] = np.abs(offsets[:, columns]) <= own.space.offsets
+    height = offsets[:, HEIGHT]
+    free[:, HEIGHT] = np.abs(height) <= FARTHEST
+    held[:, 1 + HEIGHT] += np.clip(height, -FARTHEST, FARTHEST) - height
     slope = np.zeros((*poses.shape, len(z)))
     slope[:, 1:] = there.slope - free[:, :, None] * here.slope
     return _Varied(held, slope)
@@ -133,7 +137,7 @@ def _condyle(
     slope[:, 4] = moved[:, 2] - path[:, _LATERAL]
     slope /= part.coordinates.half[:, None]
     return _Condyle(
-        _Varied(u, slope), _Varied(height, moved[:, 1] - path[:, _HEIGHT]), _Varied(points, moved)
+        _Varied(u, slope), _Varied(height, moved[:, 1] - path[:, HEIGHT]), _Varied(points, moved)
     )
 
 
@@ -156,6 +160,7 @@ def _inverted(
     fixed = np.einsum("nki,nij->nkj", slopes[:, :, :FIRST], u.slope) + slopes[:, :, FIRST:-1]
     fall = np.minimum(slopes[:, 0, -1], LEAST_SLOPE)
     by_root = 0.5 * (condyle.height.slope - fixed[:, 0]) / fall[:, None]
+    by_root[loads[:, 1] >= (1.0 - 1e-12) * MOST_LOAD * largest] = 0.0
     inside = (root <= 1.0)[:, None, None]
     change = fixed + np.where(inside, slopes[:, :, -1:] * 2.0 * by_root[:, None], 0.0)
     found = np.empty((len(loads), 12, len(z)))

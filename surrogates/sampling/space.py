@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.base.errors import InputError
 from surrogates.compiled.array_record import ArrayRecord
+from surrogates.compiled.box import FOLLOWED
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
@@ -217,7 +218,7 @@ class SampleSpace(ArrayRecord):
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),), at_least=0.0, unit="N")
-        path = self.path.poses(points[:, 0])
+        path = self.along_path(points[:, 0])
         centre, half = self.centre_and_half
         variables = np.empty_like(points)
         variables[:, 0] = points[:, 0]
@@ -225,10 +226,15 @@ class SampleSpace(ArrayRecord):
         variables[:, 5] = np.sqrt(loads)
         return (variables - centre) / half, points[:, 4] - path[:, 4]
 
+    def along_path(self, flexion: FloatArray) -> FloatArray:
+        """Return the poses (N, 6) [rad, m] of the path at `flexion` (N,), up to `FOLLOWED`."""
+        middle, half = self.flexion.mean(), FOLLOWED * 0.5 * np.ptp(self.flexion)
+        return self.path.poses(np.clip(flexion, middle - half, middle + half))
+
     def held(self, poses: ArrayLike) -> FloatArray:
         """Return the nearest poses (N, 6) [rad, m] of the box, with their heights over the path."""
         points = check_array("poses", poses, (None, 6))
-        offsets = points - self.path.poses(points[:, 0])
+        offsets = points - self.along_path(points[:, 0])
         flexion = np.clip(points[:, 0], *self.flexion)
         found = self.path.poses(flexion)
         inside = np.clip(offsets[:, OFFSET_COORDINATES], -self.offsets, self.offsets)

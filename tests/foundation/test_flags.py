@@ -45,6 +45,7 @@ TEXTS = {
     FlagKind.OUTSIDE_ADDUCTION: ((1.5,), _BEYOND + "adduction by 1.5 deg beyond"),
     FlagKind.OUTSIDE_ROTATION: ((1234.0,), _BEYOND + "rotation by 1.23e+03 deg beyond"),
     FlagKind.OUTSIDE_ANTERIOR: ((0.25,), _BEYOND + "anterior by 0.25 mm beyond"),
+    FlagKind.OUTSIDE_SUPERIOR: ((3.0,), _BEYOND + "superior by 3 mm beyond"),
     FlagKind.OUTSIDE_LATERAL: ((3.0,), _BEYOND + "lateral by 3 mm beyond"),
     FlagKind.OUTSIDE_LOAD: ((3200.4, 200.4), _BEYOND + "axial load of 3200 N, 200 N beyond"),
     FlagKind.OUTSIDE_AP_RATIO: (

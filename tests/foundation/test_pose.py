@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from shapes import turned_pose
 
+from foundation.base.errors import InputError
 from foundation.base.pose import (
     COORDINATES,
     Pose,
@@ -250,3 +251,26 @@ def test_at_ninety_degrees_of_adduction_two_axes_are_one(flexion, rotation, side
     """Gimbal lock, as the module's documentation says: the twist loses a rank."""
     singular = np.linalg.svd(twist_jacobian(Pose(flexion, side * np.pi / 2, rotation)))[1]
     assert singular[-1] < 1e-15 < 0.5 < singular[-2]
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "told"),
+    [
+        (
+            {"superior": 30.0},
+            "pose superior: expected at most 1.5 m in size, found 30 m; convert mil",
+        ),
+        ({"anterior": -4.0}, "pose anterior: expected at most 1.5 m"),
+        ({"lateral": 2.0}, "pose lateral: expected at most 1.5 m"),
+        (
+            {"flexion": 30.0},
+            "pose flexion: expected at most 6.283 rad in size, found 30 rad; convert deg",
+        ),
+        ({"adduction": -7.0}, "pose adduction: expected at most 6.283 rad"),
+    ],
+)
+def test_millimetres_and_degrees_are_refused(mistaken, told):
+    with pytest.raises(InputError, match=told):
+        Pose(**mistaken)
+    with pytest.raises(InputError, match=told):
+        Pose.from_array([mistaken.get(name, 0.0) for name in COORDINATES])

@@ -27,6 +27,7 @@ typedef struct {
     double slopes[6][SURROGATE_INPUTS];        /* of the first five inputs, and of the height */
     double height;                             /* of the condyle's point over its path */
     double gap;                                /* over the first contact, where this is told */
+    double deep;                               /* the scaled height's fall, where it is an input */
     double point[3], point_slopes[3 * SURROGATE_INPUTS];
     double out[12], gradient[12 * SURROGATE_INPUTS]; /* of the regressors */
     /* if designs */
@@ -110,17 +111,41 @@ static void surrogate_path_at(const surrogate_path *path, const surrogate_state 
 }
 
 /* end */
-/* Hold the pose in the box, the height over its path kept; fill x[0..4], the scaled variables, not
-   held. Returns whether the pose was inside; unless it was, `turn` is filled. */
+/* Return where the path of the box is taken at a flexion of scaled x. */
+static surrogate_curve surrogate_followed(const surrogate_compartment *c, double flexion, double x)
+{
+    surrogate_curve at = surrogate_clip(x, SURROGATE_FOLLOWED, c->smoothing);
+    at.value = fabs(x) <= SURROGATE_FOLLOWED ? flexion : c->box_centre[0] + c->box_half[0] * at.value;
+    at.bend /= c->box_half[0];
+    return at;
+}
+
+/* Return the height over the path, held at SURROGATE_FARTHEST. */
+static surrogate_curve surrogate_held_height(const surrogate_compartment *c, double offset)
+{
+    const double width = c->smoothing * SURROGATE_FARTHEST;
+    surrogate_curve same = {0.0, 1.0, 0.0};
+    same.value = offset;
+    return fabs(offset) > SURROGATE_FARTHEST ? surrogate_clip(offset, SURROGATE_FARTHEST, width)
+                                             : same;
+}
+
+/* Hold the pose in the box, the height over its path kept up to SURROGATE_FARTHEST; fill x[0..4], the
+   scaled variables, not held, and x[5] with -1, or with a height that is not kept. Returns whether the
+   pose was inside; unless it was, `turn` is filled. */
 static int surrogate_hold(const surrogate_compartment *c, const double *pose, surrogate_state *s,
                           double *x)
 {
     double value[5], slope[5][SURROGATE_ALONG], at[5], along[5][SURROGATE_ALONG];
-    surrogate_curve clip;
+    surrogate_curve clip, path;
+    double lift;
     int inside, k, j, row = 0;
-    surrogate_path_at(&c->box, s, pose[0], value, slope);
     x[0] = (pose[0] - c->box_centre[0]) / c->box_half[0];
-    inside = fabs(x[0]) <= 1.0;
+    path = surrogate_followed(c, pose[0], x[0]);
+    surrogate_path_at(&c->box, s, path.value, value, slope);
+    lift = (pose[4] - value[3]) / SURROGATE_FARTHEST;
+    x[5] = fabs(lift) <= 1.0 ? -1.0 : -lift;
+    inside = fabs(x[0]) <= 1.0 && fabs(lift) <= 1.0;
     for (k = 0; k < 6; k++)
         s->held[k] = pose[k];
     for (k = 0; k < 5; k++)
@@ -139,15 +164,18 @@ static int surrogate_hold(const surrogate_compartment *c, const double *pose, su
     s->turn[0][0] = clip.slope;
     surrogate_path_at(&c->box, s, s->held[0], at, along);
     for (k = 0, row = 0; k < 5; k++) {
-        double offset = pose[k + 1] - value[k], free = 1.0;
-        if (k != 3) {
+        double offset, free;
+        if (k == 3) {
+            clip = surrogate_held_height(c, pose[4] - value[3]);
+            offset = clip.value;
+        } else {
             row++;
             clip = surrogate_clip(x[row], 1.0, c->smoothing);
-            free = clip.slope;
             offset = c->box_centre[row] + c->box_half[row] * clip.value;
         }
+        free = clip.slope;
         s->held[k + 1] = at[k] + offset;
-        s->turn[k + 1][0] = along[k][0] * s->turn[0][0] - free * slope[k][0];
+        s->turn[k + 1][0] = along[k][0] * s->turn[0][0] - free * slope[k][0] * path.slope;
         for (j = 1; j < SURROGATE_ALONG; j++)
             s->turn[k + 1][5 + j] = along[k][j] - free * slope[k][j];
         s->turn[k + 1][k + 1] = free;
@@ -294,13 +322,15 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
             jacobian[k][j] = 0.0;
     for (k = 5; k < SURROGATE_LAST; k++)
         s.inputs[k] = pose[k + 1];
-    x[5] = -1.0;
     s.gap = 0.0;
+    s.deep = -1.0;
     inside = surrogate_hold(c, pose, &s, x);
     surrogate_condyle_variables(c, &s);
     touches = c->fill(c, &s, loads, jacobian);
-    if (touches)
+    if (touches && fabs(x[5]) <= 1.0) {
         x[5] = sqrt(loads[1] > 0.0 ? loads[1] : 0.0) / c->box_half[5] - 1.0;
+        x[5] = s.deep > SURROGATE_REACH ? fmax(x[5], s.deep) : x[5];
+    }
     if (touches || SURROGATE_STEEP > 6)
         for (k = 0; k < SURROGATE_STEEP && !inside; k++) {
             double row[SURROGATE_INPUTS];

@@ -52,13 +52,27 @@ static void surrogate_slope_quantities(const surrogate_compartment *c, const sur
 }
 
 /* end */
+/* Return the root of the axial load over the largest, up to that of SURROGATE_MOST_LOAD. */
+static surrogate_curve surrogate_root(const surrogate_compartment *c, double place)
+{
+    surrogate_curve root = surrogate_positive_part(place, c->smoothing);
+    if (root.value > 1.0) {
+        const double most = pow(SURROGATE_MOST_LOAD, 1.0 / c->degree);
+        const surrogate_curve held = surrogate_clip(root.value / most, 1.0, c->smoothing);
+        root.value = root.value > most ? most * held.value : root.value;
+        root.slope = held.slope;
+        root.bend = held.bend / most;
+    }
+    return root;
+}
+
 /* Fill the loads from the root of the axial one, the ratios and the quantities; the derivatives
    of the root and of the ratios are by the coordinates. */
 static void surrogate_fill_loads(const surrogate_compartment *c, const surrogate_state *s,
                                  double place, const double *root_slope, double *loads,
                                  double (*jacobian)[SURROGATE_INPUTS])
 {
-    const surrogate_curve root = surrogate_positive_part(place, c->smoothing);
+    const surrogate_curve root = surrogate_root(c, place);
     const double stress = pow(root.value, c->degree - 1.0);
     const double axial = c->largest * stress * root.value, *ratio = s->out + 1;
     const double steep = c->largest * c->degree * stress * root.slope;
@@ -257,6 +271,7 @@ static surrogate_curve surrogate_hold_height(const surrogate_compartment *c, sur
     const double scaled = (s->height - c->depth_middle) / c->depth_half;
     const surrogate_curve last = surrogate_clip(scaled, SURROGATE_REACH, c->smoothing);
     s->inputs[SURROGATE_LAST] = last.value;
+    s->deep = -scaled;
     return last;
 }
 

@@ -56,7 +56,7 @@ static void surrogate_compose_all(const surrogate_state *s, surrogate_second *h,
 static int surrogate_bend_wrench(const surrogate_compartment *c, const surrogate_state *s,
                                  const surrogate_series *root, surrogate_second *h)
 {
-    const surrogate_curve part = surrogate_positive_part(root->value, c->smoothing);
+    const surrogate_curve part = surrogate_root(c, root->value);
     surrogate_series point[3], product, *wrench = h->wrench, *axial = h->wrench + 1;
     surrogate_curve power;
     double steep, change;
@@ -143,24 +143,24 @@ static void surrogate_bend_held(const surrogate_compartment *c, const double *po
                                 const surrogate_state *s, const double *x, double bends[6][3])
 {
     const surrogate_curve first = surrogate_clip(x[0], 1.0, c->smoothing);
+    const surrogate_curve path = surrogate_followed(c, pose[0], x[0]);
     const double turning = first.bend / c->box_half[0];
-    double value[5], slope[5][SURROGATE_ALONG], along[5][SURROGATE_ALONG];
+    double value[5], at[5], slope[5][SURROGATE_ALONG], along[5][SURROGATE_ALONG];
     int k, row = 0;
-    surrogate_path_at(&c->box, s, pose[0], value, slope);
-    surrogate_path_at(&c->box, s, s->held[0], value, along);
+    surrogate_path_at(&c->box, s, path.value, value, slope);
+    surrogate_path_at(&c->box, s, s->held[0], at, along);
     bends[0][0] = turning;
     bends[0][1] = bends[0][2] = 0.0;
     for (k = 0; k < 5; k++) {
-        double own = 1.0, bent = 0.0, *bend = bends[k + 1];
-        if (k != 3) {
-            const surrogate_curve clip = surrogate_clip(x[++row], 1.0, c->smoothing);
-            own = clip.slope;
-            bent = clip.bend / c->box_half[row];
-        }
+        const double steep = slope[k][0] * path.slope;
+        const surrogate_curve clip = k == 3 ? surrogate_held_height(c, pose[4] - value[3])
+                                            : surrogate_clip(x[++row], 1.0, c->smoothing);
+        const double own = clip.slope, bent = k == 3 ? clip.bend : clip.bend / c->box_half[row];
+        double *bend = bends[k + 1];
         bend[0] = surrogate_path_bend(&c->box, s->held[0], k) * first.slope * first.slope
-                  + along[k][0] * turning + bent * slope[k][0] * slope[k][0]
-                  - own * surrogate_path_bend(&c->box, pose[0], k);
-        bend[1] = -bent * slope[k][0];
+                  + along[k][0] * turning + bent * steep * steep - own * slope[k][0] * path.bend
+                  - own * surrogate_path_bend(&c->box, path.value, k) * path.slope * path.slope;
+        bend[1] = -bent * steep;
         bend[2] = bent;
     }
 }

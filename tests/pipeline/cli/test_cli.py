@@ -486,6 +486,31 @@ def test_time_that_is_left_follows_what_the_stages_took(monkeypatch):
     assert counter.begin("b") == "[2/2] b (about 2 min left)"
 
 
+def test_samples_take_as_long_as_those_before(monkeypatch):
+    clock = iter([0.0, 5.0, 70.0, 71.0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
+    stages = [Stage("a", 100, 12.0), Stage("b", 50, 12.0), Stage("c", 10), Stage("d", seconds=60.0)]
+    counter = StageCounter(stages, 2)
+    counter.per_evaluation = 1e-2
+    assert counter.begin("a") == "[1/4] a (about 40 s left)"
+    counter.measured(0.6)  # ten times as long: what was 0.06 s a sample
+    assert counter.begin("b") == "[2/4] b (about 60 s left)"
+    assert counter.step("a part") == "  a part (about 60 s left)"
+
+
+def test_without_a_terminal_long_work_tells_how_far_it_is(monkeypatch, capfd):
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: clock[0])
+    with bar(40, "sample", "first") as shown:
+        for _ in range(4):
+            clock[0] += 20.0
+            shown.update(10)
+            assert shown.n == clock[0] / 2.0
+    assert shown.seconds_per_step == 2.0
+    lines = capfd.readouterr().err.splitlines()
+    assert lines == ["  first: 20 of 40 sample (about 40 s left)", "  first: 40 of 40 sample"]
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(3.0, "10 s"), (100.0, "2 min"), (6000.0, "1.7 h")])
 def test_times_are_rounded(seconds, text):
     assert rounded(seconds) == text
