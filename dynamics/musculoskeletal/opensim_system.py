@@ -75,7 +75,8 @@ class OpenSimSystem:
                 if external_loads is not None:
                     self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
-                    loads.setDataFileName(str(self.external_loads.data_file))
+                    data = self.external_loads.data_file(path.parent)
+                    loads.setDataFileName(str(data))
                     self._model.addModelComponent(loads)
                     self._loads = _members(loads)
                 state = self._model.initSystem()
