@@ -31,6 +31,8 @@ _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 _LEVEL = 0.9
 #: Second byte of a C3D file; number of the processors that store the largest byte first.
 _MARK, _MIPS = 0x50, 86
+#: Byte of the type of texts.
+_TEXT = 255
 
 
 def is_c3d(path: str | Path | None) -> bool:
@@ -70,7 +72,7 @@ class C3dFile:
         found = np.asarray(self._value(group, name))
         if found.size and (found.dtype.kind not in "iuf" or not np.isfinite(found).all()):
             raise self.fault(f"{group}:{name}", "finite numbers", str(found.ravel()))
-        return np.asarray(found if found.size else (), dtype=np.float64)
+        return np.array(found if found.size else (), dtype=np.float64)
 
     def texts(self, group: str, name: str) -> tuple[str, ...]:
         """Return the texts of a parameter and of those that continue it (LABELS2, LABELS3)."""
@@ -100,7 +102,8 @@ class C3dFile:
         """Return the instants [s] of a number of samples, the same for each frame."""
         rate = float((*self.numbers("POINT", "RATE").ravel(), 0.0)[0])
         check_number(f"{self.path}, POINT:RATE", rate, above=0.0, unit="Hz")
-        return (self.first + np.arange(samples) * (len(self.points) / max(samples, 1))) / rate
+        steps = np.arange(samples, dtype=np.float64) * (len(self.points) / max(samples, 1))
+        return np.asarray((self.first + steps) / rate, dtype=np.float64)
 
     @property
     def markers(self) -> tuple[tuple[str, ...], FloatArray]:
@@ -161,7 +164,7 @@ class C3dFile:
             gone = np.isnan(self.points).any(axis=2, keepdims=True)
             high = np.where(gone, -np.inf, self.points).max(axis=1, initial=-np.inf)
             low = np.where(gone, np.inf, self.points).min(axis=1, initial=np.inf)
-            spread = (high - low)[~np.asarray(gone.all(axis=1))[:, 0]]
+            spread = (high - low)[np.isfinite(high).all(axis=1)]
             weights = np.median(spread, axis=0) if spread.size else np.eye(3)[1]
         axis = np.eye(3)[int(weights.argmax())]
         return screen if screen is not None and screen @ axis else axis
@@ -187,26 +190,28 @@ def read_c3d(path: str | Path) -> C3dFile:
         raise InputError(f"{path}: no such file; check the path of the C3D file")
     told = "export or copy the file again"
     try:
-        _check_parameters(source.read_bytes())
+        frames = _check_parameters(source.read_bytes())
         stored = ezc3d.c3d(str(source))
     except Exception as error:  # ezc3d raises all kinds of errors
         raise InputError(f"{path}: expected a whole C3D file, found {error}; {told}") from error
-    header, data = stored["header"]["points"], stored["data"]
+    data = stored["data"]
     seen = np.isfinite(data["points"][:3]) & (data["meta_points"]["residuals"] >= 0.0)
     points = np.where(seen, data["points"][:3], np.nan)
-    frames = header["last_frame"] - header["first_frame"] + 1
     if points.shape[2] < frames:
         found = f"{points.shape[2]}: the file is cut off"
         raise InputError(f"{path}: expected {frames} frames, found {found}; {told}")
     analogs = np.ascontiguousarray(data["analogs"][0].T)
     places = np.ascontiguousarray(points.transpose(2, 1, 0))
-    return C3dFile(source, stored["parameters"], places, analogs, header["first_frame"])
+    return C3dFile(
+        source, stored["parameters"], places, analogs, stored["header"]["points"]["first_frame"]
+    )
 
 
-def _check_parameters(content: bytes) -> None:
-    """Raise an `InputError` with what was found in place of the parameters of a whole file.
+def _check_parameters(content: bytes) -> int:
+    """Return the number of frames that the header states.
 
-    ezc3d crashes at some files that are damaged there, or never ends.
+    Raises an `InputError` with what was found in place of the parameters of a whole file: ezc3d
+    crashes at some files that are damaged there, or never ends.
     """
     content = content.lstrip(b"\0")
     start, size = 512 * (content[0] - 1) if content else 0, len(content)
@@ -226,17 +231,21 @@ def _check_parameters(content: bytes) -> None:
             shape = content[end + 4 : end + 4 + content[end + 3]]
             last += 2 + len(shape) + _size(content[end + 2]) * math.prod(shape)
             counts[group, name] += math.prod(shape)
+            group *= bool(shape) or content[end + 2] != _TEXT  # a text without a length
         else:
             groups[name] = 256 - group
         last += 1 + content[min(last, size - 1)]  # the description
-        if not group or last > (end + step if step else size):
+        if not group or last > size or (step and last != end + step):
             raise InputError(f"damaged parameters at byte {at}")
         at = end + step
-    channels, per_frame = (int.from_bytes(content[k : k + 2], order) for k in (4, 18))
+    channels, first, final, per_frame = (
+        int.from_bytes(content[k : k + 2], order) for k in (4, 6, 8, 18)
+    )
     for name in (b"OFFSET", b"SCALE"):
         known = counts[groups.get(b"ANALOG", 0), name] * per_frame
         if known < channels:
             raise InputError(f"ANALOG:{name.decode()} of {known // per_frame} channels")
+    return final - first + 1
 
 
 def _size(byte: int) -> int:
