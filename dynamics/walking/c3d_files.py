@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
@@ -74,6 +75,10 @@ class C3dFile:
             raise self.fault(f"{group}:{name}", "finite numbers", str(found.ravel()))
         return np.array(found if found.size else (), dtype=np.float64)
 
+    def integers(self, group: str, name: str) -> NDArray[np.int64]:
+        """Return the numbers of a parameter without their decimals, at most 10⁹ in size."""
+        return np.clip(self.numbers(group, name), -1e9, 1e9).astype(np.int64)
+
     def texts(self, group: str, name: str) -> tuple[str, ...]:
         """Return the texts of a parameter and of those that continue it (LABELS2, LABELS3)."""
         texts, number = list(self._value(group, name)), 2
@@ -121,7 +126,7 @@ class C3dFile:
     @cached_property
     def corners(self) -> FloatArray:
         """Corners (n, 4, 3) of the force plates, in the axes and the unit of the file."""
-        plates = int((*self.numbers("FORCE_PLATFORM", "USED").ravel(), 0)[0])
+        plates = max(0, *self.integers("FORCE_PLATFORM", "USED").ravel()[:1].tolist(), 0)
         stored = self.numbers("FORCE_PLATFORM", "CORNERS").ravel(order="F")
         if len(stored) < 12 * plates:
             expected = f"four corners of each of {plates} plates"

@@ -108,7 +108,7 @@ def _plate(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _zeroed(file: C3dFile, wrench: FloatArray) -> FloatArray:
     """Return a wrench (N, 6) without its mean in the frames ZERO, unless the plate bears there."""
-    frames = file.numbers(_GROUP, "ZERO").ravel().astype(int) - file.first
+    frames = file.integers(_GROUP, "ZERO").ravel() - file.first
     each = len(wrench) // max(len(file.points), 1)
     if len(frames) < 2 or not 1 <= frames[0] <= frames[1] <= len(file.points):
         return wrench
@@ -119,7 +119,7 @@ def _zeroed(file: C3dFile, wrench: FloatArray) -> FloatArray:
 
 def _wrench(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray]:
     """Return force, and moment about the middle of the surface (N, 3), of the plate [N, N m]."""
-    types = file.numbers(_GROUP, "TYPE").ravel()
+    types = file.integers(_GROUP, "TYPE").ravel()
     kind = int(types[k]) if k < len(types) else 0
     if kind not in _SIGNALS:
         known = "type 1, 2, 3 or 4; export the forces as .mot or .sto in place of type"
@@ -151,8 +151,8 @@ def _wrench(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray]:
 
 def _signals(file: C3dFile, k: int, count: int) -> tuple[FloatArray, list[str]]:
     """Return the signals (N, count) of a plate as stored, and their units as plain words."""
-    stored = file.numbers(_GROUP, "CHANNEL")
-    table = stored.reshape(stored.shape[0] or 1, -1, order="F").astype(int) - 1
+    stored = file.integers(_GROUP, "CHANNEL")
+    table = stored.reshape(stored.shape[0] or 1, -1, order="F") - 1
     channels = table[:count, k] if k < table.shape[1] else table[:0, 0:1]
     if len(channels) < count or not ((channels >= 0) & (channels < file.analogs.shape[1])).all():
         raise file.fault(
