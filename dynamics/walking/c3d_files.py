@@ -30,6 +30,8 @@ _AXES = {
 _QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 #: Least mean part of the normals of level plates along an axis [1].
 _LEVEL = 0.9
+#: Least way of markers that travel [m].
+_TRAVEL = 0.5
 #: Second byte of a C3D file; number of the processors that store the largest byte first.
 _MARK, _MIPS = 0x50, 86
 #: Byte of the type of texts.
@@ -110,18 +112,24 @@ class C3dFile:
         steps = np.arange(samples, dtype=np.float64) * (len(self.points) / max(samples, 1))
         return np.asarray((self.first + steps) / rate, dtype=np.float64)
 
+    @cached_property
+    def _places(self) -> tuple[tuple[str, ...], FloatArray]:
+        """Names and positions (F, M, 3) [m] of the points that are markers, axes of the file."""
+        results = {"", *(text for kind in _RESULTS for text in self.texts("POINT", kind))}
+        labels = self.texts("POINT", "LABELS")[: self.points.shape[1]]
+        kept = {k: n for k, n in enumerate(labels) if n not in results and not n.startswith("*")}
+        alone = len({name.rpartition(":")[0] for name in kept.values()}) == 1
+        names = tuple(name.rpartition(":")[2] if alone else name for name in kept.values())
+        return names, LENGTHS[self.unit] * self.points[:, list(kept)]
+
     @property
     def markers(self) -> tuple[tuple[str, ...], FloatArray]:
         """Names and positions (F, M, 3) [m] of the points that have a name, axes of OpenSim.
 
         Without results of models, and without the name of the only subject before a colon.
         """
-        results = {"", *(text for kind in _RESULTS for text in self.texts("POINT", kind))}
-        labels = self.texts("POINT", "LABELS")[: self.points.shape[1]]
-        kept = {k: n for k, n in enumerate(labels) if n not in results and not n.startswith("*")}
-        alone = len({name.rpartition(":")[0] for name in kept.values()}) == 1
-        names = tuple(name.rpartition(":")[2] if alone else name for name in kept.values())
-        return names, LENGTHS[self.unit] * self.points[:, list(kept)] @ self.axes.T
+        names, places = self._places
+        return names, places @ self.axes.T
 
     @cached_property
     def corners(self) -> FloatArray:
@@ -149,11 +157,31 @@ class C3dFile:
     def axes(self) -> FloatArray:
         """Axes x, y and z of OpenSim, rows (3, 3), in the axes of the file [1].
 
-        y is up, and x is POINT:X_SCREEN, or else the first level axis of the file.
+        y is up. x is the axis along which the markers travel, else POINT:X_SCREEN, else the first
+        level axis of the file.
         """
-        up, stated = self._up(), _AXES.get((*self.texts("POINT", "X_SCREEN"), "")[0], np.eye(3)[0])
-        forward = next(axis for axis in (stated, *np.eye(3)) if not axis @ up)
+        up = self._up()
+        level = self._travel() * (up == 0.0)
+        axis = int(np.abs(level).argmax())
+        forward = np.sign(level[axis]) * np.eye(3)[axis]
+        if abs(level[axis]) < _TRAVEL:
+            stated = self._screen("X_SCREEN")
+            choices = (*(() if stated is None else (stated,)), *np.eye(3))
+            forward = next(each for each in choices if not each @ up)
         return np.array([forward, up, np.cross(forward, up)])
+
+    def _screen(self, name: str) -> FloatArray | None:
+        """Return the axis that X_SCREEN or Y_SCREEN names (3,) [1]."""
+        return _AXES.get((*self.texts("POINT", name), "")[0].upper())
+
+    def _travel(self) -> FloatArray:
+        """Return the median way of the markers (3,) from where each is first seen [m]."""
+        places = self._places[1]
+        seen = ~np.isnan(places).any(axis=2)
+        some = np.flatnonzero(seen.any(axis=0))
+        first, last = seen.argmax(axis=0), len(seen) - 1 - seen[::-1].argmax(axis=0)
+        ways = places[last[some], some] - places[first[some], some]
+        return np.asarray(np.median(ways, axis=0)) if len(some) else np.zeros(3)
 
     def _up(self) -> FloatArray:
         """Return the axis of the file that points up (3,) [1].
@@ -161,14 +189,14 @@ class C3dFile:
         The normal of level plates, else POINT:Y_SCREEN, else the axis along which the markers of a
         frame spread the most, else y.
         """
-        screen = _AXES.get((*self.texts("POINT", "Y_SCREEN"), "")[0])
+        screen, places = self._screen("Y_SCREEN"), self._places[1]
         weights = np.abs(self.plate_axes[:, :, 2]).mean(axis=0) if len(self.corners) else None
         if weights is None or weights.max() < _LEVEL:
             if screen is not None:
                 return screen
-            gone = np.isnan(self.points).any(axis=2, keepdims=True)
-            high = np.where(gone, -np.inf, self.points).max(axis=1, initial=-np.inf)
-            low = np.where(gone, np.inf, self.points).min(axis=1, initial=np.inf)
+            gone = np.isnan(places).any(axis=2, keepdims=True)
+            high = np.where(gone, -np.inf, places).max(axis=1, initial=-np.inf)
+            low = np.where(gone, np.inf, places).min(axis=1, initial=np.inf)
             spread = (high - low)[np.isfinite(high).all(axis=1)]
             weights = np.median(spread, axis=0) if spread.size else np.eye(3)[1]
         axis = np.eye(3)[int(weights.argmax())]

@@ -51,6 +51,18 @@ def test_markers_with_y_up_stay(tmp_path, screen):
     assert_allclose(found.positions, places @ np.array(turn).T, atol=1e-7)
 
 
+@pytest.mark.parametrize("turn", [0.0, 90.0, 180.0, 260.0])
+def test_who_walks_far_walks_along_x(tmp_path, turn):
+    def turned(by):
+        c, s = np.cos(np.radians(by)), np.sin(np.radians(by))
+        places = walking(60) @ [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]
+        places[:40, 2] = np.nan
+        return places
+
+    found = read_markers(write_c3d(tmp_path / "walk.c3d", turned(turn))).positions
+    assert_allclose(found, turned(turn - 90.0 * round(turn / 90.0)) @ Z_UP.T, atol=1e-6)
+
+
 def test_points_without_position_or_name_are_missing(tmp_path):
     places, labels = walking(), ["P7:hip", "P7:knee", "P7:toe"]
     places[3:5, 1] = np.nan
