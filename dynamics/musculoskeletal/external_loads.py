@@ -11,7 +11,7 @@ import numpy as np
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
 from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.c3d_plates import read_ground
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -76,12 +76,10 @@ class ExternalLoads:
     forces: tuple[AppliedForce, ...]
     notes: tuple[str, ...] = ()
 
-    def data_file(self, folder: Path) -> Path:
-        """Return a file of the table for OpenSim, that of a C3D file in a folder."""
-        if not is_c3d(self.table.source):
-            return Path(self.table.source).resolve()
-        write_motion_table(folder / "forces.sto", self.table)
-        return folder / "forces.sto"
+    @property
+    def data_file(self) -> Path:
+        """The file of the table."""
+        return Path(self.table.source).resolve()
 
     def check_cover(self, start: float, stop: float, *, section: str = "comak") -> None:
         """Raise an `InputError` unless the loads cover a time from start to stop [s].
