@@ -54,9 +54,9 @@ class C3dFile:
     groups : mapping
         Parameters by group and name.
     points : (F, P, 3) float64
-        Points of the frames; NaN where a point is missing.
+        Points of the frames [any unit]; NaN where a point is missing.
     analogs : (A, C) float64
-        Scaled samples of the analog channels.
+        Scaled samples of the analog channels [any unit].
     first : int
         Number of the first frame, from 0.
     """
@@ -71,14 +71,14 @@ class C3dFile:
         return self.groups.get(group, {}).get(name, {}).get("value", ())
 
     def numbers(self, group: str, name: str) -> FloatArray:
-        """Return the finite numbers of a parameter; none if the file does not have them."""
+        """Return the numbers of a parameter, (n, ...) [any unit]; none if the file lacks them."""
         found = np.asarray(self._value(group, name))
         if found.size and (found.dtype.kind not in "iuf" or not np.isfinite(found).all()):
             raise self.fault(f"{group}:{name}", "finite numbers", str(found.ravel()))
         return np.array(found if found.size else (), dtype=np.float64)
 
     def integers(self, group: str, name: str) -> NDArray[np.int64]:
-        """Return the numbers of a parameter without their decimals, at most 10⁹ in size."""
+        """Return the numbers of a parameter without decimals, (n, ...), at most 10⁹ in size [1]."""
         return np.clip(self.numbers(group, name), -1e9, 1e9).astype(np.int64)
 
     def texts(self, group: str, name: str) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class C3dFile:
         return stated.lower()
 
     def time(self, samples: int) -> FloatArray:
-        """Return the instants [s] of a number of samples, the same for each frame."""
+        """Return the instants (A,) [s] of A samples, of which each frame has the same number."""
         rate = float((*self.numbers("POINT", "RATE").ravel(), 0.0)[0])
         check_number(f"{self.path}, POINT:RATE", rate, above=0.0, unit="Hz")
         steps = np.arange(samples, dtype=np.float64) * (len(self.points) / max(samples, 1))
@@ -133,7 +133,7 @@ class C3dFile:
 
     @cached_property
     def corners(self) -> FloatArray:
-        """Corners (n, 4, 3) of the force plates, in the axes and the unit of the file."""
+        """Corners (n, 4, 3) of the force plates, axes of the file [any unit]."""
         plates = max(0, *self.integers("FORCE_PLATFORM", "USED").ravel()[:1].tolist(), 0)
         stored = self.numbers("FORCE_PLATFORM", "CORNERS").ravel(order="F")
         if len(stored) < 12 * plates:
@@ -177,7 +177,7 @@ class C3dFile:
     def _travel(self) -> FloatArray:
         """Return the median way of the markers (3,) from where each is first seen [m]."""
         places = self._places[1]
-        seen = ~np.isnan(places).any(axis=2)
+        seen = np.asarray(~np.isnan(places).any(axis=2))
         some = np.flatnonzero(seen.any(axis=0))
         first, last = seen.argmax(axis=0), len(seen) - 1 - seen[::-1].argmax(axis=0)
         ways = places[last[some], some] - places[first[some], some]

@@ -61,6 +61,7 @@ def prepared(*sets):
     return prepare_walk(load_muscle_walk(ROOT / "configs/comak_walking.toml", (*times, *sets)))
 
 
+@pytest.mark.slow
 def test_plates_act_on_the_feet_above_them(opensim, c3d, motion, tmp_path):
     known, found = prepared(), prepared(f'walk.external_loads="{c3d}"')
     mine, theirs = (each.plant.system.external_loads.forces for each in (found, known))
