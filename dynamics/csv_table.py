@@ -96,6 +96,12 @@ class TextTable(NamedTuple):
 
 def read_text(source: Path) -> str:
     """Return the UTF-8 text of a file; raise an InputError that names a file that is not text."""
+    if source.suffix.lower() == ".c3d" and source.is_file():
+        raise InputError(
+            f"{source}: expected a table as text, found a C3D file, which has markers and force "
+            "plates; a C3D file can be inverse_kinematics.markers, walk.external_loads and "
+            "measured.ground"
+        )
     try:
         return source.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

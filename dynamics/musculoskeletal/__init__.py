@@ -53,6 +53,7 @@ from dynamics.musculoskeletal.plant import (
 )
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
 from dynamics.musculoskeletal.plant_recording import record_plant
+from dynamics.musculoskeletal.plate_feet import loaded_by_plates
 from dynamics.musculoskeletal.prescribed_motion import (
     BodyForce,
     Course,
@@ -112,6 +113,7 @@ __all__ = [
     "follow_markers",
     "followers",
     "instants",
+    "loaded_by_plates",
     "passive_functions",
     "prescribe_motion",
     "read_forward_settings",

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
-from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from dynamics.walking.c3d_files import is_c3d
+from dynamics.walking.c3d_plates import read_ground
+from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -110,6 +112,11 @@ def read_external_loads(path: str | Path, bodies: Collection[str] | None = None)
         If the file is missing or is not XML, has no force that applies or one on no body of the
         model, or the data file is missing or damaged.
     """
+    if is_c3d(path):
+        raise InputError(
+            f"{path}: expected ExternalLoads (.xml), found a C3D file; name this file as the "
+            "datafile of external loads"
+        )
     root = read_object(path, "external loads")
     forces = [force for force in root.below("ExternalForce") if force.boolean("appliesForce", True)]
     if not forces:
@@ -125,7 +132,14 @@ def read_external_loads(path: str | Path, bodies: Collection[str] | None = None)
             raise force.fault("applied_to_body", wanted, f"{body!r}; the model has {known}")
     used = {column for force in forces for kind in _KINDS for column in _columns(force, kind)}
     data, notes = _data_file(root)
-    table = read_motion_table(data, columns=used)
+    table = read_ground(data, columns=used)
+    if is_c3d(data) and not used <= {*table.names, *"xyz"}:
+        raise InputError(
+            f"{path}: expected columns of the force plates of {data.name}, for plate 1 "
+            "ground_force_1_v, ground_force_1_p and ground_torque_1_ (force_identifier, "
+            "point_identifier, torque_identifier), found "
+            f"{', '.join(sorted(used - {*table.names, *'xyz'}))}"
+        )
     return ExternalLoads(path, table, tuple(_applied(force, table) for force in forces), notes)
 
 
@@ -147,7 +161,7 @@ def _data_file(root: OsimObject) -> tuple[Path, tuple[str, ...]]:
     if not data or not table.is_file():
         raise root.fault(
             "datafile",
-            "a table of forces (.mot, .sto)",
+            "a table of forces (.mot, .sto, .c3d)",
             f"{'no file ' * bool(data)}{data or 'none'}; paths are relative to the folder of the "
             "external loads",
         )

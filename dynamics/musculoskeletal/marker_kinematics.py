@@ -17,6 +17,7 @@ from dynamics.musculoskeletal.marker_settings import MarkerSettings
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers, marker_notes, read_markers
 from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.wheel import opensim, without_output
+from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.base.errors import InputError
 
@@ -59,7 +60,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     model : str
         XML text of a model with markers; its constraints hold.
     markers : str or Path
-        Measured markers (.trc).
+        Measured markers (.trc, .c3d).
     settings : MarkerSettings
         Weights of markers, time and accuracy.
 
@@ -84,7 +85,7 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
-        if measured.missing.any():
+        if measured.missing.any() or is_c3d(path):
             # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
             seen, path = measured.seen(), folder / "markers.trc"
             path.write_text(seen.text(), encoding="utf-8")

@@ -38,7 +38,7 @@ _READ_APART = read_apart(
     ik_accuracy="relative accuracy of the coordinates [1]",
     ik_constraint_weight="weight of the functions, Inf",
     IKTaskSet="weights of markers",
-    marker_file="measured markers (.trc)",
+    marker_file="measured markers (.trc, .c3d)",
     perform_secondary_constraint_sim="whether to sweep, or read the functions",
     secondary_constraint_function_file="constraint functions (.xml)",
 )
@@ -94,7 +94,7 @@ class MarkerFiles(NamedTuple):
     Parameters
     ----------
     markers : Path or None
-        Measured markers (.trc).
+        Measured markers (.trc, .c3d).
     functions : Path or None
         Constraint functions, where they are not simulated anew.
     """

@@ -1,4 +1,4 @@
-"""Measured markers from a `.trc` file: gaps, units, and what OpenSim would follow in silence."""
+"""Measured markers of `.trc` and C3D files: gaps, units, and what OpenSim would not tell."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.csv_table import read_text
+from dynamics.walking.c3d_files import LENGTHS, is_c3d, read_c3d
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Metres per unit of a file.
-_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "inch": 0.0254}
 #: Extent of the markers of a person at an instant [m].
 _EXTENTS = 0.01, 20.0
 #: A marker that moves less does not move, while half of the others move more [m].
@@ -109,8 +108,8 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     Parameters
     ----------
     path : str or Path
-        `.trc` file. Empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a missing
-        marker.
+        `.trc` file, in which empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a
+        missing marker; or C3D file, whose up becomes y, and where a negative residual does.
 
     Raises
     ------
@@ -120,22 +119,47 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     source = Path(path)
     if not source.is_file():
         raise InputError(f"{path}: no such file; check the path of the markers")
+    found = _c3d(source) if is_c3d(source) else _trc(source)
+    if np.isinf(found.positions).any():
+        raise InputError(f"{path}: expected finite coordinates, found infinite ones")
+    at_origin = (found.positions == 0.0).all(axis=2)
+    positions = np.where(at_origin[:, :, None], np.nan, found.positions)
+    markers = MeasuredMarkers(found.names, found.time, positions, at_origin, source)
+    _check_unit(markers, found.unit)
+    return markers
+
+
+class _Stored(NamedTuple):
+    """Names (M,), instants (N,) [s] and positions (N, M, 3) [m] of a file, and its unit."""
+
+    names: tuple[str, ...]
+    time: FloatArray
+    positions: FloatArray
+    unit: str
+
+
+def _c3d(source: Path) -> _Stored:
+    """Return the markers of a C3D file."""
+    file = read_c3d(source)
+    names, positions = file.markers
+    _check_names(f"{source}, POINT:LABELS", names)
+    return _Stored(names, file.time(len(positions)), positions, file.unit)
+
+
+def _trc(source: Path) -> _Stored:
+    """Return the markers of a `.trc` file."""
     lines = [line.split("\t") for line in read_text(source).splitlines()]
     if len(lines) < _HEAD + 3 or not lines[0][0].startswith("PathFileType"):
         raise InputError(
-            f"{path}: expected a .trc file that begins with PathFileType, found another first line"
+            f"{source}: expected a .trc file that begins with PathFileType, found another first "
+            "line"
         )
     keys, values = ([cell.strip() for cell in line if cell.strip()] for line in lines[1:_HEAD])
     unit = dict(zip(keys, values, strict=False)).get("Units", "")
-    if unit not in _UNITS:
-        raise InputError(f"{path}, Units: expected one of {', '.join(_UNITS)}, found {unit!r}")
+    if unit not in LENGTHS:
+        raise InputError(f"{source}, Units: expected one of {', '.join(LENGTHS)}, found {unit!r}")
     names = tuple(cell.strip() for cell in lines[_HEAD] if cell.strip())[2:]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not names or twice:
-        raise InputError(
-            f"{path}, line {_HEAD + 1}: expected each marker once, found "
-            f"{', '.join(twice) + ' twice' if twice else 'no marker'}"
-        )
+    _check_names(f"{source}, line {_HEAD + 1}", names)
     rows = [
         (number, line)
         for number, line in enumerate(lines[_HEAD + 2 :], _HEAD + 3)
@@ -144,16 +168,21 @@ def read_markers(path: str | Path) -> MeasuredMarkers:
     table = np.array([_numbers(source, number, line, len(names)) for number, line in rows])
     if not len(table) or not np.isfinite(table[:, 0]).all() or (np.diff(table[:, 0]) <= 0.0).any():
         raise InputError(
-            f"{path}: expected rows at increasing instants, found times that do not increase"
+            f"{source}: expected rows at increasing instants, found times that do not increase"
         )
-    if np.isinf(table).any():
-        raise InputError(f"{path}: expected finite coordinates, found infinite ones")
-    positions = table[:, 1:].reshape(len(table), len(names), 3)
-    at_origin = (positions == 0.0).all(axis=2)
-    positions = _UNITS[unit] * np.where(at_origin[:, :, None], np.nan, positions)
-    markers = MeasuredMarkers(names, table[:, 0], positions, at_origin, source)
-    _check_unit(markers, unit)
-    return markers
+    places = LENGTHS[unit] * table[:, 1:].reshape(len(table), len(names), 3)
+    return _Stored(names, table[:, 0], places, unit)
+
+
+def _check_names(where: str, names: tuple[str, ...]) -> None:
+    """Raise an `InputError` unless there are markers, each with a name of its own."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if not names or twice:
+        raise InputError(
+            f"{where}: expected each marker once, found "
+            f"{', '.join(twice) + ' twice' if twice else 'no marker'}; rename the markers, or take "
+            "another file"
+        )
 
 
 def _numbers(source: Path, number: int, line: list[str], markers: int) -> list[float]:

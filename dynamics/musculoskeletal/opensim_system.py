@@ -21,6 +21,8 @@ from dynamics.musculoskeletal.held_coordinates import HeldCourse, held_courses
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
+from dynamics.walking.c3d_files import is_c3d
+from dynamics.walking.motion_tables import write_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -75,7 +77,11 @@ class OpenSimSystem:
                 if external_loads is not None:
                     self.external_loads = read_external_loads(external_loads, self.bodies)
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
-                    loads.setDataFileName(str(self.external_loads.data_file))
+                    data = self.external_loads.data_file
+                    if is_c3d(data):
+                        data = Path(folder) / "forces.sto"
+                        write_motion_table(data, self.external_loads.table)
+                    loads.setDataFileName(str(data))
                     self._model.addModelComponent(loads)
                     self._loads = _members(loads)
                 state = self._model.initSystem()

@@ -75,9 +75,11 @@ def read_surface(path: Path) -> SurfaceFile:
     if path.is_dir():
         raise MeshError(f"{path}: is a folder, expected the file of a mesh")
     if extension not in EXTENSIONS:
+        motion = "a C3D file has markers and forces, and no mesh"
+        told = motion if extension == ".c3d" else "convert the file"
         raise MeshError(
             f"{path}: unsupported extension {path.suffix!r}, expected one of "
-            f"{', '.join(EXTENSIONS)}; convert the file"
+            f"{', '.join(EXTENSIONS)}; {told}"
         )
     if not path.is_file():
         raise MeshError(f"{path}: no such file; check the path of the mesh")

@@ -69,7 +69,9 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
         raise InputError("inverse_kinematics: expected a section with markers, found none")
     settings, sweep, files, notes = _settings(config, file)
     if files.markers is None:
-        raise InputError("inverse_kinematics.markers: expected measured markers (.trc), found none")
+        raise InputError(
+            "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
+        )
     model = OsimModel(data_file(file.walk.model))
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)

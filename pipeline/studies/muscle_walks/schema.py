@@ -69,7 +69,9 @@ class MuscleWalkConfig(ArticularModelConfig):
         ),
     )
     external_loads: File | None = Field(
-        None, description="forces on the feet (.xml); by default the forces of the settings"
+        None,
+        description="forces on the feet (.xml), or a C3D file, whose plates act on the feet above "
+        "them; by default the forces of the settings",
     )
     reserves: File | None = Field(
         None,
@@ -102,7 +104,7 @@ class InverseKinematicsConfig(Section):
         "change",
     )
     markers: File | None = Field(
-        None, description="measured markers (.trc); by default the markers of the settings"
+        None, description="measured markers (.trc, .c3d); by default the markers of the settings"
     )
     marker_set: File | None = Field(
         None, description="markers of the model (.xml); by default the markers in the model"

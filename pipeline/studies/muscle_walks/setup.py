@@ -23,6 +23,7 @@ from dynamics.musculoskeletal import (
     OsimModel,
     PlantContacts,
     RecordedPlant,
+    loaded_by_plates,
     read_motion,
     settle,
 )
@@ -31,6 +32,7 @@ from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.musculoskeletal.reserves import with_actuators
+from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -220,12 +222,15 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
             if path == files.motion:
                 remedy += ", or state [inverse_kinematics] to find the motion from markers"
             raise InputError(f"{path}: no such file; {remedy}")
-    system = OpenSimSystem(text, files.external_loads)
+    loads = files.external_loads
+    system = OpenSimSystem(text, None if is_c3d(loads) else loads)
     table = read_motion_table(files.motion)
     columns = CoordinateTable(table, system)
     notes += columns.unit_notes()
     motion = read_motion(table, system, settings)
     notes += filter_edge_notes(table, motion.time, settings)
+    if loads is not None and is_c3d(loads):
+        system = loaded_by_plates(text, system, motion, loads)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))

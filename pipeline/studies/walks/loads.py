@@ -13,6 +13,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 from dynamics.mechanics.segments import LegSegments, leg_segments
 from dynamics.simulator.waveform_tables import ADDUCTION_COLUMN
 from dynamics.simulator.waveforms import GaitCycle
+from dynamics.walking.c3d_plates import read_ground
 from dynamics.walking.filter_edges import edge_notes
 from dynamics.walking.foot_fit import fitted_to_foot
 from dynamics.walking.inverse_dynamics import LegLoads, inverse_dynamics
@@ -151,7 +152,7 @@ def _moved_warning(moved: float) -> str:
 def _table(measured: MeasuredConfig, name: str) -> MotionTable:
     path = data_file(getattr(measured, name))
     try:
-        return read_motion_table(path)
+        return read_ground(path) if name == "ground" else read_motion_table(path)
     except OSError as error:
         raise ConfigError(f"measured.{name}: {path}: {error.strerror}") from error
 

@@ -67,7 +67,9 @@ class MeasuredConfig(Section):
         description="file with the position of the pelvis and the joint angles; `$KNEE_DATA` at "
         "the start is the data folder, other paths are relative to this file"
     )
-    ground: File = Field(description="file with force, point and torque of the ground")
+    ground: File = Field(
+        description="file with force, point and torque of the ground; also a C3D file"
+    )
     in_degrees: bool | None = Field(
         None,
         description="whether angles are in degrees; by default the header of the motion file, or "
