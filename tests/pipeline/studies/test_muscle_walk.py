@@ -245,16 +245,20 @@ def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
 
 
 @pytest.mark.slow
-def test_a_motion_in_radians_that_says_degrees_is_told(tmp_path, jam_folder):
+def test_a_motion_in_radians_that_says_degrees_is_read_in_radians(tmp_path, jam_folder):
     inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     table = read_motion_table(inverse / "overground_17_ik.mot")
     lengths = [re.search(r"_t[xyz](_r)?$", name) is not None for name in table.names]
     values = np.where(lengths, table.values, DEGREE * table.values)
     write_motion_table(tmp_path / "ik.mot", replace(table, values=values))
     changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
-    with pytest.warns(UserWarning, match=r"ik\.mot: the angles look like radians"):
+    with pytest.warns(UserWarning, match=r"ik\.mot: .* the angles are read in radians"):
         setup = prepare_walk(load_muscle_walk(JAM_WALK, changes))
     assert "inDegrees=no" in setup.warnings[0]
+    motion = setup.plant.motion
+    flexion = motion.values[:, motion.names.index("hip_flex_r")]
+    wanted = np.interp(motion.time, table.time, DEGREE * table.column("hip_flex_r"))
+    assert_allclose(flexion, wanted, atol=0.02)
 
 
 def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
