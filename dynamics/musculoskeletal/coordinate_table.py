@@ -175,7 +175,7 @@ class CoordinateTable:
         if self.table.in_degrees is None:
             stated = "the header states no unit, which stands for degrees"
         return (
-            f"{self.table.source}: {stated}, but no angle moves by more than {self._widest:.3g}, which is "
-            "typical of radians: the angles are read in radians; correct the header "
+            f"{self.table.source}: {stated}, but no angle moves by more than {self._widest:.3g}, "
+            "which is typical of radians: the angles are read in radians; correct the header "
             "(inDegrees=no), or write so small a motion in radians",
         )

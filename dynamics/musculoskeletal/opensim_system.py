@@ -208,6 +208,12 @@ class OpenSimSystem:
         )
 
     @cached_property
+    def locked(self) -> tuple[str, ...]:
+        """Names of the coordinates that stay at their default values."""
+        found = _members(self._model.getCoordinateSet())
+        return tuple(each.getName() for each in found if each.getLocked(self._state))
+
+    @cached_property
     def held(self) -> dict[str, HeldCourse]:
         """Courses of the coordinates that the model holds, by name; see `held_courses`."""
         return held_courses(self._model, self._state)

@@ -227,6 +227,24 @@ def marker_text(found: MarkerErrors | None) -> list[str]:
     ]
 
 
+def residual_text(residuals: Residuals | None) -> list[str]:
+    """Return no or one sentence on the residuals of the ground force."""
+    if residuals is None:
+        return []
+    return [
+        f"residuals on {residuals.body}: force at most {residuals.force_max_N:.0f} N "
+        f"({residuals.force_max_percent:.0f} %), moment {residuals.moment_max_Nm:.0f} "
+        f"N m ({residuals.moment_max_percent:.1f} %)"
+    ]
+
+
+def first_lines(setup: WalkSetup) -> list[str]:
+    """Return what is known of a walk before its frames: distances of markers, and residuals."""
+    flags = [f"flag: {flag}" for flag in setup.flags]
+    found = marker_text(marker_errors(setup.markers))
+    return [*found, *residual_text(_residuals(setup)), *flags]
+
+
 def _residuals(setup: WalkSetup) -> Residuals | None:
     """Return the largest residuals; None where they are unknown."""
     balance = setup.plant.balance
@@ -291,12 +309,7 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
     lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)
-    if residuals := summary.residuals:
-        lines.append(
-            f"residuals on {residuals.body}: force at most {residuals.force_max_N:.0f} N "
-            f"({residuals.force_max_percent:.0f} %), moment {residuals.moment_max_Nm:.0f} "
-            f"N m ({residuals.moment_max_percent:.1f} %)"
-        )
+    lines += residual_text(summary.residuals)
     lines += [f"flag: {flag}" for flag in summary.flags[:5]]
     if len(summary.flags) > 5:
         lines.append(f"and {len(summary.flags) - 5} flags more in walk.json")

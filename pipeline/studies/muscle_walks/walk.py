@@ -14,7 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.reading import load_section
 from pipeline.files import replacing, write_document, write_text
-from pipeline.progress import bar
+from pipeline.progress import bar, say
 from pipeline.store.job import WALK, Job
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
@@ -26,7 +26,7 @@ from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
-from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, summarise
+from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, first_lines, summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
 
 #: Results of a walk.
@@ -85,6 +85,8 @@ def simulate_muscle_walk(
                 setup, notes=(*markers.notes, *setup.notes), markers=markers
             )
         setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
+        for line in first_lines(setup):
+            say(line)
         result, start, seconds = _simulate(setup)
         job.begin()  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.

@@ -8,13 +8,14 @@ from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal import read_motion
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.motion_input import _check_lowpass, filter_edge_notes
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 
-SYSTEM = SimpleNamespace(coordinates=("hip", "height"), rotational=(True, False))
+SYSTEM = SimpleNamespace(coordinates=("hip", "height"), rotational=(True, False), locked=())
 TIME = 0.01 * np.arange(20.0)
 
 
@@ -51,7 +52,7 @@ def notes(table, **settings):
 @pytest.mark.parametrize("heading", [0.0, 180.0, 300.0])
 def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(heading):
     """A heading, here that of the ankle's column, may be up to a turn."""
-    radians = np.radians(STRIDE + [0.0, 0.0, heading])
+    radians = np.radians(STRIDE + np.array([0.0, 0.0, heading]))
     (told,) = notes(leg(radians))
     assert told.startswith("walk.mot: the header states inDegrees=yes, but no angle moves by more")
     assert "read in radians; correct the header (inDegrees=no)" in told
@@ -105,6 +106,25 @@ def test_tables_without_a_unit_may_count_as_degrees():
     names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
     paths = MotionTable(names, radians.time, radians.values)
     assert notes(paths, unstated_degrees=True) == ()
+
+
+LOCKED = {"knee": np.radians(20.0), "knee_ty": 0.03}
+
+
+@pytest.mark.parametrize(
+    ("solved", "courses", "told"),
+    [
+        ((), {}, []),
+        ((), {"knee": np.full(3, np.radians(20.01)), "hip": np.ones(3)}, []),
+        (("knee", "hip"), {}, ["knee at 20 deg (the settings solve for it);"]),
+        ((), {"knee_ty": np.array([0.03, 0.02])}, ["knee_ty at 30 mm (the motion has 20 mm);"]),
+        (LOCKED, {}, ["knee at 20 deg", "knee_ty at 30 mm"]),
+    ],
+)
+def test_locked_coordinates_that_something_would_move_are_told(solved, courses, told):
+    notes = lock_notes(LOCKED, ("hip", "knee"), solved, courses)
+    assert len(notes) == bool(told)
+    assert all(words in notes[0] for words in told)
 
 
 @pytest.mark.parametrize(
