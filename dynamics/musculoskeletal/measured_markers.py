@@ -19,7 +19,7 @@ from foundation.base.errors import InputError
 #: Metres per unit of a file.
 _UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "inch": 0.0254}
 #: Extent of the markers of a person at an instant, and a usual one [m].
-_EXTENTS, _PERSON = (0.01, 20.0), 1.5
+_EXTENTS, _PERSON = (0.01, 20.0), 1.2
 #: Metres per unit, by the words for the unit.
 _WORDS = {"millimetres": 1e-3, "centimetres": 1e-2, "metres": 1.0, "inches": 0.0254}
 #: A marker that moves less does not move, while half of the others move more [m].

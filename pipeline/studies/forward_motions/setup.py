@@ -37,6 +37,7 @@ from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import material_notes
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
 from pipeline.studies.muscle_walks.models import facing_contacts
@@ -175,7 +176,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = facing_contacts(model, forward, motion)
-    warnings += side_notes(model, contacts)
+    warnings += side_notes(model, contacts) + material_notes(model)
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )

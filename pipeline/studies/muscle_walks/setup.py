@@ -32,10 +32,12 @@ from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.musculoskeletal.reserves import with_actuators
+from dynamics.musculoskeletal.walk_times import check_seconds
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.models import facing_contacts
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -151,9 +153,8 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
     springs = facing_contacts(model, walk, plant.motion, energy=energy)
-    notes += _rigid_notes(springs, settings, _prescribed(source, model)) + side_notes(
-        model, springs
-    )
+    notes += _rigid_notes(springs, settings, _prescribed(source, model))
+    notes += side_notes(model, springs) + material_notes(model)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -223,6 +224,7 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
             raise InputError(f"{path}: no such file; {remedy}")
     system = OpenSimSystem(text, files.external_loads)
     table = read_motion_table(files.motion)
+    check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
     notes += columns.unit_notes()
     motion = read_motion(table, system, settings)
@@ -231,6 +233,7 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
+        check_seconds(system.external_loads.data_file, system.external_loads.table.time)
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
