@@ -30,6 +30,9 @@ _CONFINED, _LEAST_RATIO = 0.485, 0.2
 #: Ranges of Young's modulus, with a margin, by material [MPa]: polyethylene from a tenth of its
 #: modulus of tension, as models of slow loading have, to highly cross-linked.
 _MODULI = {"cartilage": (0.5, 40.0), "polyethylene": (200.0, 2000.0)}
+#: Slips of the decimals and of the unit, by words [1].
+_SLIPS = {"10 times": 10.0, "a tenth": 0.1, "1e3 times": 1e3, "1e-3": 1e-3, "1e6 times": 1e6,
+          "1e-6": 1e-6}  # fmt: skip
 #: Young's modulus below which a layer is cartilage [MPa].
 _SOFT = 100.0
 #: Largest thickness of cartilage and of polyethylene [m], with a margin: patellar cartilage is up
@@ -182,7 +185,7 @@ def unusual_modulus(modulus_MPa: float) -> str:
         return ""
     slips = [
         f"{factor * modulus_MPa:.4g} MPa, {of} as much, would be usual for {material}"
-        for factor, of in ((10.0, "10 times"), (0.1, "a tenth"), (1e-3, "1/1000"), (1e-6, "1e-6"))
+        for of, factor in _SLIPS.items()
         for material, (low, high) in _MODULI.items()
         if low <= factor * modulus_MPa <= high
     ]

@@ -37,6 +37,7 @@ from pipeline.studies.muscle_walks.interposed_loads import (
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.sides import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.uncertainty import EXPECTED, Uncertainty, uncertainty_text
 
 
 class MarkerFit(Computed):
@@ -129,6 +130,8 @@ class MuscleWalkSummary(Computed):
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
     implant: ImplantComparison | None = None  # Absent in files of earlier versions.
+    uncertainty: Uncertainty | None = None
+    expected: str = EXPECTED
     verdict: Judgement | None
     warnings: list[str]
     flags: list[str]
@@ -148,6 +151,7 @@ def summarise(
     tensions: FloatArray,
     measured: MeasuredWalk | None,
     seconds: dict[str, float],
+    uncertainty: Uncertainty | None = None,
 ) -> MuscleWalkSummary:
     """Return the summary of a walk.
 
@@ -179,6 +183,7 @@ def summarise(
         ),
         markers=marker_errors(setup.markers),
         implant=None if measured is None else measured.comparison,
+        uncertainty=uncertainty,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
         warnings=[*setup.warnings, *(measured.warnings if measured else ())],
         flags=[
@@ -306,6 +311,7 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
         told = ", ".join(f"{part} {row.peak_BW:.2f}" for part, row in parts.items())
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += uncertainty_text(summary.uncertainty)
     lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)

@@ -28,6 +28,7 @@ from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
 from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, first_lines, summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
+from pipeline.studies.muscle_walks.uncertainty import walk_uncertainty
 
 #: Results of a walk.
 _FILES = (
@@ -95,18 +96,20 @@ def simulate_muscle_walk(
         write_walk_tables(folder, setup, result, tensions)
         if file.walk.jam_tables is not None:
             write_jam_tables(folder, file.walk.jam_tables, setup, result)
+        uncertain = None
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):
             digest = model_digest(file, setup.model)
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
+            uncertain = walk_uncertainty(setup, result, recorded)
         measured, refused = _measured(file, setup, result)
         if measured is not None:
             write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
             for text in measured.warnings:
                 warnings.warn(text, stacklevel=2)
         times = setup.seconds | seconds | {"all": job.seconds}
-        summary = summarise(file, setup, result, tensions, measured, times)
+        summary = summarise(file, setup, result, tensions, measured, times, uncertain)
         write_walk_page(folder, summary, setup, result, tensions, measured, job.text)
         write_document(folder / "walk.json", summary)
     if refused is not None:
