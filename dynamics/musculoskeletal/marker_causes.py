@@ -70,7 +70,8 @@ def check_placed(
     if spreads:
         _check_spread(measured, float(np.median(spreads)))
         as_is, mirrored, swapped = np.sqrt(apart / len(spreads)).tolist()
-        _check_upright(measured, *rises, up, mirrored=mirrored < _MIRRORED * as_is)
+        image = mirrored < _MIRRORED * as_is
+        _check_upright(measured, rises[0], rises[1], up, mirrored=image)
         _check_handed(measured, as_is, mirrored, swapped, turned)
 
 

@@ -69,7 +69,7 @@ class MeasuredMarkers:
 
     def seen(self) -> Self:
         """Return the markers that have a position at some instant."""
-        gone = self.missing.all(axis=0)
+        gone = np.asarray(self.missing.all(axis=0))
         return self.only([n for n, each in zip(self.names, gone, strict=True) if not each])
 
     def only(self, names: Collection[str]) -> Self:

@@ -7,7 +7,8 @@ a walk, nothing tells that they are there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,28 +102,30 @@ def _axes(balance: GroundBalance, way: FloatArray) -> FloatArray:
     return np.array([forward, up, np.cross(forward, up)])
 
 
-def _changes(axes: FloatArray) -> Iterator[tuple[str, str, float, object]]:
-    """Yield name, unit and size of each error of the plates, and the change of a plate."""
-    for k, where in ((0, "forward"), (2, "sideways")):
-        shift = POINT * axes[k]
-        yield (
-            f"points of application, {where}", "mm", 1e3 * POINT,
-            lambda p, by=shift: p._replace(point=p.point + by),
-        )  # fmt: skip
-    for k, where in ((1, "the vertical"), (0, "the fore-aft axis"), (2, "the lateral axis")):
-        turn = Rotation.from_rotvec(np.radians(ANGLE) * axes[k]).as_matrix()
-        yield (
-            f"forces, turned about {where}", "deg", ANGLE,
-            lambda p, by=turn: p._replace(force=by @ p.force),
-        )  # fmt: skip
-
-
 class _Load(NamedTuple):
     """Force, point and torque (3,) of a plate at an instant [N, m, N m]."""
 
     force: FloatArray
     point: FloatArray
     torque: FloatArray
+
+
+def _changes(axes: FloatArray) -> Iterator[tuple[str, str, float, Callable[[_Load], _Load]]]:
+    """Yield name, unit and size of each error of the plates, and the change of a plate."""
+    for k, where in ((0, "forward"), (2, "sideways")):
+        name = f"points of application, {where}"
+        yield name, "mm", 1e3 * POINT, partial(_moved, POINT * axes[k])
+    for k, where in ((1, "the vertical"), (0, "the fore-aft axis"), (2, "the lateral axis")):
+        turn = Rotation.from_rotvec(np.radians(ANGLE) * axes[k]).as_matrix()
+        yield f"forces, turned about {where}", "deg", ANGLE, partial(_turned, turn)
+
+
+def _moved(shift: FloatArray, load: _Load) -> _Load:
+    return load._replace(point=load.point + shift)
+
+
+def _turned(turn: FloatArray, load: _Load) -> _Load:
+    return load._replace(force=turn @ load.force)
 
 
 def _at(plate: Plate, frame: int) -> _Load:

@@ -21,10 +21,10 @@ from pipeline.studies.muscle_walks.setup import WalkSetup
 _BEFORE = 3
 #: Expectation beside predicted forces.
 EXPECTED = (
-    "Instrumented knees of five subjects measured a mean peak of 2.61 body weights in level walking "
-    "(Kutzner et al. 2010, J Biomech 43:2164-2173); the best blinded predictions of such forces "
-    "were 229 to 312 N (medial) and 238 to 326 N (lateral) off in the root mean square (Kinney et "
-    "al. 2013, J Biomech Eng 135:021012)."
+    "Instrumented knees of five subjects measured a mean peak of 2.61 body weights in level "
+    "walking (Kutzner et al. 2010, J Biomech 43:2164-2173); the best blinded predictions of such "
+    "forces were 229 to 312 N (medial) and 238 to 326 N (lateral) off in the root mean square "
+    "(Kinney et al. 2013, J Biomech Eng 135:021012)."
 )
 
 
