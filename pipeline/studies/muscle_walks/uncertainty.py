@@ -5,18 +5,21 @@ Frames about the peaks are replayed with each error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dynamics.musculoskeletal import Comak, ComakResult, OpenSimPlant, RecordedPlant
-from dynamics.musculoskeletal.measurement_errors import MeasurementError, measurement_errors
+from dynamics.musculoskeletal import Comak, ComakResult, RecordedPlant
+from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
 from pipeline.store.run_documents import Computed
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces
 from pipeline.studies.muscle_walks.setup import WalkSetup
 
+#: Forces at peaks [N], by contact and part.
+_Forces = dict[str, dict[str, float]]
 #: Frames before a peak from which a replay starts.
 _BEFORE = 3
 #: Expectation beside predicted forces.
@@ -46,43 +49,53 @@ class Uncertainty(Computed):
 
 
 def walk_uncertainty(
-    setup: WalkSetup, result: ComakResult, recorded: RecordedPlant
+    setup: WalkSetup,
+    result: ComakResult,
+    recorded: RecordedPlant,
+    errors: Sequence[MeasurementError],
 ) -> Uncertainty | None:
     """Return how far errors move the peaks of contacts with two compartments; None without any.
 
     `recorded` is the record of the walk.
     """
-    plant = setup.plant
     peaks = _peaks(result)
-    if not isinstance(plant, OpenSimPlant) or not peaks:
+    if not peaks or not errors:
         return None
-    effects = {}
-    for error in measurement_errors(plant):
-        both = [_changes(setup, result, recorded, sign * error.needed, peaks) for sign in (1, -1)]
-        effects[error.name] = _effect(error, both)
-    if not effects:
-        return None
+
+    def forces(needed: FloatArray) -> _Forces:
+        frames = recorded.frames._replace(needed=recorded.frames.needed + needed)
+        comak = Comak(replace(recorded, frames=frames), setup.contacts, setup.settings)
+        return _replayed(comak, result, peaks)
+
+    nominal = forces(np.zeros_like(recorded.frames.needed))
+    effects = {
+        error.name: _effect(error, nominal, [forces(sign * error.needed) for sign in (1.0, -1.0)])
+        for error in errors
+    }
     together = {
         contact: {
-            part: float(np.linalg.norm([np.abs(e.percent[contact][part]).max() for e in rows]))
+            part: float(
+                np.linalg.norm([np.abs(e.percent[contact][part]).max() for e in effects.values()])
+            )
             for part in parts
         }
         for contact, parts in peaks.items()
-        for rows in [list(effects.values())]
     }
     return Uncertainty(errors=effects, percent=together)
 
 
-def _effect(error: MeasurementError, both: list[dict[str, dict[str, float]]]) -> ErrorEffect:
-    one, other = both
+def _effect(error: MeasurementError, nominal: _Forces, both: list[_Forces]) -> ErrorEffect:
     return ErrorEffect(
         size=error.size,
         unit=error.unit,
         residual_force_percent=100.0 * error.force,
         residual_moment_percent=100.0 * error.moment,
         percent={
-            contact: {part: sorted([change, other[contact][part]]) for part, change in row.items()}
-            for contact, row in one.items()
+            contact: {
+                part: sorted(100.0 * (each[contact][part] / force - 1.0) for each in both)
+                for part, force in parts.items()
+            }
+            for contact, parts in nominal.items()
         },
     )
 
@@ -93,36 +106,28 @@ def _peaks(result: ComakResult) -> dict[str, dict[str, int]]:
     for k, name in enumerate(result.contacts):
         parts = compartment_forces(result, k)
         if set(COMPARTMENTS) <= parts.keys():
-            found[name] = {part: int(force.argmax()) for part, force in parts.items()}
+            found[name] = {
+                part: int(force.argmax()) for part, force in parts.items() if force.max() > 0.0
+            }
     return found
 
 
-def _changes(
-    setup: WalkSetup,
-    result: ComakResult,
-    recorded: RecordedPlant,
-    needed: FloatArray,
-    peaks: dict[str, dict[str, int]],
-) -> dict[str, dict[str, float]]:
-    """Return the changes of the forces at the peaks [%] with other needed forces (N, F)."""
-    frames = recorded.frames._replace(needed=recorded.frames.needed + needed)
-    comak = Comak(replace(recorded, frames=frames), setup.contacts, setup.settings)
+def _replayed(comak: Comak, result: ComakResult, peaks: dict[str, dict[str, int]]) -> _Forces:
+    """Return the forces at the frames of the peaks [N], replayed from frames before."""
     loads = {}
     for frame in {at for parts in peaks.values() for at in parts.values()}:
-        first = max(frame - _BEFORE, 1)
-        at = result.solution(first - 1)
-        for k in range(min(first, frame), frame + 1):
+        first = max(frame - _BEFORE, 0)
+        at = result.solution(max(first - 1, 0))
+        for k in range(first, frame + 1):
             at, _ = comak.solve(k, at, start=result.values[k])
         loads[frame] = at.loads
-    changes: dict[str, dict[str, float]] = {}
-    for k, contact in enumerate(result.contacts):
-        for part, frame in peaks.get(contact, {}).items():
-            before, after = (
-                float(np.linalg.norm(each[k][part].force))
-                for each in (result.loads[frame], loads[frame])
-            )
-            changes.setdefault(contact, {})[part] = 100.0 * (after / before - 1.0)
-    return changes
+    return {
+        contact: {
+            part: float(np.linalg.norm(loads[frame][result.contacts.index(contact)][part].force))
+            for part, frame in parts.items()
+        }
+        for contact, parts in peaks.items()
+    }
 
 
 def uncertainty_text(found: Uncertainty | None) -> list[str]:

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
@@ -102,7 +103,8 @@ def simulate_muscle_walk(
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
-            uncertain = walk_uncertainty(setup, result, recorded)
+            errors = measurement_errors(setup.plant)
+            uncertain = walk_uncertainty(setup, result, recorded, errors)
         measured, refused = _measured(file, setup, result)
         if measured is not None:
             write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
