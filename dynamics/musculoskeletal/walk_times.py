@@ -12,7 +12,7 @@ _COARSEST = 0.1
 
 
 def check_seconds(source: object, time: FloatArray) -> None:
-    """Raise an `InputError` if the rows of a walk at times (N,) are too far apart for seconds.
+    """Raise an `InputError` if the rows at times (N,) [s] are too far apart for seconds.
 
     `source` is the file.
     """
