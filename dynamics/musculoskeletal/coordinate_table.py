@@ -13,9 +13,9 @@ from foundation.base.errors import InputError
 
 #: Largest angle of a motion [rad].
 _LARGEST_ANGLE = 4.0 * np.pi
-#: Angles in radians: all at most half a turn, and one moves by more than 10 degrees, or, where
-#: fewer than three move, by more than 70 degrees [rad].
-_HALF_TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 0.18, 1.2, 3
+#: Angles in radians: all move by at most half a turn, in which a heading may be more than a turn,
+#: and one by more than 10 degrees, or, where fewer than three move, by more than 70 degrees [rad].
+_HALF_TURN, _TURN, _MOVING, _MOVING_ALONE, _FEW = np.pi, 7.0, 0.18, 1.2, 3
 #: Angles in degrees: half of those that move are beyond this, as radians more than half a turn.
 _BEYOND_HALF_TURN = 3.5
 #: Largest translation of a motion, and of the bones of a joint with secondary coordinates [m].
@@ -73,7 +73,7 @@ class CoordinateTable:
 
     @cached_property
     def _radians(self) -> dict[str, str]:
-        """Angles that count as radians, each with the reason."""
+        """Angles that the file states as radians, each with the reason."""
         stated, angles = self.table.in_degrees, [n for n in self.columns if n in self._angles]
         if stated is not None:
             return {} if stated else dict.fromkeys(angles, "as the header has inDegrees=no")
@@ -82,8 +82,31 @@ class CoordinateTable:
         paths = [n for n in angles if self.table.names[self.columns[n]].endswith(STATE_VALUE)]
         return dict.fromkeys(paths, "as its name ends in /value")
 
+    @cached_property
+    def _disguised(self) -> tuple[str, ...]:
+        """Angles that the file states as degrees, and whose values are those of radians.
+
+        All of them move by at most half a turn as radians, and one by more than 10 degrees; where
+        fewer than three move, as in a test of a joint, by more than 70. Single columns in radians,
+        which OpenSim-JAM's tables have, are not found.
+        """
+        names = [n for n in self.columns if n in self._angles and n not in self._radians]
+        if not names:
+            return ()
+        ranges = np.array([np.ptp(self._column(name)) for name in names])
+        far = max(map(self._largest, names)) > _TURN
+        least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
+        return () if far or not least <= ranges.max() <= _HALF_TURN else tuple(names)
+
+    @property
+    def _widest(self) -> float:
+        """Largest range of the disguised angles, in the unit of the file."""
+        return float(max(np.ptp(self._column(name)) for name in self._disguised))
+
     def in_si(self, name: str) -> FloatArray:
         """Return the values (N,) of a coordinate [rad, m].
+
+        Angles are in the unit that their values tell, if the header contradicts them.
 
         Raises
         ------
@@ -91,7 +114,7 @@ class CoordinateTable:
             If an angle that counts as radians turns too far for radians.
         """
         values = self._column(name)
-        if name not in self._angles:
+        if name not in self._angles or name in self._disguised:
             return values
         if name not in self._radians:
             return np.radians(values)
@@ -104,8 +127,19 @@ class CoordinateTable:
             )
         return values
 
-    def check_half_turns(self) -> None:
-        """Raise an `InputError` if most angles that move turn too far for joints in radians."""
+    def check_angles(self) -> None:
+        """Raise an `InputError` if angles may be in another unit than stated.
+
+        Most angles that move turn too far for joints in radians; or fewer than three move, as
+        little in degrees as in a test of a joint, and as far in radians as a joint may.
+        """
+        few = [name for name in self._disguised if np.ptp(self._column(name)) > 0.0]
+        if 0 < len(few) < _FEW:
+            raise InputError(
+                f"{self.table.source}: expected degrees, found angles ({', '.join(few)}) that move "
+                f"by at most {self._widest:.3g}, which may be radians; state inDegrees=no in the "
+                "header, and convert the angles to radians if they are in degrees"
+            )
         moving = {
             name: self._largest(name) for name in self._radians if np.ptp(self._column(name)) > 0.0
         }
@@ -134,25 +168,14 @@ class CoordinateTable:
                 )
 
     def unit_notes(self) -> tuple[str, ...]:
-        """Return no or one sentence on angles that count as degrees and look like radians.
-
-        All of the angles are within half a turn as radians, and one moves by more than 10 degrees
-        as radians; where fewer than three move, as in a test of a joint, by more than 70. A motion
-        that is as small in degrees is rare, but possible; single columns in radians, which
-        OpenSim-JAM's tables have, are not found.
-        """
-        names = [n for n in self.columns if n in self._angles and n not in self._radians]
-        if not names:
+        """Return no or one sentence on angles that are read in radians against their header."""
+        if not self._disguised:
             return ()
-        angles = np.column_stack([self._column(name) for name in names])
-        largest, ranges = float(np.abs(angles).max()), np.ptp(angles, axis=0)
-        least = _MOVING if (ranges > 0.0).sum() >= _FEW else _MOVING_ALONE
-        if largest > _HALF_TURN or ranges.max() < least:
-            return ()
-        stated = "although the header states inDegrees=yes"
+        stated = "the header states inDegrees=yes"
         if self.table.in_degrees is None:
-            stated = "and count as degrees, since the header states no unit"
+            stated = "the header states no unit, which stands for degrees"
         return (
-            f"{self.table.source}: the angles look like radians, {stated}: no angle exceeds "
-            f"{largest:.3g} degrees; state inDegrees=no if the angles are in radians",
+            f"{self.table.source}: {stated}, but no angle moves by more than {self._widest:.3g}, "
+            "which is typical of radians: the angles are read in radians; correct the header "
+            "(inDegrees=no), or write so small a motion in radians",
         )

@@ -89,10 +89,16 @@ class ExternalLoads:
         """
         time, slack = self.table.time, 1e-6
         if start < time[0] - slack or stop > time[-1] + slack:
+            remedy = f"set {section}.start_s and {section}.stop_s within the forces"
+            if start > time[-1] or stop < time[0]:
+                remedy = (
+                    f"the forces begin {abs(time[0] - start):.4g} s "
+                    f"{'after' if time[0] > start else 'before'} the motion and share no time with "
+                    f"it: shift the times of one of them if both are of one trial, or {remedy}"
+                )
             raise InputError(
                 f"{self.path}: expected forces from {start:g} to {stop:g} s, the times of the "
-                f"motion, found {time[0]:g} to {time[-1]:g} s; set {section}.start_s and "
-                f"{section}.stop_s within the forces"
+                f"motion, found {time[0]:g} to {time[-1]:g} s; {remedy}"
             )
 
 

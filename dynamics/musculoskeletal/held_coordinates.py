@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,50 @@ import numpy as np
 from dynamics.musculoskeletal.wheel import opensim
 from foundation.base.checks import FloatArray
 
+#: Differences from a locked value that are those of rounding [rad, m].
+_SAME = (1e-3, 1e-4)
 #: Values (N,) of a coordinate at instants (N,) [s] and values (N,) of other coordinates by name.
 HeldCourse = Callable[[FloatArray, Mapping[str, FloatArray]], FloatArray]
+
+
+def lock_notes(
+    locked: Mapping[str, float],
+    angles: Collection[str],
+    solved: Collection[str],
+    courses: Mapping[str, FloatArray],
+) -> tuple[str, ...]:
+    """Return no or one sentence on locked coordinates that something else would move.
+
+    Parameters
+    ----------
+    locked : mapping of str to float
+        Default values of the locked coordinates [rad, m].
+    angles : collection of str
+        The coordinates that are angles.
+    solved : collection of str
+        Coordinates that settings solve for.
+    courses : mapping of str to (N,) float64
+        Values of coordinates in a motion [rad, m].
+    """
+    kept = []
+    for name, at in locked.items():
+        angle, values = name in angles, courses.get(name, np.array([at]))
+        far = float(values[np.abs(values - at).argmax()])
+        moved = bool(abs(far - at) > _SAME[0 if angle else 1])
+        if name in solved or moved:
+            why = ["the settings solve for it"] * (name in solved)
+            why += [f"the motion has {_shown(far, angle)}"] * moved
+            kept.append(f"{name} at {_shown(at, angle)} ({'; '.join(why)})")
+    if not kept:
+        return ()
+    return (
+        f"locked coordinates of the model keep their default values: {', '.join(kept)}; set locked "
+        "to false in the model for coordinates that move",
+    )
+
+
+def _shown(value: float, angle: bool) -> str:
+    return f"{np.degrees(value):.4g} deg" if angle else f"{1e3 * value:.4g} mm"
 
 
 def held_courses(model: Any, state: Any) -> dict[str, HeldCourse]:

@@ -98,7 +98,8 @@ class LoadedMotion:
                 return f"{plate.name}: {fault}"
         now = self.score(plates)
         scored = [
-            (self.score(change(before.time)), text) for text, change in load_changes(self.forces)
+            (self.score(change(before.time)), text)
+            for text, change in load_changes(self.forces, before.mass)
         ]
         best, text = min(scored, key=lambda pair: pair[0])
         if best <= min(_FITS, _BETTER * now):
@@ -141,7 +142,7 @@ class LoadedMotion:
         force, now = self._mean_parts(self._plates(time))
         offset, far = self._offset()
         changes = [
-            *load_changes(self.forces, _SLIGHT),
+            *load_changes(self.forces, self.balance.mass, _SLIGHT),
             *([(far, each_plate(self.forces, moved(offset)))] if far else []),
         ]
         parts = [(self._mean_parts(change(time)), text, change) for text, change in changes]

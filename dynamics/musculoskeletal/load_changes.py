@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.constants import g as STANDARD_GRAVITY
 from scipy.constants import kilogram_force, pound_force
 
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 
-#: Largest shift of time, and the step [s].
-_LATEST, _STEP = 1.5, 0.01
+#: Largest shift of time, that up to which steps are fine, and the steps [s].
+_LATEST, _NEAR, _STEP, _COARSE = 10.0, 1.5, 0.01, 0.05
 #: Units of force by the newtons that they stand for, and the opposite sign.
 _SCALES = {
     "the forces look like kilonewtons: convert them to newtons": 1000.0,
@@ -47,13 +48,18 @@ Change = Callable[[FloatArray], list[Plate]]
 
 
 def load_changes(
-    forces: Sequence[AppliedForce], latest: float = _LATEST
+    forces: Sequence[AppliedForce], mass: float, latest: float = _LATEST
 ) -> Iterator[tuple[str, Change]]:
     """Yield changes of external loads, each with the mistake that the change puts right.
 
-    A change gives the plates at instants (N,) [s]; shifts of time are up to `latest` [s].
+    A change gives the plates at instants (N,) [s]; `mass` is that of the body [kg], and shifts of
+    time are up to `latest` [s], as far as the forces reach.
     """
-    for text, factor in _SCALES.items():
+    of_mass = {
+        "the forces look divided by the mass: multiply them by the mass": mass,
+        "the forces look like body weights: convert them to newtons": mass * STANDARD_GRAVITY,
+    }
+    for text, factor in (_SCALES | of_mass).items():
         # Some files have forces in another unit than torques.
         for turn in (factor, 1.0):
             yield text, each_plate(forces, _scaled(factor, turn=turn))
@@ -67,7 +73,7 @@ def load_changes(
         names = f"{forces[one].plate.name} and {forces[other].plate.name}"
         text = f"the forces of {names} look exchanged, without their points"
         yield text, _swapped(forces, one, other)
-    for shift in _shifts(latest):
+    for shift in _shifts(min(latest, float(np.ptp(forces[0].time))) if forces else 0.0):
         when = "early" if shift < 0.0 else "late"
         text = (
             f"the forces look {abs(shift):.2f} s {when} against the motion: check the times of "
@@ -121,5 +127,6 @@ def _turned(matrix: NDArray[Any], *, force_only: bool = False) -> Callable[[Plat
 
 def _shifts(latest: float) -> FloatArray:
     """Return shifts of time up to the latest [s], the smallest first."""
-    steps = _STEP * np.arange(2.0, round(latest / _STEP) + 1.0)
+    steps = _STEP * np.arange(2.0, round(min(latest, _NEAR) / _STEP) + 1.0)
+    steps = np.concatenate([steps, np.arange(_NEAR + _COARSE, latest, _COARSE)])
     return np.column_stack([steps, -steps]).ravel()

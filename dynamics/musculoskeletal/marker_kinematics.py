@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynamics.musculoskeletal.marker_causes import check_placed, misfit
 from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, instant_errors, marker_fits
 from dynamics.musculoskeletal.marker_settings import MarkerSettings
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers, marker_notes, read_markers
 from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
+from dynamics.musculoskeletal.walk_times import check_seconds
 from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 #: Factors on the accuracy with which OpenSim is tried in turn.
@@ -72,7 +75,8 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     Raises
     ------
     InputError
-        If `opensim` is not installed, the markers are missing, or OpenSim cannot follow them; its
+        If `opensim` is not installed, the markers are missing, their unit, axes or times are not
+        those of a walk, one is more than 0.2 m off the model, or OpenSim cannot follow them; its
         message is repeated.
     """
     osim, path = opensim(), Path(markers).resolve()
@@ -81,37 +85,26 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     weights = {name: weight for name, weight in settings.weights if weight > 0.0}
     measured = measured.between(settings.start, settings.stop)
     _check_each_instant(measured, known.intersection(weights))
+    check_seconds(measured.source, measured.time)
     notes = marker_notes(measured, tuple(weights), known)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
-        if measured.missing.any() or is_c3d(path):
-            # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
-            seen, path = measured.seen(), folder / "markers.trc"
-            path.write_text(seen.text(), encoding="utf-8")
-            kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
-            settings = replace(settings, weights=kept)
-        try:
-            done, accuracy = _followed(osim, folder, path, settings)
-        except RuntimeError as error:
-            raise InputError(f"{markers}: OpenSim cannot follow the markers: {error}") from error
+        check_placed(measured.only(known.intersection(weights)), *_default_places(folder))
+        tool = _Tool(osim, folder, settings, weights)
+        motion, fits, accuracy = tool.follow(measured, None if is_c3d(path) else path)
         if accuracy != settings.accuracy:
             notes += (
                 f"{measured.source.name}: OpenSim finds the motion with the accuracy {accuracy:g}, "
                 f"and not with {settings.accuracy:g}",
             )
-        if not done:
-            raise InputError(
-                f"{markers}: OpenSim cannot follow the markers; check that the names of markers in "
-                "the model, in the weights and in the file are the same, and the first and last "
-                "instant"
-            )
-        motion = read_motion_table(folder / "ik.mot")
-        found = read_motion_table(folder / "walk_ik_model_marker_locations.sto")
-        unknown = tuple(name for name in weights if name not in known)
-        fits = marker_fits(found, measured, weights)
-        notes += fit_notes(measured.source.name, fits)
-        return MarkerMotion(motion, instant_errors(fits, found.time), fits, notes, unknown)
+        error = misfit(measured, fits, lambda other: tool.follow(other)[1])
+        if error is not None:
+            raise error
+    unknown = tuple(name for name in weights if name not in known)
+    errors = instant_errors(fits, motion.time)
+    notes += fit_notes(measured.source.name, fits)
+    return MarkerMotion(motion, errors, fits, notes, unknown)
 
 
 def _check_markers(
@@ -159,6 +152,60 @@ def _check_each_instant(measured: MeasuredMarkers, followed: Collection[str]) ->
             f"{len(bare)} of {len(measured.time)} instants, from {bare[0]:g} to {bare[-1]:g} s; "
             "fill these gaps, or choose another time_range, or start_s and stop_s"
         )
+
+
+def _default_places(folder: Path) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the markers of a model in its default pose [m], and the unit vector upwards [1]."""
+    with without_output():
+        model = opensim().Model(str(folder / "model.osim"))
+        state = model.initSystem()
+    markers, gravity = model.getMarkerSet(), np.asarray(model.getGravity().to_numpy())
+    places = {
+        each.getName(): np.asarray(each.getLocationInGround(state).to_numpy())
+        for each in (markers.get(k) for k in range(markers.getSize()))
+    }
+    length = float(np.linalg.norm(gravity))
+    return places, -gravity / length if length else np.array([0.0, 1.0, 0.0])
+
+
+class _Tool:
+    """OpenSim's inverse kinematics of the model in a folder."""
+
+    def __init__(
+        self, osim: Any, folder: Path, settings: MarkerSettings, weights: dict[str, float]
+    ) -> None:
+        self._osim, self._folder = osim, folder
+        self._settings, self._weights = settings, weights
+
+    def follow(
+        self, markers: MeasuredMarkers, path: Path | None = None
+    ) -> tuple[MotionTable, tuple[MarkerFit, ...], float]:
+        """Return the coordinates, the distances of the markers, and the accuracy.
+
+        `path` is the file of the markers, if there is one without gaps.
+        """
+        settings = self._settings
+        if path is None or markers.missing.any():
+            # OpenSim takes 0, 0, 0 for a position, and may fail for markers that it nowhere finds.
+            seen, path = markers.seen(), self._folder / "markers.trc"
+            path.write_text(seen.text(), encoding="utf-8")
+            kept = tuple((n, w) for n, w in settings.weights if n in seen.names)
+            settings = replace(settings, weights=kept)
+        try:
+            done, accuracy = _followed(self._osim, self._folder, path, settings)
+        except RuntimeError as error:
+            raise InputError(
+                f"{markers.source}: OpenSim cannot follow the markers: {error}"
+            ) from error
+        if not done:
+            raise InputError(
+                f"{markers.source}: OpenSim cannot follow the markers; check that the names of "
+                "markers in the model, in the weights and in the file are the same, and the first "
+                "and last instant"
+            )
+        motion = read_motion_table(self._folder / "ik.mot")
+        found = read_motion_table(self._folder / "walk_ik_model_marker_locations.sto")
+        return motion, marker_fits(found, markers, self._weights), accuracy
 
 
 def _followed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -16,8 +17,10 @@ from dynamics.walking.c3d_files import LENGTHS, is_c3d, read_c3d
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
-#: Extent of the markers of a person at an instant [m].
-_EXTENTS = 0.01, 20.0
+#: Extent of the markers of a person at an instant, and a usual one [m].
+_EXTENTS, _PERSON = (0.01, 20.0), 1.2
+#: Metres per unit, by the words for the unit.
+_WORDS = {"millimetres": 1e-3, "centimetres": 1e-2, "metres": 1.0, "inches": 0.0254}
 #: A marker that moves less does not move, while half of the others move more [m].
 _STILL, _MOVING = 1e-5, 0.02
 #: Texts of a missing number in files of Windows programs, such as -nan(ind) and 1.#QNAN.
@@ -65,12 +68,17 @@ class MeasuredMarkers:
 
     def seen(self) -> Self:
         """Return the markers that have a position at some instant."""
-        some = np.asarray(~self.missing.all(axis=0))
+        gone = np.asarray(self.missing.all(axis=0))
+        return self.only([n for n, each in zip(self.names, gone, strict=True) if not each])
+
+    def only(self, names: Collection[str]) -> Self:
+        """Return the markers with these names."""
+        kept = [k for k, name in enumerate(self.names) if name in names]
         return replace(
             self,
-            names=tuple(n for n, each in zip(self.names, some.tolist(), strict=True) if each),
-            positions=self.positions[:, some],
-            at_origin=self.at_origin[:, some],
+            names=tuple(self.names[k] for k in kept),
+            positions=self.positions[:, kept],
+            at_origin=self.at_origin[:, kept],
         )
 
     @property
@@ -215,12 +223,25 @@ def _check_unit(markers: MeasuredMarkers, unit: str) -> None:
         )
     low, high = _EXTENTS
     if not low <= extent <= high:
-        likely = "metres" if extent < low else "millimetres"
         raise InputError(
             f"{markers.source}: expected markers that are spread over {low:g} to {high:g} m, found "
-            f"{extent:.3g} m with the unit {unit} of the header; the values look like {likely}: "
-            "correct Units"
+            f"{extent:.3g} m with the unit {unit} of the header; "
+            f"{likely_unit(extent / _PERSON, 3.0)}"
         )
+
+
+def likely_unit(ratio: float, near: float) -> str:
+    """Return in which unit lengths are that are `ratio` times as long as expected [1].
+
+    Without a name if a unit explains the ratio up to a larger factor than `near` [1].
+    """
+    pairs = [(true, stated) for true in _WORDS for stated in _WORDS if true != stated]
+    off, true, stated = min(
+        (abs(log(ratio * _WORDS[true] / _WORDS[stated])), true, stated) for true, stated in pairs
+    )
+    if off > log(near):
+        return "check the unit"
+    return f"the values look like {true}, stated as {stated}: correct the unit (Units)"
 
 
 def marker_notes(

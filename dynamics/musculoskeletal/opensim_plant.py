@@ -108,6 +108,11 @@ class OpenSimPlant:
                 self._groups.append((self.system.group(*crossing), rows.tolist()))
         return self._groups
 
+    def place(self, frame: int) -> None:
+        """Set the system to the motion at an instant, with the first guess of the secondary."""
+        motion = self.motion
+        self.system.set(float(motion.time[frame]), motion.values[frame], motion.speeds[frame])
+
     def outside(self, values: FloatArray) -> NDArray[np.bool_]:
         """Return False (N, S): the model holds for all values (N, S) [rad, m]."""
         return np.zeros(values.shape, dtype=np.bool_)

@@ -214,6 +214,12 @@ class OpenSimSystem:
         )
 
     @cached_property
+    def locked(self) -> tuple[str, ...]:
+        """Names of the coordinates that stay at their default values."""
+        found = _members(self._model.getCoordinateSet())
+        return tuple(each.getName() for each in found if each.getLocked(self._state))
+
+    @cached_property
     def held(self) -> dict[str, HeldCourse]:
         """Courses of the coordinates that the model holds, by name; see `held_courses`."""
         return held_courses(self._model, self._state)
@@ -313,6 +319,36 @@ class OpenSimSystem:
         state = self._state if group is None else group.state
         forces = self._solver.solve(state, self._vector(accelerations))
         return np.asarray(forces.to_numpy())[self._order]
+
+    def body_forces(self, body: str, wrench: FloatArray) -> FloatArray:
+        """Return the generalised forces (n,) [N m, N] of a wrench on a body.
+
+        Force, and moment about the origin of the body, axes of the ground (6,) [N, N m].
+        """
+        osim = opensim()
+        self._model.realizePosition(self._state)
+        zero = osim.SpatialVec(osim.Vec3(0.0), osim.Vec3(0.0))
+        on_bodies = osim.VectorOfSpatialVec(self._bodies, zero)
+        force, moment = (osim.Vec3(*part.tolist()) for part in (wrench[:3], wrench[3:]))
+        place = int(self._model.getBodySet().get(body).getMobilizedBodyIndex())
+        on_bodies.set(place, osim.SpatialVec(moment, force))
+        forces = osim.Vector()
+        self._matter.multiplyBySystemJacobianTranspose(self._state, on_bodies, forces)
+        return np.asarray(forces.to_numpy())[self._order]
+
+    def forces_of_mass(self, accelerations: FloatArray) -> FloatArray:
+        """Return the generalised forces (n,) [N m, N] that weight and accelerations (n,) need.
+
+        Without centrifugal forces, which are small in walking.
+        """
+        gravity = np.asarray(self._model.getGravity().to_numpy())
+        weights = np.zeros(len(self.coordinates))
+        for body in _members(self._model.getBodySet()):
+            name = body.getName()
+            weight = body.getMass() * gravity
+            arm = self.mass_centre(name) - self.origin(name)
+            weights += self.body_forces(name, np.concatenate([weight, np.cross(arm, weight)]))
+        return self.mass() @ accelerations - weights
 
     def arms(self) -> FloatArray:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""

@@ -190,11 +190,20 @@ class OsimModel:
     @property
     def held_coordinates(self) -> tuple[str, ...]:
         """The coordinates that are locked, or that a constraint couples to others."""
-        locked = [
-            name for name, (found, _) in self._coordinates.items() if found.boolean("locked", False)
-        ]
         coupled = [c.text("dependent_coordinate_name") for c in self._enforced() if _couples(c)]
-        return (*locked, *coupled)
+        return (*self.locked_coordinates, *coupled)
+
+    @property
+    def locked_coordinates(self) -> dict[str, float]:
+        """Default values of the locked coordinates, which keep them, by name [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a boolean or a value is malformed.
+        """
+        found, at = self._coordinates.items(), self.coordinate_defaults
+        return {name: at[name] for name, (each, _) in found if each.boolean("locked", False)}
 
     def _enforced(self) -> list[OsimObject]:
         """Return the constraints that are enforced."""

@@ -62,6 +62,11 @@ class CoordinateMotion:
         return float(self.time[1] - self.time[0])
 
     @property
+    def angles(self) -> tuple[str, ...]:
+        """Names of the coordinates that are angles."""
+        return tuple(n for n, turns in zip(self.names, self.rotational, strict=True) if turns)
+
+    @property
     def resting(self) -> CoordinateMotion:
         """The same values without speeds and accelerations."""
         rest = np.zeros_like(self.values)

@@ -99,7 +99,7 @@ def read_prescribed(path: str | Path | MotionTable, system: OpenSimSystem) -> di
             f"{', '.join(table.names)}"
         )
     courses = {name: Course(table.time, found.in_si(name)) for name in found.columns}
-    found.check_half_turns()
+    found.check_angles()
     return courses
 
 

@@ -18,9 +18,12 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.compartments import LATERAL, find_compartments
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.contact_layers import ContactSurfaces, contact_law
+from pipeline.originals.layer_checks import unusual_modulus
 
 #: Least mean upward component of the normals of two plateaus [1].
 _UPWARDS = 0.5
+#: Young's moduli of metal and ceramics [Pa].
+_RIGID = (5e10, 5e11)
 #: Step of the derivatives of an energy [rad, m].
 _STEP = 1e-6
 
@@ -95,6 +98,25 @@ def articular_contacts(
         )
     surfaces = ContactSurfaces(model, meshes, thicknesses)
     return tuple(_joint_contact(model, c, surfaces, surface, energy) for c in found)
+
+
+def material_notes(model: OsimModel) -> tuple[str, ...]:
+    """Return a note on each unusual modulus of the contact meshes of a model.
+
+    The moduli of metal and ceramics are usual for one of two layers that are not lumped.
+    """
+    found: dict[float, dict[str, None]] = {}
+    for contact in model.contacts:
+        for mesh in (contact.bed, contact.target):
+            rigid = not contact.lumped and _RIGID[0] <= mesh.youngs_modulus <= _RIGID[1]
+            if not rigid:
+                found.setdefault(mesh.youngs_modulus, {})[mesh.name] = None
+    return tuple(
+        f"{model.path.name}, elastic_modulus of {', '.join(names)}: {text}; contact areas, "
+        "pressures and compartments follow from it"
+        for modulus, names in found.items()
+        if (text := unusual_modulus(1e-6 * modulus))
+    )
 
 
 def contact_meshes(

@@ -27,8 +27,12 @@ from pipeline.config.schema import Config, ContactConfig, LayerConfig
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold, and below
 #: which no layer of a knee is as fast as a step: cartilage keeps its water.
 _CONFINED, _LEAST_RATIO = 0.485, 0.2
-#: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
-_MODULI = (0.5, 2000.0)
+#: Ranges of Young's modulus, with a margin, by material [MPa]: polyethylene from a tenth of its
+#: modulus of tension, as models of slow loading have, to highly cross-linked.
+_MODULI = {"cartilage": (0.5, 40.0), "polyethylene": (200.0, 2000.0)}
+#: Slips of the decimals and of the unit, by words [1].
+_SLIPS = {"10 times": 10.0, "a tenth": 0.1, "1e3 times": 1e3, "1e-3": 1e-3, "1e6 times": 1e6,
+          "1e-6": 1e-6}  # fmt: skip
 #: Young's modulus below which a layer is cartilage [MPa].
 _SOFT = 100.0
 #: Largest thickness of cartilage and of polyethylene [m], with a margin: patellar cartilage is up
@@ -129,7 +133,7 @@ def check_strength(config: Config, model: SurfaceContact, start: Pose) -> None:
     soft = [
         f"{section}.youngs_modulus_MPa: {layer.youngs_modulus_MPa:g} MPa"
         for section, layer in layers.items()
-        if layer is not None and layer.youngs_modulus_MPa < _MODULI[0]
+        if layer is not None and layer.youngs_modulus_MPa < _MODULI["cartilage"][0]
     ]
     path = config.space.path
     if not soft or path.kind == "table":
@@ -171,12 +175,25 @@ def _of_material(layer: LayerConfig, *, springs: bool) -> Iterator[tuple[str, st
     if nu < _LEAST_RATIO:
         text = f"{nu:g} is unusual for cartilage and polyethylene (about 0.45): check the decimals"
         yield "poissons_ratio", text
-    if not _MODULI[0] <= modulus <= _MODULI[1]:
-        text = (
-            f"{modulus:g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
-            "500 to 1000 MPa): check the unit"
-        )
+    if text := unusual_modulus(modulus):
         yield "youngs_modulus_MPa", text
+
+
+def unusual_modulus(modulus_MPa: float) -> str:
+    """Return what is unusual about a Young's modulus [MPa] of a layer; empty if nothing is."""
+    if any(low <= modulus_MPa <= high for low, high in _MODULI.values()):
+        return ""
+    slips = [
+        f"{factor * modulus_MPa:.4g} MPa, {of} as much, would be usual for {material}"
+        for of, factor in _SLIPS.items()
+        for material, (low, high) in _MODULI.items()
+        if low <= factor * modulus_MPa <= high
+    ]
+    told = f" ({slips[0]})" if slips else ""
+    return (
+        f"{modulus_MPa:.4g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
+        f"500 to 1000 MPa){told}: check the unit and the decimals"
+    )
 
 
 def _of_thickness(

@@ -31,11 +31,13 @@ from dynamics.musculoskeletal import (
     write_external_loads,
 )
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
 from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import material_notes
 from pipeline.progress import bar
 from pipeline.studies.forward_motions.schema import ForwardConfig, LoadConfig
 from pipeline.studies.muscle_walks.models import facing_contacts
@@ -162,14 +164,19 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
         system = _loaded(text, loads, files.external_loads, time)
         assert system.external_loads is not None
         warnings += system.external_loads.notes
-    motion = prescribe_motion(system, courses, time)
+    locked = model.locked_coordinates
+    free = {name: each for name, each in courses.items() if name not in locked}
+    motion = prescribe_motion(system, free, time)
+    values = {name: course.values for name, course in courses.items()}
+    warnings += lock_notes(locked, motion.angles, settings.secondary, values)
+    settings = _without_locked(settings, locked)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = facing_contacts(model, forward, motion)
-    warnings += side_notes(model, contacts)
+    warnings += side_notes(model, contacts) + material_notes(model)
     drive = drive_muscles(
         system.muscles, muscles, settings.activation, time, fibre_forces=settings.fibre_forces
     )
@@ -180,6 +187,17 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )
+
+
+def _without_locked(settings: ForwardSettings, locked: Mapping[str, float]) -> ForwardSettings:
+    """Return settings in which forces move no locked coordinate."""
+    moved = tuple(name for name in settings.secondary if name not in locked)
+    if not moved:
+        raise InputError(
+            f"forward.secondary: expected coordinates that move, found {', '.join(locked)} locked; "
+            "set locked to false in the model"
+        )
+    return replace(settings, secondary=moved)
 
 
 def _model_dynamics(

@@ -73,10 +73,20 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
     model = OsimModel(data_file(file.walk.model))
+    locked = model.locked_coordinates
+    coupled = _coupled(config) or (sweep.coupled,)
+    if config.constrained and not set(locked).isdisjoint(coupled):
+        raise InputError(
+            f"inverse_kinematics.coupled: expected angles that move, found {', '.join(coupled)}, "
+            f"which {model.path.name} locks; set locked to false in the model, or set "
+            "inverse_kinematics.constrained = false"
+        )
+    kept = tuple(name for name in sweep.secondary if name not in locked)
+    sweep = replace(sweep, secondary=kept)
     text = model.without_contact(single_wraps_slide=file.walk.single_wraps_slide)
     folder.mkdir(parents=True, exist_ok=True)
     if config.constrained:
-        sweeps = _sweeps(model, sweep, _coupled(config) or (sweep.coupled,))
+        sweeps = _sweeps(model, sweep, coupled)
         found_functions = _functions(file, model, text, sweeps, files.functions)
         write_functions(folder / FUNCTIONS, found_functions, model.coordinate_paths)
         for functions in found_functions:

@@ -29,14 +29,17 @@ from dynamics.musculoskeletal import (
 )
 from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.musculoskeletal.reserves import with_actuators
+from dynamics.musculoskeletal.walk_times import check_seconds
 from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
+from pipeline.originals.articular_contacts import material_notes
 from pipeline.stages.articular_surrogates import with_surrogates
 from pipeline.studies.muscle_walks.models import facing_contacts
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -152,9 +155,8 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
     springs = facing_contacts(model, walk, plant.motion, energy=energy)
-    notes += _rigid_notes(springs, settings, _prescribed(source, model)) + side_notes(
-        model, springs
-    )
+    notes += _rigid_notes(springs, settings, _prescribed(source, model))
+    notes += side_notes(model, springs) + material_notes(model)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
@@ -211,7 +213,7 @@ class _Prepared(NamedTuple):
 
 def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
-    stated = walk_settings(file, viscosities=model.viscosities)
+    stated, solved = _without_locked(walk_settings(file, viscosities=model.viscosities), model)
     settings, files, source = stated
     settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model)
@@ -225,14 +227,18 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     loads = files.external_loads
     system = OpenSimSystem(text, None if is_c3d(loads) else loads)
     table = read_motion_table(files.motion)
+    check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
     notes += columns.unit_notes()
     motion = read_motion(table, system, settings)
+    courses = {name: columns.in_si(name) for name in columns.columns}
+    notes += lock_notes(model.locked_coordinates, motion.angles, solved, courses)
     notes += filter_edge_notes(table, motion.time, settings)
     if loads is not None and is_c3d(loads):
         system = loaded_by_plates(text, system, motion, loads)
     if system.external_loads is not None:
         notes += system.external_loads.notes
+        check_seconds(system.external_loads.data_file, system.external_loads.table.time)
         system.external_loads.check_cover(float(motion.time[0]), float(motion.time[-1]))
     balance = ground_balance(system, motion)
     plant = OpenSimPlant(system, motion, settings.primary, secondary_names(settings), balance)
@@ -243,6 +249,25 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
         )
     return _Prepared(plant, settings, notes, source)
+
+
+def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:
+    """Return settings that solve for no locked coordinate, and the coordinates of the settings.
+
+    Raises an `InputError` if the model locks all of them.
+    """
+    settings, locked = stated.settings, model.locked_coordinates
+    primary = tuple(name for name in settings.primary if name not in locked)
+    secondary = tuple(s for s in settings.secondary if s.name not in locked)
+    solved = (*settings.primary, *secondary_names(settings))
+    if not primary or not secondary:
+        raise InputError(
+            f"{model.path.name}: expected primary and secondary coordinates that move, found "
+            f"{', '.join(name for name in solved if name in locked)} locked; set locked to false "
+            "in the model"
+        )
+    kept = replace(settings, primary=primary, secondary=secondary)
+    return stated._replace(settings=kept), solved
 
 
 def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
@@ -282,10 +307,12 @@ def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         )
     _check_times(file, plant.settings)
     stated = walk_settings(file, plant.settings, model.viscosities)
+    stated, solved = _without_locked(stated, model)
     settings = stated.settings
     if stated.source is not None:  # Those of the record have the actuators of the model.
         settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model) + _other_times(file, settings, plant.settings)
+    notes += lock_notes(model.locked_coordinates, plant.motion.angles, solved, {})
     own, found = secondary_names(plant.settings), secondary_names(settings)
     if set(settings.primary) != set(plant.settings.primary) or set(found) != set(own):
         raise InputError(

@@ -37,6 +37,7 @@ from pipeline.studies.muscle_walks.interposed_loads import (
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.sides import ContactSide, contact_sides
+from pipeline.studies.muscle_walks.uncertainty import EXPECTED, Uncertainty, uncertainty_text
 
 
 class MarkerFit(Computed):
@@ -129,6 +130,8 @@ class MuscleWalkSummary(Computed):
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
     implant: ImplantComparison | None = None  # Absent in files of earlier versions.
+    uncertainty: Uncertainty | None = None
+    expected: str = EXPECTED
     verdict: Judgement | None
     warnings: list[str]
     flags: list[str]
@@ -148,6 +151,7 @@ def summarise(
     tensions: FloatArray,
     measured: MeasuredWalk | None,
     seconds: dict[str, float],
+    uncertainty: Uncertainty | None = None,
 ) -> MuscleWalkSummary:
     """Return the summary of a walk.
 
@@ -179,6 +183,7 @@ def summarise(
         ),
         markers=marker_errors(setup.markers),
         implant=None if measured is None else measured.comparison,
+        uncertainty=uncertainty,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
         warnings=[*setup.warnings, *(measured.warnings if measured else ())],
         flags=[
@@ -225,6 +230,24 @@ def marker_text(found: MarkerErrors | None) -> list[str]:
         f"markers: {found.rms_mm:.1f} mm RMS off the model, at most {found.largest_mm:.0f} "
         f"mm ({worst} at {found.largest_at_s:.4g} s){unknown}"
     ]
+
+
+def residual_text(residuals: Residuals | None) -> list[str]:
+    """Return no or one sentence on the residuals of the ground force."""
+    if residuals is None:
+        return []
+    return [
+        f"residuals on {residuals.body}: force at most {residuals.force_max_N:.0f} N "
+        f"({residuals.force_max_percent:.0f} %), moment {residuals.moment_max_Nm:.0f} "
+        f"N m ({residuals.moment_max_percent:.1f} %)"
+    ]
+
+
+def first_lines(setup: WalkSetup) -> list[str]:
+    """Return what is known of a walk before its frames: distances of markers, and residuals."""
+    flags = [f"flag: {flag}" for flag in setup.flags]
+    found = marker_text(marker_errors(setup.markers))
+    return [*found, *residual_text(_residuals(setup)), *flags]
 
 
 def _residuals(setup: WalkSetup) -> Residuals | None:
@@ -288,15 +311,11 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
         told = ", ".join(f"{part} {row.peak_BW:.2f}" for part, row in parts.items())
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += uncertainty_text(summary.uncertainty)
     lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)
     lines += marker_text(summary.markers)
-    if residuals := summary.residuals:
-        lines.append(
-            f"residuals on {residuals.body}: force at most {residuals.force_max_N:.0f} N "
-            f"({residuals.force_max_percent:.0f} %), moment {residuals.moment_max_Nm:.0f} "
-            f"N m ({residuals.moment_max_percent:.1f} %)"
-        )
+    lines += residual_text(summary.residuals)
     lines += [f"flag: {flag}" for flag in summary.flags[:5]]
     if len(summary.flags) > 5:
         lines.append(f"and {len(summary.flags) - 5} flags more in walk.json")

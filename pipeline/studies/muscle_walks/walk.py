@@ -8,13 +8,14 @@ import warnings
 from pathlib import Path
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.reading import load_section
 from pipeline.files import replacing, write_document, write_text
-from pipeline.progress import bar
+from pipeline.progress import bar, say
 from pipeline.store.job import WALK, Job
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.implant_forces.comparison import TABLE as IMPLANT_TABLE
@@ -26,8 +27,9 @@ from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
-from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, summarise
+from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, first_lines, summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_walk_tables
+from pipeline.studies.muscle_walks.uncertainty import walk_uncertainty
 
 #: Results of a walk.
 _FILES = (
@@ -85,6 +87,8 @@ def simulate_muscle_walk(
                 setup, notes=(*markers.notes, *setup.notes), markers=markers
             )
         setup = dataclasses.replace(setup, notes=(*setup.notes, *ignored))
+        for line in first_lines(setup):
+            say(line)
         result, start, seconds = _simulate(setup)
         job.begin()  # Until here, the results of an earlier walk stay.
         # OpenSim opens no model with articular contact of JAM.
@@ -93,18 +97,21 @@ def simulate_muscle_walk(
         write_walk_tables(folder, setup, result, tensions)
         if file.walk.jam_tables is not None:
             write_jam_tables(folder, file.walk.jam_tables, setup, result)
+        uncertain = None
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):
             digest = model_digest(file, setup.model)
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
+            errors = measurement_errors(setup.plant)
+            uncertain = walk_uncertainty(setup, result, recorded, errors)
         measured, refused = _measured(file, setup, result)
         if measured is not None:
             write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
             for text in measured.warnings:
                 warnings.warn(text, stacklevel=2)
         times = setup.seconds | seconds | {"all": job.seconds}
-        summary = summarise(file, setup, result, tensions, measured, times)
+        summary = summarise(file, setup, result, tensions, measured, times, uncertain)
         write_walk_page(folder, summary, setup, result, tensions, measured, job.text)
         write_document(folder / "walk.json", summary)
     if refused is not None:

@@ -87,3 +87,6 @@ def test_forces_must_cover_the_motion(read, start, stop, section):
     told = rf"found 0\.5 to 0\.6 s; set {section}\.start_s and {section}\.stop_s within"
     with pytest.raises(InputError, match=told):
         loads.check_cover(start, stop, section=section)
+    other = r"begin 3.5 s before the motion and share no time with it: shift the times of one"
+    with pytest.raises(InputError, match=other):
+        loads.check_cover(4.0, 5.0, section=section)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.musculoskeletal import CoordinateMotion, OpenSimSystem
+from dynamics.musculoskeletal import CoordinateMotion, OpenSimPlant, OpenSimSystem
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
+from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.walking.plates import Plate
 from foundation.base.errors import InputError
@@ -88,6 +89,9 @@ WRONG = {
     "kilonewtons": (lambda: changed(1e-3, torque=1e-3), "look like kilonewtons"),
     "kilonewtons, torques in N m": (lambda: changed(1e-3), "look like kilonewtons"),
     "pounds": (lambda: changed(0.224809, torque=0.224809), "look like pounds-force"),
+    "per mass": (lambda: changed(1.0 / MASS, torque=1.0 / MASS), "look divided by the mass"),
+    "body weights": (lambda: changed(1.0 / WEIGHT, torque=1.0 / WEIGHT), "look like body weights"),
+    "kilograms": (lambda: changed(0.101972, torque=0.101972), "look like kilograms-force"),
     "reversed": (lambda: changed(-1.0, torque=-1.0), "look reversed: they must act on the feet"),
     "none": (list, "no external loads are stated"),
     "right plate": (lambda: [f for f in steps() if f.body == "calcn_l"], "forces act on calcn_l"),
@@ -180,6 +184,44 @@ def test_the_residual_is_what_weight_and_load_leave(opensim, tmp_path):
     assert_allclose(found.residual, np.tile([*(-load - weight), *moment], (4, 1)), atol=1e-9)
     assert_allclose(found.external, np.tile(load, (4, 1)), atol=1e-9)
     assert (found.body, found.mass) == ("trunk", 2.0)
+    # Generalised forces of loads and of the mass are what OpenSim's inverse dynamics need.
+    still = np.zeros(len(system.coordinates))
+    with system.unloaded():
+        bare = system.needed_forces(still)
+    assert_allclose(system.forces_of_mass(still), bare, atol=1e-9)
+    origin = system.origin("trunk")
+    wrench = np.array([*load, *np.cross(np.array([0.5, 0.0, 0.25]) - origin, load)])
+    loaded = bare - system.body_forces("trunk", wrench)
+    assert_allclose(loaded, system.needed_forces(still), atol=1e-9)
     # A body that the ground holds has no residual.
     held = OpenSimSystem(BODY.format(joint="WeldJoint"))
     assert ground_balance(held, resting(held, 0.0)) is None
+
+
+def test_errors_of_measurement_are_as_large_as_their_residuals_allow(opensim, tmp_path):
+    rows = "\n".join(f"{t} 0 20 0 {x} 0 0" for t, x in ((0.0, 0.1), (0.1, 0.1), (0.2, 0.1)))
+    (tmp_path / "grf.sto").write_text(
+        "grf\nversion=1\nnRows=3\nnColumns=7\ninDegrees=no\nendheader\n"
+        f"time fx fy fz px py pz\n{rows}\n".replace(" ", "\t")
+    )
+    (tmp_path / "loads.xml").write_text(LOADS)
+    system = OpenSimSystem(BODY.format(joint="FreeJoint"), tmp_path / "loads.xml")
+    motion = resting(system, 0.0).first(3)
+    balanced = ground_balance(system, motion)
+    for residual in (0.0, 0.1, 100.0):
+        wrench = np.full((3, 6), residual)
+        balance = replace(balanced, residual=wrench)
+        plant = OpenSimPlant(system, motion, system.coordinates, (), balance)
+        errors = {each.name: each for each in measurement_errors(plant)}
+        assert len(errors) == 6
+        for each in errors.values():
+            assert each.force <= balance.parts[0] + 1e-9
+            assert each.moment <= balance.parts[1] + 1e-9
+        forward = errors["points of application, forward"]
+        part = min(1.0, balance.parts[1] * balance.moment_scale / (20.0 * 0.03))
+        assert forward.size == pytest.approx(30.0 * part)
+        # The moment of 20 N over 0.03 m about z.
+        assert_allclose(forward.needed[:, 2], -20.0 * 0.03 * part, atol=1e-9)
+    mass = errors["mass of the body"]
+    assert mass.size == pytest.approx(10.0)
+    assert_allclose(mass.needed[:, 4], 2.0, atol=1e-9)

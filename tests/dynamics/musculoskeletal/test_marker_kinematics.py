@@ -117,9 +117,14 @@ def test_a_last_marker_without_cells_is_missing(opensim, tmp_path):
 
 
 def test_markers_far_off_the_model_are_told(opensim, tmp_path):
+    weights = MarkerSettings(tuple((n, 1.0) for n in PLACES))
     exchanged = PLACES | {"a": PLACES["b"], "b": PLACES["a"]}
     file = markers(tmp_path / "walk.trc", exchanged)
-    found = follow_markers(MODEL, file, MarkerSettings(tuple((n, 1.0) for n in PLACES)))
+    with pytest.raises(InputError, match=r"walk\.trc: .* within 200 mm .* a and b look exchanged"):
+        follow_markers(MODEL, file, weights)
+    (xa, *a), (xb, *b) = PLACES["a"], PLACES["b"]
+    apart = PLACES | {"a": (xa - 0.1, *a), "b": (xb + 0.1, *b)}
+    found = follow_markers(MODEL, markers(tmp_path / "walk.trc", apart), weights)
     (told,) = found.notes
     assert "expected markers within 40 mm of the model and 20 mm RMS, found up to" in told
     for name in "ab":

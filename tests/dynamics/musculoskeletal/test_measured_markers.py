@@ -57,11 +57,12 @@ def test_markers_are_metres_whatever_the_unit(tmp_path, unit, scale):
 
 
 @pytest.mark.parametrize(
-    ("unit", "scale", "likely"), [("m", 1e3, "millimetres"), ("mm", 1.0, "metres")]
+    ("unit", "scale", "likely"),
+    [("m", 1e3, "millimetres"), ("mm", 1.0, "metres"), ("m", 100.0, "centimetres")],
 )
 def test_a_wrong_unit_is_refused(tmp_path, unit, scale, likely):
     path = write(tmp_path / "walk.trc", walking(), unit=unit, scale=scale)
-    with pytest.raises(InputError, match=rf"with the unit {unit} .* look like {likely}: corr"):
+    with pytest.raises(InputError, match=rf"with the unit {unit} .* look like {likely}, stated"):
         read_markers(path)
 
 

@@ -4,16 +4,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal import read_motion
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
-from dynamics.musculoskeletal.motion_input import filter_edge_notes
+from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.motion_input import _check_lowpass, filter_edge_notes
 from dynamics.walking import MotionTable
 from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 
-SYSTEM = SimpleNamespace(coordinates=("hip", "height"), rotational=(True, False))
+SYSTEM = SimpleNamespace(coordinates=("hip", "height"), rotational=(True, False), locked=())
 TIME = 0.01 * np.arange(20.0)
 
 
@@ -47,10 +49,16 @@ def notes(table, **settings):
     return CoordinateTable(table, LEG, **settings).unit_notes()
 
 
-def test_angles_in_radians_that_are_stated_as_degrees_are_told():
-    (told,) = notes(leg(np.radians(STRIDE)))
-    assert told.startswith("walk.mot: the angles look like radians, although the header states")
-    assert "inDegrees=no" in told
+@pytest.mark.parametrize("heading", [0.0, 180.0, 300.0])
+def test_angles_in_radians_that_are_stated_as_degrees_are_read_in_radians(heading):
+    """A heading, here that of the ankle's column, may be up to a turn."""
+    radians = np.radians(STRIDE + np.array([0.0, 0.0, heading]))
+    (told,) = notes(leg(radians))
+    assert told.startswith("walk.mot: the header states inDegrees=yes, but no angle moves by more")
+    assert "read in radians; correct the header (inDegrees=no)" in told
+    found = CoordinateTable(leg(radians), LEG)
+    found.check_angles()
+    assert np.ptp(found.in_si("knee")) == pytest.approx(np.radians(60.0))
 
 
 @pytest.mark.parametrize(
@@ -70,10 +78,13 @@ def test_small_motions_and_single_columns_have_no_note(angles, in_degrees):
 
 
 @pytest.mark.parametrize(("stop", "count"), [(1.57, 1), (-2.0, 1), (1.0, 0), (40.0, 0)])
-def test_a_single_angle_looks_like_radians_if_it_moves_far(stop, count):
+def test_a_single_angle_that_may_be_in_radians_is_refused(stop, count):
     """A degree of flexion is common in tests of a joint; a quarter turn in radians is too."""
-    alone = leg(STRIDE * [0.0, stop / -60.0, 0.0])
-    assert len(notes(alone)) == count
+    alone = CoordinateTable(leg(STRIDE * [0.0, stop / -60.0, 0.0]), LEG)
+    if not count:
+        return alone.check_angles()
+    with pytest.raises(InputError, match=r"angles \(knee\) that move by at most .* may be radians"):
+        alone.check_angles()
 
 
 def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
@@ -84,17 +95,36 @@ def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path
     turned = leg(
         np.radians(STRIDE) + np.array([0.0, 0.0, 6.0]), in_degrees=False
     )  # A walk in circles.
-    CoordinateTable(turned, LEG).check_half_turns()
+    CoordinateTable(turned, LEG).check_angles()
 
 
 def test_tables_without_a_unit_may_count_as_degrees():
     radians = leg(np.radians(STRIDE), in_degrees=None)
     (told,) = notes(radians, unstated_degrees=True)
-    assert "count as degrees, since the header states no unit" in told
+    assert "states no unit, which stands for degrees, but no angle moves by more than 1.05" in told
     assert notes(leg(STRIDE, in_degrees=None), unstated_degrees=True) == ()
     names = tuple(f"/jointset/j/{name}/value" for name in radians.names)
     paths = MotionTable(names, radians.time, radians.values)
     assert notes(paths, unstated_degrees=True) == ()
+
+
+LOCKED = {"knee": np.radians(20.0), "knee_ty": 0.03}
+
+
+@pytest.mark.parametrize(
+    ("solved", "courses", "told"),
+    [
+        ((), {}, []),
+        ((), {"knee": np.full(3, np.radians(20.01)), "hip": np.ones(3)}, []),
+        (("knee", "hip"), {}, ["knee at 20 deg (the settings solve for it);"]),
+        ((), {"knee_ty": np.array([0.03, 0.02])}, ["knee_ty at 30 mm (the motion has 20 mm);"]),
+        (LOCKED, {}, ["knee at 20 deg", "knee_ty at 30 mm"]),
+    ],
+)
+def test_locked_coordinates_that_something_would_move_are_told(solved, courses, told):
+    notes = lock_notes(LOCKED, ("hip", "knee"), solved, courses)
+    assert len(notes) == bool(told)
+    assert all(words in notes[0] for words in told)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +147,37 @@ def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
         read_motion(wide, SYSTEM, settings())
 
 
-def test_a_filter_above_half_the_sampling_rate_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("step", "lowpass", "told"),
+    [
+        (None, 50.0, r"a\.mot, rows: expected steps of at most 0.005 s, .*with more rows"),
+        (0.02, 13.0, r"comak\.step_s: expected .* 0.0192 s, .*lowpass_Hz to at most 12.5"),
+        (0.08, 6.0, r"comak\.step_s: expected .* 0.0417 s, .* to at most 3.12, or comak\.step_s"),
+        (0.005, 30.0, r"a\.mot, rows: expected steps of at most 0.00833 s, .* found 0.01 s"),
+    ],
+)
+def test_steps_that_do_not_resolve_the_filtered_motion_are_refused(tmp_path, step, lowpass, told):
     path = write(tmp_path / "a.mot", 0.1 * TIME)
-    with pytest.raises(InputError, match="lowpass: expected a frequency below 50 Hz"):
-        read_motion(path, SYSTEM, settings(lowpass=50.0))
-    with pytest.raises(InputError, match="below 25 Hz"):
-        read_motion(path, SYSTEM, settings(lowpass=30.0, step=0.02))
+    with pytest.raises(InputError, match=told):
+        read_motion(path, SYSTEM, settings(lowpass=lowpass, step=step))
+
+
+def test_a_gap_of_a_filtered_motion_is_refused_within_its_times(tmp_path):
+    kept = np.delete(TIME, slice(4, 9))
+    path = write(tmp_path / "a.mot", 0.1 * kept, kept)
+    with pytest.raises(InputError, match=r"a\.mot, rows: expected steps .* found 0\.06 s"):
+        read_motion(path, SYSTEM, settings(lowpass=6.0))
+    table = read_motion_table(path)
+    _check_lowpass(table, settings(lowpass=6.0, start=0.1))
+
+
+def test_four_steps_in_a_period_of_the_filter_resolve_it():
+    """The spline's acceleration of a sine is off by as much as `_STEPS` states."""
+    for steps, wanted in ((4, 1.22), (8, 1.05)):
+        time = np.arange(200.0) / steps
+        spline = make_interp_spline(time, np.cos(2.0 * np.pi * time), k=3)
+        peak = -spline(time[20 * steps], 2) / (2.0 * np.pi) ** 2
+        assert peak == pytest.approx(wanted, abs=0.01)
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0.05, 0.05), (0.1, 0.05), (0.051, 0.061)])

@@ -278,3 +278,15 @@ def test_coordinates_without_a_column_are_as_the_model_holds_them(
     table = MotionTable(("swing",), time, np.sin(time)[:, None], False)
     found = read_motion(table, OpenSimSystem(model), settings(primary=("swing",)))
     assert_allclose(found.values[:, 1], expected(time, np.sin(time)), atol=1e-12)
+
+
+def test_a_locked_coordinate_keeps_its_default_value_whatever_the_motion_has(opensim):
+    free = '<Coordinate name="tilt"><default_value>0</default_value></Coordinate>'
+    tags = "<default_value>0.3</default_value><locked>true</locked>"
+    locked = PENDULUM.replace(free, f'<Coordinate name="tilt">{tags}</Coordinate>')
+    time = 0.1 * np.arange(8.0)
+    table = MotionTable(("swing", "tilt"), time, np.sin(time)[:, None] * [1.0, 0.5], False)
+    for model, wanted in ((PENDULUM, 0.5 * np.sin(time)), (locked, np.full(8, 0.3))):
+        found = read_motion(table, OpenSimSystem(model), settings(primary=("swing",)))
+        assert_allclose(found.values[:, 1], wanted, atol=1e-12)
+        assert (np.abs(found.speeds[:, 1]).max() > 0.1) == (model is PENDULUM)

@@ -182,6 +182,7 @@ def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told
 
 def test_coordinates_that_the_model_holds_are_known(model):
     assert model(text=LEG).held_coordinates == ("fixed", "roll")
+    assert model(text=LEG).locked_coordinates == {"fixed": 0.0}
     assert model(text=MODEL).held_coordinates == ()
 
 

@@ -45,6 +45,7 @@ def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other)
         ("contact.thickness_mm=0.1", "contact.thickness_mm: a layer 0.1 mm thick is unusual"),
         ("contact.poissons_ratio=0.1", "contact.poissons_ratio: 0.1 is unusual"),
         ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
+        ("contact.youngs_modulus_MPa=46.3", "46.3 MPa is unusual .* \\(463 MPa, 10 times as much"),
         ("contact.youngs_modulus_MPa=3e3", "contact.youngs_modulus_MPa: 3000 MPa is unusual"),
     ],
 )

@@ -251,12 +251,13 @@ def test_loads_of_a_file_on_no_body_are_refused(osim, short_tables, tmp_path):
 @pytest.mark.slow
 def test_tables_that_end_before_the_simulation_are_told(osim, short_tables, tmp_path):
     sets = (*short_tables[:2], "forward.stop_s=0.05")
+    file = load_forward(CONFIGS / "passive_flexion.toml", sets)
+    (told,) = prepare_forward(file.forward).warnings
+    assert "flexion.sto: expected rows from 0 to 0.05 s, found 0 to 0.02 s" in told
     path = tmp_path / "flexion.sto"
     path.write_text(path.read_text().replace("\t1\n", "\t1.57\n"))  # A quarter turn in radians.
-    file = load_forward(CONFIGS / "passive_flexion.toml", sets)
-    unit, told = prepare_forward(file.forward).warnings
-    assert "flexion.sto: the angles look like radians, although the header states" in unit
-    assert "flexion.sto: expected rows from 0 to 0.05 s, found 0 to 0.02 s" in told
+    with pytest.raises(InputError, match=r"flexion\.sto: expected degrees, .* may be radians"):
+        prepare_forward(file.forward)
 
 
 def test_only_tables_that_end_early_are_held_constant():

@@ -245,16 +245,20 @@ def test_coordinates_without_a_column_are_told(tmp_path, jam_folder):
 
 
 @pytest.mark.slow
-def test_a_motion_in_radians_that_says_degrees_is_told(tmp_path, jam_folder):
+def test_a_motion_in_radians_that_says_degrees_is_read_in_radians(tmp_path, jam_folder):
     inverse = jam_folder / "examples/walking/results/comak-inverse-kinematics"
     table = read_motion_table(inverse / "overground_17_ik.mot")
     lengths = [re.search(r"_t[xyz](_r)?$", name) is not None for name in table.names]
     values = np.where(lengths, table.values, DEGREE * table.values)
     write_motion_table(tmp_path / "ik.mot", replace(table, values=values))
     changes = (f"walk.motion={tmp_path / 'ik.mot'}", "comak.stop_s=1.24")
-    with pytest.warns(UserWarning, match=r"ik\.mot: the angles look like radians"):
+    with pytest.warns(UserWarning, match=r"ik\.mot: .* the angles are read in radians"):
         setup = prepare_walk(load_muscle_walk(JAM_WALK, changes))
     assert "inDegrees=no" in setup.warnings[0]
+    motion = setup.plant.motion
+    flexion = motion.values[:, motion.names.index("hip_flex_r")]
+    wanted = np.interp(motion.time, table.time, DEGREE * table.column("hip_flex_r"))
+    assert_allclose(flexion, wanted, atol=0.02)
 
 
 def test_a_mesh_in_millimetres_is_refused(tmp_path, knee_data):
@@ -335,6 +339,41 @@ def test_a_walk_from_markers_shows_their_distances(jam_folder, tmp_path):
     page = (tmp_path / "out" / "walk.html").read_text()
     assert 'id="markers"' in page
     assert '<th scope="row">R.Heel</th>' in page
+
+
+@pytest.mark.parametrize(
+    ("locked", "left"),
+    [({"knee_flex_r": 0.0, "knee_ty_r": 0.01, "elbow_flex_r": 0.0}, True), (None, False)],
+)
+def test_locked_coordinates_are_not_solved_for(locked, left):
+    stated = walk_setup.walk_settings(load_muscle_walk(JAM_WALK))
+    names = [*stated.settings.primary, *walk_setup.secondary_names(stated.settings)]
+    path = SimpleNamespace(name="m.osim")
+    model = SimpleNamespace(locked_coordinates=locked or dict.fromkeys(names, 0.0), path=path)
+    if not left:
+        with pytest.raises(InputError, match=r"m\.osim: expected primary .* set locked to false"):
+            walk_setup._without_locked(stated, model)
+        return
+    kept, solved = walk_setup._without_locked(stated, model)
+    assert list(solved) == names
+    found = {*kept.settings.primary, *walk_setup.secondary_names(kept.settings)}
+    assert found == set(names) - {"knee_flex_r", "knee_ty_r"}
+
+
+@pytest.mark.slow
+def test_a_locked_knee_stays_as_it_is(tmp_path, jam_folder):
+    source = jam_folder / "models/lenhart2015/lenhart2015.osim"
+    name = '<Coordinate name="knee_flex_r">'
+    begin, end = source.read_text().split(name)
+    lock = end.replace("<locked>false</locked>", "<locked>true</locked>", 1)
+    (tmp_path / "m.osim").write_text(begin + name + lock)
+    (tmp_path / "Geometry").symlink_to(source.parent / "Geometry")
+    changes = (f"walk.model={tmp_path / 'm.osim'}", "comak.start_s=1.4", "comak.stop_s=1.44")
+    with pytest.warns(UserWarning, match=r"knee_flex_r at 0 deg \(the settings solve for it; the"):
+        setup = prepare_walk(load_muscle_walk(JAM_WALK, changes))
+    motion = setup.plant.motion
+    assert not motion.values[:, motion.names.index("knee_flex_r")].any()
+    assert "knee_flex_r" not in setup.plant.free
 
 
 def test_a_coordinate_that_the_configuration_leaves_out_is_told():

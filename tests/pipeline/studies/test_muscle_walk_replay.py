@@ -45,7 +45,9 @@ def test_a_replay_is_the_walk(jam_walk, tmp_path):
     assert_allclose(other, one, atol=2e-3)
 
 
-def test_a_record_keeps_the_residuals_and_a_study_their_flags(jam_walk, tmp_path, monkeypatch):
+def test_a_record_keeps_the_residuals_and_a_study_their_flags(
+    jam_walk, tmp_path, monkeypatch, capsys
+):
     made = []
     monkeypatch.setattr(
         walk_module, "prepare_walk", lambda f: made.append(prepare_walk(f)) or made[0]
@@ -57,7 +59,15 @@ def test_a_record_keeps_the_residuals_and_a_study_their_flags(jam_walk, tmp_path
     with (tmp_path / "plant.npz").open("wb") as stream:
         replace(record, balance=replace(record.balance, flags=(flag,))).save(stream)
     again = changed(file, replay=str(tmp_path / "plant.npz"))
+    simulate, said = walk_module._simulate, []
+    monkeypatch.setattr(
+        walk_module, "_simulate", lambda setup: said.append(capsys.readouterr()) or simulate(setup)
+    )
     summary = simulate_muscle_walk(again, tmp_path / "out")
+    (before,) = said  # Before the first frame.
+    assert before.err.startswith("residuals on pelvis: force at most ")
+    assert f"flag: {flag}" in before.err
+    assert not before.out
     before = json.loads((jam_walk / "walk.json").read_text())["residuals"]
     assert summary.residuals.content() == before
     assert summary.flags == [flag]
