@@ -49,9 +49,7 @@ def test_without_smoothing_as_of_single_designs(formulation, family):
 
 
 @pytest.mark.casadi
-@pytest.mark.parametrize(
-    ("formulation", "family"), slow_rows([("inverted", "polynomial"), *FEW])
-)
+@pytest.mark.parametrize(("formulation", "family"), slow_rows([("inverted", "polynomial"), *FEW]))
 def test_smoothed_as_by_casadi(formulation, family):
     """Beyond the samples too, where the fall depends on the design."""
     knee = knee_over_designs(formulation, family, width=0.05, with_domain=True)
