@@ -37,8 +37,9 @@ _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
 _NEAR = 1e-3
 #: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
-#: halvings that locate a jump, and the part of the largest step below which a search stands still.
-_JUMPS, _HALVINGS, _STILL = (20e-6, 2e-6), 20, 1e-6
+#: halvings that locate a jump, most steps of such a search, and the part of the largest step below
+#: which a search stands still.
+_JUMPS, _HALVINGS, _MEANS, _STILL = (20e-6, 2e-6), 12, 60, 1e-6
 
 
 class EquilibriumError(RuntimeError):
@@ -323,7 +324,8 @@ def _relax(
             step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
     if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
         for width in _JUMPS:
-            rest, count, mean = _relax(replace(balance, width=width), rest, allowed, iterations)
+            means = replace(balance, width=width)
+            rest, count, mean = _relax(means, rest, allowed, min(iterations, _MEANS))
         return rest, count, mean
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, count))
 

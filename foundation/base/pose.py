@@ -13,6 +13,7 @@ about the tibial origin), in the tibial frame, acting on the femur.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.base.checks import FloatArray, check_array, check_number
-from foundation.base.errors import InputError
 
 COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
 #: Unit of each coordinate, in the order of `COORDINATES`.
@@ -49,8 +49,12 @@ class Pose:
     Raises
     ------
     InputError
-        If a coordinate is not a finite number, or larger than `LARGEST`, as in degrees or
-        millimetres.
+        If a coordinate is not a finite number.
+
+    Warns
+    -----
+    UserWarning
+        If a coordinate is larger than `LARGEST`, as in degrees or millimetres.
     """
 
     flexion: float = 0.0
@@ -64,9 +68,11 @@ class Pose:
         for name, unit in zip(COORDINATES, COORDINATE_UNITS, strict=True):
             number = check_number(f"pose {name}", getattr(self, name))
             if abs(number) > LARGEST[unit]:
-                raise InputError(
+                # No error: where an integrator or a search goes astray, loads stay defined.
+                warnings.warn(
                     f"pose {name}: expected at most {LARGEST[unit]:.4g} {unit} in size, found "
-                    f"{number:.6g} {unit}; {_REMEDIES[unit]}"
+                    f"{number:.6g} {unit}; {_REMEDIES[unit]}",
+                    stacklevel=3,
                 )
             object.__setattr__(self, name, number)
 

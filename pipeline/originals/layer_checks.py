@@ -184,14 +184,14 @@ def unusual_modulus(modulus_MPa: float) -> str:
     if any(low <= modulus_MPa <= high for low, high in _MODULI.values()):
         return ""
     slips = [
-        f"{factor * modulus_MPa:.4g} MPa, {of} as much, would be usual for {material}"
+        f"{factor * modulus_MPa:.6g} MPa, {of} as much, would be usual for {material}"
         for of, factor in _SLIPS.items()
         for material, (low, high) in _MODULI.items()
         if low <= factor * modulus_MPa <= high
     ]
     told = f" ({slips[0]})" if slips else ""
     return (
-        f"{modulus_MPa:.4g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
+        f"{modulus_MPa:.6g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
         f"500 to 1000 MPa){told}: check the unit and the decimals"
     )
 

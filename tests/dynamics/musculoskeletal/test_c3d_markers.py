@@ -97,7 +97,10 @@ def test_many_markers_have_their_names(tmp_path):
         ({"labels": ["hip", "hip", "toe"]}, "POINT:LABELS: expected each marker once, found hip"),
         ({"labels": ["*1", "*2", ""]}, "POINT:LABELS: expected each marker once, found no marker"),
         ({"more": [("POINT", "UNITS", ["foot"])]}, "POINT:UNITS: expected one of mm, cm, m, inch"),
-        ({"more": [("POINT", "UNITS", ["m"])]}, "the values look like millimetres: correct Units"),
+        (
+            {"more": [("POINT", "UNITS", ["m"])]},
+            "look like millimetres, stated as metres: correct the unit",
+        ),
     ],
 )
 def test_markers_that_are_not_described_are_named(tmp_path, change, told):

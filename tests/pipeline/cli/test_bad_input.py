@@ -208,7 +208,7 @@ def test_waveform_file_that_is_no_text(refused, tmp_path):
             lambda table: table.assign(flexion_deg=np.radians(table["flexion_deg"])),
             ["flexion_deg", "expected degrees", "radians"],
         ),
-        (lambda table: table.assign(**{AXIAL: -table[AXIAL]}), [AXIAL, ">= 0"]),
+        (lambda table: table.assign(**{AXIAL: -table[AXIAL]}), [AXIAL, "at least 0"]),
     ],
 )
 def test_waveforms_that_cannot_be_used(refused, tmp_path, change, words):

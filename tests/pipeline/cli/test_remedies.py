@@ -184,10 +184,10 @@ def test_interrupted_run(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pipeline.runner.run_study", interrupted)
-    words = ["run", "smoke", "--set", "design.budget=90", "--out", "a b/c", "--force"]
+    words = ["run", "smoke", "--set", "design.budget=150", "--out", "a b/c", "--force"]
     assert main(words) == 130
     assert main(words_of(capsys.readouterr().err)) == 130
-    assert calls == [(90, Path("a b/c"), False, True), (90, Path("a b/c"), True, False)]
+    assert calls == [(150, Path("a b/c"), False, True), (150, Path("a b/c"), True, False)]
 
 
 def test_damaged_report_is_written_again(

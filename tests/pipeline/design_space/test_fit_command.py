@@ -23,6 +23,8 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.shape_surfaces import shape_modes
 
+pytestmark = pytest.mark.slow
+
 #: Weights of a knee: of the mode that is a parameter, and of the mode that is fixed.
 WEIGHT, FIXED = 0.6, 0.3
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from some_slow import first_of
 from studies import SMOKE, TINY
 
 from foundation.base.errors import PoseError
@@ -55,7 +54,8 @@ def test_the_coupled_law_is_nearer_to_finite_elements_than_the_linear_law(knee):
     assert force[0] < 0.15 * force[1]
 
 
-@pytest.mark.parametrize("law", first_of(["coupled", "modified"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["coupled", "modified"])
 def test_calibration_brings_the_fitted_figures_nearer(knee, law):
     samples = knee.samples.value
     given, fitted = (built(knee, name) for name in (law, f"{law}_calibrated"))

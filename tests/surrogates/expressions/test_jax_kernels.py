@@ -233,6 +233,7 @@ def test_whole_numbers_are_refused():
         function(np.zeros(6, dtype=np.int64))
 
 
+@pytest.mark.slow
 def test_third_derivatives_are_refused():
     knee = knee_of("direct", "polynomial", 0.005)
     function = knee.jax(kernels=True, wrench_only=True)

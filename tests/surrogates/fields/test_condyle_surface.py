@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from some_slow import first_of
 
 from foundation.base.errors import InputError
 from surrogates.fields.condyle_surface import CondyleSurface, cylinder_coordinates
@@ -30,7 +31,7 @@ def rise(surface, point):
     return depth[0]
 
 
-@pytest.mark.parametrize("spacing", [2e-3, 1e-3])
+@pytest.mark.parametrize("spacing", first_of([1e-3, 2e-3]))
 def test_a_torus_is_found_to_the_order_of_cubic_splines(spacing):
     surface, residuals = CondyleSurface.fit(torus(8000, 0), spacing)
     assert np.abs(residuals).max() < 2e3 * spacing**4 * 30.0
