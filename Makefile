@@ -49,7 +49,9 @@ test test-data test-slow: export OPENBLAS_THREAD_TIMEOUT := 4
 # Numba opens colorama anew for every message of a type that did not fit while it compiles.
 test test-data test-slow: export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING := 1
 test test-data test-slow: export MPLBACKEND := Agg
-PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
+# Modules stay whole, as many share an expensive result; the slow ones are parted for balance.
+DIST = loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist $(DIST)
 
 # No process can hold both CasADi and OpenSim, which has a CasADi of its own: two runs. Status 5 of
 # pytest: none was chosen. Coverage is that of all runs since `make test` began.
@@ -68,6 +70,7 @@ test-data: $(STAMP) ## run those of `make test` that read the data folder; cover
 	@$(BOTH)
 
 test-slow: MARKS = slow
+test-slow: DIST = worksteal
 test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
 	@$(BOTH)
 
