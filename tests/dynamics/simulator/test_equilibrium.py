@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from dynamics import AppliedLoads, EquilibriumError, KneeSimulator, height_at_load, settle
 from foundation.base.pose import Pose
 
+pytestmark = pytest.mark.delicate
+
 PLANE = {"along": np.inf, "across": np.inf}
 #: Springs for what a plane leaves free.
 HELD = KneeSimulator(

@@ -33,6 +33,8 @@ from pipeline.stages.run_folder import RunError
 from pipeline.store.documents import read_document
 from pipeline.store.samples import FAILED, OK, read_table
 
+pytestmark = pytest.mark.delicate
+
 TABLES = ("first", "kept-1", "unseen", "heldout")
 BASE = {"dish_sagittal_radius_mm": 52.0, "dish_coronal_radius_mm": 23.5}
 
