@@ -44,4 +44,4 @@ def test_slips_of_decimals_and_units_are_named(modulus, slip):
 def test_metal_is_usual_for_a_layer_of_its_own_alone():
     assert material_notes(model(463.0, 210e3, lumped=False)) == ()
     (told,) = material_notes(model(463.0, 210e3))
-    assert told.startswith("m.osim, elastic_modulus of femur: 2.1e+05 MPa is unusual")
+    assert told.startswith("m.osim, elastic_modulus of femur: 210000 MPa is unusual")
