@@ -58,7 +58,9 @@ def is_of_memory(error: BaseException) -> bool:
 
 def _of_memory(error: BaseException | None) -> Iterator[BaseException]:
     """Yield those of an error and the errors behind it that mean that memory ran out."""
-    while error is not None:
+    seen: set[int] = set()  # The context of a cause may be the error again.
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if (
             isinstance(error, MemoryError)
             or (isinstance(error, OSError) and error.errno == errno.ENOMEM)

@@ -109,3 +109,9 @@ def test_work_that_takes_too_much_ends(workers):
         cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     assert done.stdout.startswith("told: Unable to allocate 7.45 GiB")
+
+
+def test_errors_that_are_behind_each_other_have_an_end():
+    first, second = ValueError("a"), ValueError("b")
+    first.__cause__, second.__context__ = second, first
+    assert not is_of_memory(first)
