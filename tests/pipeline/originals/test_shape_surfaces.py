@@ -11,7 +11,7 @@ import trimesh
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 from solids import closed_insert
-from studies import export
+from studies import export, implant_meshes
 
 from benchmarks.corresponding_knees import corresponding_knees
 from foundation.base.errors import InputError
@@ -45,15 +45,19 @@ def knees(shapes):
     return corresponding_knees(shapes["femur"], shapes["tibia"], COUNT)
 
 
+def write_knees(folder, shapes, knees):
+    """Write the files of all knees [mm], whose digits are those of the numbers; return the folder."""
+    for place, body in enumerate(BODIES):
+        export(shapes[body], folder / f"{body}.off", scale=1e3)
+        for number, knee in enumerate(knees):
+            export(knee[place], folder / f"{body}_{number}.off", scale=1e3)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, shapes, knees):
-    """Return a folder with the files of all knees [mm], whose digits are those of the numbers."""
-    made = tmp_path_factory.mktemp("knees")
-    for place, body in enumerate(BODIES):
-        export(shapes[body], made / f"{body}.off", scale=1e3)
-        for number, knee in enumerate(knees):
-            export(knee[place], made / f"{body}_{number}.off", scale=1e3)
-    return made
+    """Return a folder with the files of all knees."""
+    return write_knees(tmp_path_factory.mktemp("knees"), shapes, knees)
 
 
 def written(folder, shape, name="study", **knee):
@@ -126,8 +130,10 @@ def test_loads_without_weights_are_those_of_the_mean_meshes(folder, knees):
 
 
 @pytest.mark.slow
-def test_height_and_loads_are_smooth_in_a_mode(folder):
-    path = written(folder, set_of())
+def test_height_and_loads_are_smooth_in_a_mode(tmp_path):
+    shapes = implant_meshes()
+    knees = corresponding_knees(shapes["femur"], shapes["tibia"], COUNT)
+    path = written(write_knees(tmp_path, shapes, knees), set_of())
     start = build_knee(load_config(path)).start
     weights = np.linspace(-0.5, 0.5, 17).tolist()
     found = np.array(
