@@ -46,7 +46,7 @@ def knees(shapes):
 
 
 def write_knees(folder, shapes, knees):
-    """Write the files of all knees [mm], whose digits are those of the numbers; return the folder."""
+    """Write all knees [mm] with the digits of the numbers; return the folder."""
     for place, body in enumerate(BODIES):
         export(shapes[body], folder / f"{body}.off", scale=1e3)
         for number, knee in enumerate(knees):
