@@ -63,7 +63,7 @@ def check_without_smoothing(formulation, family, count):
         assert (wanted[:, :, 1] > 0.0).mean() > 0.3
         loads, _, by_pose, by_design = at(poses, design)
         assert off(loads, wanted) < 1e-12
-        assert off(by_pose[:, :, :6], jacobian) < 1e-11
+        assert off(by_pose[:, :, :6], jacobian) < 1e-10
         slopes = knee.loads_and_slopes(poses, design)[1]
         slopes[np.isnan(by_design)] = np.nan  # centres out of contact
         assert off(by_design, slopes) < 1e-10
