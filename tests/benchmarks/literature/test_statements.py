@@ -64,15 +64,15 @@ def test_a_summary_lists_agreements_without_the_figures_found():
     assert "2.01" not in text
 
 
-#: The statements of this paper take five minutes: `python -m benchmarks.literature lehtoranta`
+#: The statements of the other paper take four minutes: `python -m benchmarks.literature lehtoranta`
 #: judges them, and `test_lehtoranta*.py` the equations and layers behind them.
-LONG = "lehtoranta"
+SHORT = pytest.mark.parametrize(
+    "paper", [p for p in PAPERS if p.name != "lehtoranta"], ids=lambda paper: paper.name
+)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "paper", [p for p in PAPERS if p.name != LONG], ids=lambda paper: paper.name
-)
+@SHORT
 def test_the_verdicts_are_those_of_the_record(paper):
     recorded = rows_of_record(paper)
     assert len(recorded) == len(paper.rows)
@@ -89,7 +89,7 @@ def test_the_page_has_the_tables_of_the_record(paper):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+@SHORT
 def test_no_cell_breaks_its_row(paper):
     assert all(line.count("|") in (0, 6) for line in section(paper).splitlines())
 
