@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from lazily import casadi
 from numpy.testing import assert_allclose
-from studies import ROOT, run_command
+from studies import ROOT
 
 import surrogates
 from dynamics import KneeSimulator
 from foundation.base.pose import Pose, generalised_force
-from pipeline.cli.main import main
 
 pytestmark = pytest.mark.casadi
 
@@ -36,35 +35,12 @@ def test_collocation_finds_the_simulated_cycle(tiny_run):
     assert figures["collocation_m"] < 1e-7
 
 
-def assert_one_optimum(run):
-    """Solve the example of optimal control from ten random starts."""
-    assert casadi.Function
-    figures = example("optimal_control").main(run)
-    assert figures["hits"] >= 9
-    assert figures["rms_error_deg"] < 3.0
-
-
 @pytest.mark.slow
 def test_ten_random_starts_reach_one_optimum(tiny_run):
-    assert_one_optimum(tiny_run)
-
-
-@pytest.fixture(scope="module")
-def natural_run(knee_data, tmp_path_factory):
-    """Return the folder of a small study of the natural knee, learnt by polynomials."""
-    folder = tmp_path_factory.mktemp("natural") / "out"
-    changes = (
-        *("surrogate.family=polynomial", "surrogate.compare=[]", "design.candidates=6000"),
-        *("design.first=300", "design.domain_samples=500", "validation.points=200"),
-    )
-    assert main(run_command(folder, *changes, config=ROOT / "configs" / "lenhart.toml")) == 0
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.data
-def test_ten_random_starts_of_the_natural_knee_reach_one_optimum(natural_run):
-    assert_one_optimum(natural_run)
+    assert casadi.Function
+    figures = example("optimal_control").main(tiny_run)
+    assert figures["hits"] >= 9
+    assert figures["rms_error_deg"] < 3.0
 
 
 @pytest.mark.slow
