@@ -227,7 +227,6 @@ def test_module_is_the_program(tmp_path):
                 ["feasibility.peak_pressure_MPa=0.5", "feasibility.margin=30.0"],
                 ["validation: ", "at least 2 feasible held-out samples", "medial"],
             ),
-            (["simulation.axial_scale=1e6"], []),
         ]
     ),
 )
