@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,24 @@ ACCEPTED = {
     "wear_percent": 1.0,
     "peak_percent": 3.0,
 }
+#: Error of `ACCEPTED` that tells of an output of a gait cycle, by a part of its name.
+_OF_OUTPUTS = {
+    "wear_mm3": "wear_percent",
+    "peak_pressure": "peak_percent",
+    "anterior_range": "ap_travel_percent",
+    "_force_": "gait_force_percent",
+}
 #: Part of the designs whose errors are at most the expected ones.
 _QUANTILE = 0.95
 #: Inputs at which the predicted error of a design is taken.
 _INPUTS = 256
 #: Key of the header of a surrogate with its expected errors.
 _KEY = "expected_errors"
+
+
+def error_of(output: str) -> str:
+    """Return which error of `ACCEPTED` tells of an output of a gait cycle, "" if none does."""
+    return next((error for part, error in _OF_OUTPUTS.items() if part in output), "")
 
 
 def sample_errors(
@@ -181,6 +193,13 @@ def exceeded(knee: ParametricSurrogate) -> list[str]:
                 f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {limit:g}{unit})"
             )
     return found
+
+
+def output_errors(knee: ParametricSurrogate, outputs: Iterable[str]) -> dict[str, float]:
+    """Return the RMS error at held-out designs of those outputs that have one [%], by name."""
+    errors = knee.header.get("errors", {})
+    found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
+    return {name: error for name, error in found.items() if error is not None}
 
 
 def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:

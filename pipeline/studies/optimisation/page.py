@@ -26,7 +26,7 @@ from pipeline.studies.optimisation.document import (
 from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, expected_error
 from pipeline.studies.optimisation.profiles import Profile, joint_boxes, profile
 from pipeline.studies.optimisation.schema import OptimisationConfig
-from pipeline.studies.optimisation.tables import EXPECTED
+from pipeline.studies.optimisation.outputs import EXPECTED
 from pipeline.studies.optimisation.words import contradictions, parameter_words
 
 #: Significant digits of the numbers in the page.
