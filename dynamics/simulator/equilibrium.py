@@ -22,19 +22,23 @@ _FIRST_STEP = 20e-6
 _LARGEST_STEP = 250e-6
 # Lever arm that converts moments to forces, about half the distance of the condyles [m].
 _ARM = 0.02
+_HEIGHT = FREE_COORDINATES.index("superior")
 _WEIGHTS = np.array([1.0 / _ARM, 1.0 / _ARM, 1.0, 1.0, 1.0])
 # Largest step of the relaxation [rad, rad, m, m, m]. The stiff height and tilt move little, so
 # that a step neither loses contact nor indents deeply.
 _LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 0.5e-3])
 # A step grows at most tenfold; while the residual is constant, it grows by the boost.
 _GROWTH = 10.0
-_BOOST = 2.0
+_BOOST, _LEAST_BOOST = 2.0, 1.2
 _PATIENCE = 12
 # Most steps of Newton's method alone, each shorter than the step before by this factor.
 _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
 #: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
 _NEAR = 1e-3
+#: Half the ranges of heights over which forces are averaged in turn where they jump [m], and the
+#: halvings that locate the jump; and the part of the largest step below which a search stands still.
+_JUMPS, _HALVINGS, _STILL = (20e-6, 2e-6), 20, 1e-6
 
 
 class EquilibriumError(RuntimeError):
@@ -128,6 +132,7 @@ def settle(
     there, then relaxes the free coordinates, M q' = Q(q), by implicit Euler steps that grow as the
     residual falls (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal
     35:508-523) and ends as Newton's method. A small push leaves an unstable equilibrium.
+    Where the search stands still at a jump of the forces, means over heights within 2 um go on.
 
     Parameters
     ----------
@@ -188,7 +193,7 @@ def settle(
     begin = replace(begin, superior=height_at_load(model, begin, axial_force))
     left = iterations
     for _ in range(4):
-        rest, used = _relax(balance, begin, allowed, left)
+        rest, used, balance = _relax(balance, begin, allowed, left)
         push = balance.unstable_direction(rest)
         if push is None:
             return rest
@@ -212,9 +217,42 @@ class _Balance:
     simulator: KneeSimulator
     applied: AppliedLoads
     free: NDArray[np.bool_]
+    width: float = 0.0
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual."""
+        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual.
+
+        With a `width` [m], the mean over heights within this distance. A jump of the forces is then
+        a slope: of conservative forces, along the jump itself.
+        """
+        if self.width == 0.0:
+            return self._at(pose, 0.0)
+        low, high = (self._at(pose, side) for side in (-self.width, self.width))
+        below, above, end, other = low, high, -self.width, self.width
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (end + other)
+            found = self._at(pose, middle)
+            if _size(found[0] - below[0]) < _size(found[0] - above[0]):
+                below, end = found, middle
+            else:
+                above, other = found, middle
+        part = 0.5 * (1.0 + end / self.width)
+        force = 0.5 * (part * (low[0] + below[0]) + (1.0 - part) * (above[0] + high[0]))
+        jacobian = part * low[1] + (1.0 - part) * high[1]
+        steep = (high[0] - low[0]) / (2.0 * self.width) - jacobian[:, _HEIGHT]
+        if steep[_HEIGHT] < 0.0:
+            jacobian = jacobian + np.outer(steep, steep) / steep[_HEIGHT]
+        return force, jacobian
+
+    def jumps_at(self, pose: Pose, force: FloatArray) -> bool:
+        """Return whether the forces jump near a pose by half of a residual (5,) or more."""
+        low, high = (self._at(pose, side) for side in (-_JUMPS[0], _JUMPS[0]))
+        smooth = _JUMPS[0] * (low[1] + high[1])[:, _HEIGHT]
+        return _size(high[0] - low[0] - smooth) >= 0.5 * _size(force)
+
+    def _at(self, pose: Pose, higher: float) -> tuple[FloatArray, FloatArray]:
+        """Return residual and Jacobian at a pose that is raised [m]."""
+        pose = replace(pose, superior=pose.superior + higher)
         try:
             loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
         except (InputError, PoseError, ArithmeticError) as error:
@@ -239,22 +277,32 @@ class _Balance:
         return push
 
 
-def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
-    """Return the pose at rest and the number of evaluations of the relaxation."""
+def _relax(
+    balance: _Balance, begin: Pose, allowed: float, iterations: int
+) -> tuple[Pose, int, _Balance]:
+    """Return the pose at rest, the number of evaluations of the relaxation, and its balance.
+
+    A search that stands still at a jump of the forces goes on with their means over heights.
+    """
     pose = begin
     force, jacobian = balance(pose)
     near, used = _newton(balance, pose, force, jacobian, allowed)
     if near is not None:
-        return near, used
+        return near, used, balance
     inertia = balance.simulator.inertia
     size = _size(force)
-    step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
+    step = first = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
     stalled, boost = 0, _BOOST
     best, rest, left = size, pose, (force, jacobian)
     for count in range(1, iterations + 1):
         if size <= allowed:
-            return pose, count
-        trial = _moved(pose, _step(np.diag(inertia / step) - jacobian, force))
+            return pose, count, balance
+        move = _step(np.diag(inertia / step) - jacobian, force)
+        if np.abs(move / _LARGEST_MOVE).max() < _STILL:
+            if _is_near(*left):
+                return rest, count, balance
+            break
+        trial = _moved(pose, move)
         trial_force, trial_jacobian = balance(trial)
         trial_size = _size(trial_force)
         if trial_size > 2.0 * size:
@@ -269,10 +317,14 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
             best, rest, left = size, pose, (force, jacobian)
         if stalled == _PATIENCE:
             if _is_near(*left):
-                return rest, count
+                return rest, count, balance
             # Newton's method cycles where a facetted surface is rough: return to the flow.
-            step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)
-    raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
+            step, stalled, boost = max(1e-3 * step, first), 0, max(_LEAST_BOOST, 0.7 * boost)
+    if balance.width == 0.0 and balance.jumps_at(rest, left[0]):
+        for width in _JUMPS:
+            rest, count, mean = _relax(replace(balance, width=width), rest, allowed, iterations)
+        return rest, count, mean
+    raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, count))
 
 
 def _newton(

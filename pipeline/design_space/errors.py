@@ -107,8 +107,11 @@ def fitted_errors(
         ratios = np.array(
             [own.get(name, np.nan) / by[name] for own, by in zip(errors, predicted, strict=True)]
         )
-        if known := ratios[np.isfinite(ratios)].tolist():
-            factors[name] = float(np.quantile(known, _QUANTILE))
+        known = np.sort(ratios[np.isfinite(ratios)])
+        if len(known):
+            # The rank that also holds for one more design of their kind, as far as there are any.
+            rank = min(int(np.ceil(_QUANTILE * (len(known) + 1))), len(known))
+            factors[name] = float(known[rank - 1])
     return {_KEY: factors}
 
 

@@ -180,7 +180,9 @@ def _distributions(
     found = {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs}
     medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
     errors = model_errors(catalogue.outputs, medians, judged)
-    errors |= {n: 0.01 * percents[n] * abs(median) for n, median in medians.items() if n in percents}
+    errors |= {
+        n: 0.01 * percents[n] * abs(median) for n, median in medians.items() if n in percents
+    }
     return {
         name: None if spread is None else {**spread, "model_error": errors[name]}
         for name, spread in found.items()

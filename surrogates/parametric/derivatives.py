@@ -152,9 +152,14 @@ def _inverted(
     root = (loads[:, 1] / largest) ** (1.0 / degree)
     last = np.minimum(2.0 * root - 1.0, 1.0)
     u = condyle.u
-    out, slopes = _outputs(part, with_parameters(np.column_stack([u.value, last]), z))
+    inputs = with_parameters(np.column_stack([u.value, last]), z)
+    out, slopes = _outputs(part, inputs)
     fixed = np.einsum("nki,nij->nkj", slopes[:, :, :FIRST], u.slope) + slopes[:, :, FIRST:-1]
-    fall = np.minimum(slopes[:, 0, -1], LEAST_SLOPE)
+    # Where the learnt height does not fall, the chord from first contact, as in the kernels.
+    inputs[:, -1] = -1.0
+    rise = out[:, 0] - _outputs(part, inputs)[0][:, 0]
+    chord = rise / np.maximum(last + 1.0, np.finfo(float).tiny)
+    fall = np.where(slopes[:, 0, -1] < 0.0, slopes[:, 0, -1], np.minimum(chord, LEAST_SLOPE))
     by_root = 0.5 * (condyle.height.slope - fixed[:, 0]) / fall[:, None]
     inside = (root <= 1.0)[:, None, None]
     change = fixed + np.where(inside, slopes[:, :, -1:] * 2.0 * by_root[:, None], 0.0)

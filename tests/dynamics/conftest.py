@@ -35,6 +35,7 @@ class DishKnee:
     radius, s = x²/(2 along) + (z - z0)²/(2 across). Its energy is k d^(n+1)/(n+1), so that the
     force on the femur through the centre is k d^n (-x/along, 1, -(z - z0)/across). `along` and
     `across` may be infinite (a plane). With `always` the law also pulls: linear for n = 1.
+    The lateral force has a `leap` of a size [N] at a depth [m].
     """
 
     stiffness: float = 1.3e9
@@ -45,6 +46,7 @@ class DishKnee:
     offset: tuple[float, float] = (0.0, 0.0)
     always: bool = False
     flags: tuple[Flag, ...] = ()
+    leap: tuple[float, float] = (0.0, np.inf)
     calls: list[str] = field(default_factory=list)
 
     def energy(self, pose: Pose) -> float:
@@ -85,13 +87,16 @@ class DishKnee:
         for centre, z0 in self._centres(pose):
             depth, slope = self._depth(centre), self._slope(centre)
             point = centre + np.array([0.0, 0.0, z0])
-            force = self.stiffness * depth**self.exponent * slope
+            size = self.stiffness * depth**self.exponent
+            if z0 > 0.0 and depth > self.leap[1]:
+                size += self.leap[0]
+            force = size * slope
             parts.append(_load(np.concatenate([force, _cross(*point) @ force])))
             if depth == 0.0:
                 continue
             rate = self.exponent * self.stiffness * depth ** (self.exponent - 1.0)
             by_centre = -rate * np.outer(slope, slope)
-            by_centre += self.stiffness * depth**self.exponent * curvature
+            by_centre += size * curvature
             moved = np.hstack([(turned @ (point - pose.translation)).T, np.eye(3)])
             by_pose = by_centre @ moved
             jacobian[:3] += by_pose

@@ -12,8 +12,8 @@ from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.files import replacing, write_text
 from pipeline.store.samples import write_table
 from pipeline.studies.optimisation.choice import Front, Pick
-from pipeline.studies.optimisation.outputs import EXPECTED, doubts_of
 from pipeline.studies.optimisation.gaits import SearchTask
+from pipeline.studies.optimisation.outputs import EXPECTED, doubts_of
 
 
 def front_table(

@@ -166,6 +166,19 @@ def test_the_femur_rests_at_a_small_jump_of_the_force(knee):
         rest(Edged())
 
 
+@pytest.mark.parametrize("before", [5.0, 200.0, 450.0])
+@pytest.mark.parametrize("start", STARTS)
+def test_the_femur_rests_where_the_force_of_a_condyle_jumps(knee, before, start):
+    """The jump carries what is between the forces before and after it."""
+    deep = [(force / 1.3e9) ** (2 / 3) for force in (500.0, before)]
+    dishes = knee(leap=(600.0, deep[1]))
+    found = at_rest(dishes, HELD, axial_force=1000.0, ap_force=30.0, start=start)
+    depths = [dishes._depth(centre) for centre, _ in dishes._centres(found)]
+    assert_allclose(depths, deep, rtol=0.0, atol=2e-6)
+    # A dish of 80 mm resists by F / R beside the spring.
+    assert_allclose(found.anterior, -30.0 / (2e4 + 1000.0 / 0.08), rtol=0.0, atol=2e-5)
+
+
 def test_failure_of_the_model_is_chained_with_the_pose(knee):
     class Broken(knee):
         def loads_and_jacobian(self, pose):
