@@ -36,8 +36,8 @@ _NEWTON_STEPS, _NEWTON_FALL = 10, 0.5
 #: A pose whose residuals fall no further is at rest if a move shorter than this part of the largest
 #: leads to the equilibrium of the linearised forces: forces jump at edges of a surface.
 _NEAR = 1e-3
-#: Half the ranges of heights over which forces are averaged in turn where they jump [m], and the
-#: halvings that locate the jump; and the part of the largest step below which a search stands still.
+#: Half the ranges of heights over which forces are averaged in turn where they jump [m], the
+#: halvings that locate a jump, and the part of the largest step below which a search stands still.
 _JUMPS, _HALVINGS, _STILL = (20e-6, 2e-6), 20, 1e-6
 
 

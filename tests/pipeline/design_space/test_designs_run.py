@@ -114,6 +114,11 @@ def test_the_document_has_what_the_page_and_the_terminal_tell(run):
     text = "\n".join(document.summary)
     assert "8 designs of 2 parameters" in text
     assert "2 held-out designs" in text
+    assert list(document.derivatives) == list(run.knee.parameters.names)
+    for row in document.derivatives.values():
+        assert 0.0 < row["percent"] < 1e4
+        assert row["error"] == pytest.approx(0.01 * row["percent"] * row["size"])
+    assert "error of the derivative of the axial force at a pose" in text
     page = (run.folder / "report.html").read_text(encoding="utf-8")
     for name in run.knee.parameters.names:
         assert name in page
