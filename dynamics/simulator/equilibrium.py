@@ -286,19 +286,19 @@ def _relax(
     """
     pose = begin
     force, jacobian = balance(pose)
-    near, used = _newton(balance, pose, force, jacobian, allowed)
+    near, count = _newton(balance, pose, force, jacobian, allowed)
     if near is not None:
-        return near, used, balance
+        return near, count, balance
     inertia = balance.simulator.inertia
     size = _size(force)
     step = first = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
-    stalled, boost = 0, _BOOST
+    stalled, boost, refused = 0, _BOOST, False
     best, rest, left = size, pose, (force, jacobian)
     for count in range(1, iterations + 1):
         if size <= allowed:
             return pose, count, balance
         move = _step(np.diag(inertia / step) - jacobian, force)
-        if np.abs(move / _LARGEST_MOVE).max() < _STILL:
+        if refused and np.abs(move / _LARGEST_MOVE).max() < _STILL:
             if _is_near(*left):
                 return rest, count, balance
             break
@@ -306,8 +306,9 @@ def _relax(
         trial_force, trial_jacobian = balance(trial)
         trial_size = _size(trial_force)
         if trial_size > 2.0 * size:
-            step *= 0.2
+            step, refused = 0.2 * step, True
             continue
+        refused = False
         step *= float(np.clip(boost * size / max(trial_size, 1e-300), 0.5, _GROWTH))
         step = min(step, 1e12)
         pose, force, jacobian, size = trial, trial_force, trial_jacobian, trial_size

@@ -217,7 +217,10 @@ def test_expected_errors_cover_most_measured_ones(run):
         for row in run.knee.parameters.from_unit(np.random.default_rng(0).random((200, 2)))
     ]
     rng = np.random.default_rng(1)
-    factors = rng.lognormal(0.0, 0.5, len(designs))
+    outward = (
+        run.knee.parameters.scaled_rows(np.array([[*d.values()] for d in designs])) ** 2
+    ).mean(1)
+    factors = rng.lognormal(0.0, 0.5, len(designs)) * np.exp(1.5 * outward)
     errors = [
         {name: f * size for name, size in predicted_errors(run.knee, design).items()}
         for f, design in zip(factors, designs, strict=True)
@@ -229,6 +232,9 @@ def test_expected_errors_cover_most_measured_ones(run):
         for design, own in zip(designs, errors, strict=True)
     ]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+    # Designs near the corners have larger errors, and are covered as well.
+    for there in (outward < 0.2, outward > 0.5):
+        assert np.mean(np.array(covered)[there]) == pytest.approx(0.95, abs=0.06)
 
 
 def test_doubts_name_the_errors_above_what_is_accepted():
