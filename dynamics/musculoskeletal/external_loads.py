@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import xml.etree.ElementTree as ET
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.osim_xml import OsimObject, read_object
 from dynamics.walking.c3d_files import is_c3d
 from dynamics.walking.c3d_plates import read_ground
-from dynamics.walking.motion_tables import MotionTable
+from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
@@ -193,3 +195,27 @@ def _applied(force: OsimObject, table: MotionTable) -> AppliedForce:
     plate = Plate(force.name, *map(values, _KINDS))
     body = force.last_name("applied_to_body")
     return AppliedForce(body, table.time, plate, all(frame in _GROUND for frame in frames))
+
+
+def write_applied_forces(folder: Path, forces: Sequence[AppliedForce]) -> Path:
+    """Write forces of the same instants as OpenSim's ExternalLoads, and return the file."""
+    root, names = new_document(), []
+    loads = ET.SubElement(root, "ExternalLoads")
+    objects = ET.SubElement(loads, "objects")
+    for force in forces:
+        frame = "ground" if force.in_ground else force.body
+        columns = {kind: f"{force.plate.name}_{kind}_" for kind in _KINDS}
+        properties = {
+            "applied_to_body": force.body,
+            **{f"{kind}_expressed_in_body": frame for kind in _KINDS[:2]},
+            **{f"{kind}_identifier": column for kind, column in columns.items()},
+        }
+        add_object(objects, "ExternalForce", properties, force.plate.name)
+        names += [column + axis for column in columns.values() for axis in "xyz"]
+    ET.SubElement(loads, "datafile").text = "external_loads.sto"
+    values = np.hstack([getattr(force.plate, kind) for force in forces for kind in _KINDS])
+    table = MotionTable(tuple(names), forces[0].time, values, False)
+    write_motion_table(folder / "external_loads.sto", table, title="external loads")
+    path = folder / "external_loads.xml"
+    write_xml(root, path)
+    return path

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import re
 import tempfile
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.walking.c3d_plates import read_plates
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.plates import FARTHEST, Plate, contacts, find_plates
 from dynamics.walking.strikes import CONTACT_THRESHOLD
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 _FOOT = re.compile("calc|foot", re.I)
-_KINDS = ("force", "point", "torque")
 
 
 def loaded_by_plates(
@@ -57,7 +55,7 @@ def loaded_by_plates(
             "markers and forces are of one trial"
         )
     with tempfile.TemporaryDirectory() as folder:
-        found = OpenSimSystem(model, _write(Path(folder), table, acting))
+        found = OpenSimSystem(model, write_applied_forces(Path(folder), acting))
     assert found.external_loads is not None
     found.external_loads = replace(found.external_loads, path=path, notes=notes)
     return found
@@ -76,8 +74,8 @@ def _feet(system: OpenSimSystem, motion: CoordinateMotion) -> dict[str, FloatArr
 
 def _acting(
     table: MotionTable, feet: dict[str, FloatArray], time: FloatArray
-) -> tuple[list[tuple[str, Plate]], tuple[str, ...]]:
-    """Return forces and their bodies, and sentences on contacts that are not under a foot."""
+) -> tuple[list[AppliedForce], tuple[str, ...]]:
+    """Return forces on the feet, and sentences on contacts that are not under a foot."""
     plates, notes, rows = find_plates(table), [], np.arange(len(table.time))
     owned: dict[tuple[int, str], NDArray[np.bool_]] = {}
     for step in contacts(table, plates, {}):
@@ -97,34 +95,15 @@ def _acting(
                 f"{Path(table.source).name}: a contact with force plate {k + 1} at {at[0]:g} s is "
                 f"{away[body]:.2f} m from {body}, the nearest foot, and has no effect"
             )
-    return [
-        (body, Plate(f"plate_{k + 1}_{body}", p.force * here, p.point, p.torque * here))
-        for (k, body), mask in owned.items()
-        for p, here in [(plates[k], mask[:, None])]
-    ], tuple(notes)
+    acting = []
+    for (k, body), mask in owned.items():
+        plate, here = plates[k], mask[:, None]
+        own = Plate(f"plate_{k + 1}_{body}", plate.force * here, plate.point, plate.torque * here)
+        acting.append(AppliedForce(body, table.time, own, in_ground=True))
+    return acting, tuple(notes)
 
 
 def _away(points: FloatArray, at: FloatArray, time: FloatArray, path: FloatArray) -> float:
     """Return the mean level distance [m] of points (M, 3) from a path (N, 3) at instants (M,)."""
     x, z = (points[:, k] - np.interp(at, time, path[:, k]) for k in (0, 2))
     return float(np.hypot(x, z).mean())
-
-
-def _write(folder: Path, table: MotionTable, acting: list[tuple[str, Plate]]) -> Path:
-    """Write forces on bodies as OpenSim's ExternalLoads, and return the file."""
-    root, names = new_document(), []
-    loads = ET.SubElement(root, "ExternalLoads")
-    objects = ET.SubElement(loads, "objects")
-    for body, plate in acting:
-        columns = {f"{kind}_identifier": f"{plate.name}_{kind}_" for kind in _KINDS}
-        frames = dict.fromkeys(("force_expressed_in_body", "point_expressed_in_body"), "ground")
-        add_object(
-            objects, "ExternalForce", {"applied_to_body": body} | frames | columns, plate.name
-        )
-        names += [column + axis for column in columns.values() for axis in "xyz"]
-    ET.SubElement(loads, "datafile").text = "forces.sto"
-    values = np.hstack([each for _, p in acting for each in (p.force, p.point, p.torque)])
-    forces = replace(table, names=tuple(names), values=values)
-    write_motion_table(folder / "forces.sto", forces, title="forces")
-    write_xml(root, folder / "loads.xml")
-    return folder / "loads.xml"

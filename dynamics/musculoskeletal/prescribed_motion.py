@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,11 +10,12 @@ import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
+from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, index_of
-from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 
@@ -260,23 +260,12 @@ class BodyForce(NamedTuple):
 
 def write_external_loads(folder: Path, loads: Mapping[str, BodyForce], time: FloatArray) -> Path:
     """Write forces on bodies at instants (N,) [s] as OpenSim's ExternalLoads; return the file."""
-    names, columns = [], []
-    root = new_document()
-    tool = ET.SubElement(root, "ExternalLoads")
-    objects = ET.SubElement(tool, "objects")
+    forces = []
     for name, load in loads.items():
-        frames = ("applied_to_body", "force_expressed_in_body", "point_expressed_in_body")
-        columns_of = {f"{kind}_identifier": f"{name}_{kind}_" for kind in ("force", "point")}
-        add_object(objects, "ExternalForce", dict.fromkeys(frames, load.body) | columns_of, name)
-        for k, axis in enumerate("xyz"):
-            names += [f"{name}_force_{axis}", f"{name}_point_{axis}"]
-            columns += [load.force[k].at(time), np.full(len(time), load.point[k])]
-    ET.SubElement(tool, "datafile").text = "external_loads.sto"
-    table = MotionTable(tuple(names), time, np.column_stack(columns), False)
-    write_motion_table(folder / "external_loads.sto", table, title="external loads")
-    path = folder / "external_loads.xml"
-    write_xml(root, path)
-    return path
+        force = np.column_stack([course.at(time) for course in load.force])
+        plate = Plate(name, force, np.tile(load.point, (len(time), 1)), np.zeros_like(force))
+        forces.append(AppliedForce(load.body, time, plate, in_ground=False))
+    return write_applied_forces(folder, forces)
 
 
 def read_course_table(path: str | Path) -> MotionTable:
