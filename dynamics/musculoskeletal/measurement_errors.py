@@ -57,28 +57,25 @@ def measurement_errors(plant: OpenSimPlant) -> tuple[MeasurementError, ...]:
     loads = system.external_loads
     if balance is None or loads is None or not all(each.in_ground for each in loads.forces):
         return ()
-    names = [(name, unit, size) for name, unit, size, _ in _changes(np.eye(3))]
     body, places = system.root
     paths = np.array([_origin(plant, frame, body) for frame in (0, len(motion.time) - 1)])
-    axes = _axes(balance, paths[1] - paths[0])
+    changes = list(_changes(_axes(balance, paths[1] - paths[0])))
     plates = [(force.body, force.at(motion.time)) for force in loads.forces]
     count = len(motion.time)
-    needed = np.zeros((len(names) + 1, count, len(motion.names)))
-    wrenches = np.zeros((len(names) + 1, count, 6))
+    needed = np.zeros((len(changes) + 1, count, len(motion.names)))
+    wrenches = np.zeros((len(changes) + 1, count, 6))
     for frame in range(count):
         plant.place(frame)
-        for k, (*_, change) in enumerate(_changes(axes)):
+        for k, (*_, change) in enumerate(changes):
             for name, plate in plates:
-                before = _at(plate, frame)
-                off = _wrench(change(before), system.origin(name))
-                off -= _wrench(before, system.origin(name))
+                before, origin = _at(plate, frame), system.origin(name)
+                off = _wrench(change(before), origin) - _wrench(before, origin)
                 needed[k, frame] -= system.body_forces(name, off)
         needed[-1, frame] = MASS * system.forces_of_mass(motion.accelerations[frame])
         wrenches[:, frame] = system.wrench_on(body, places, needed[:, frame])
+    heads = [*(change[:3] for change in changes), ("mass of the body", "%", 100.0 * MASS)]
     found = []
-    for (name, unit, size), each, wrench in zip(
-        [*names, ("mass of the body", "%", 100.0 * MASS)], needed, wrenches, strict=True
-    ):
+    for (name, unit, size), each, wrench in zip(heads, needed, wrenches, strict=True):
         force = float(np.linalg.norm(wrench[:, :3], axis=1).max()) / balance.force_scale
         moment = float(np.linalg.norm(wrench[:, 3:], axis=1).max()) / balance.moment_scale
         part = min(1.0, balance.parts[0] / max(force, 1e-9), balance.parts[1] / max(moment, 1e-9))
