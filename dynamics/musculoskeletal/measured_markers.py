@@ -20,7 +20,9 @@ from foundation.base.errors import InputError
 #: Extent of the markers of a person at an instant, and a usual one [m].
 _EXTENTS, _PERSON = (0.01, 20.0), 1.2
 #: Metres per unit, by the words for the unit.
-_WORDS = {"millimetres": 1e-3, "centimetres": 1e-2, "metres": 1.0, "inches": 0.0254}
+_WORDS = dict(
+    zip(("millimetres", "centimetres", "metres", "inches"), LENGTHS.values(), strict=True)
+)
 #: A marker that moves less does not move, while half of the others move more [m].
 _STILL, _MOVING = 1e-5, 0.02
 #: Texts of a missing number in files of Windows programs, such as -nan(ind) and 1.#QNAN.

@@ -128,12 +128,12 @@ def _resumption(request: Request, words: Sequence[str]) -> str:
 
 def _failure(error: Exception, request: Request, words: Sequence[str]) -> int:
     """Report the error that is being handled and return the exit status."""
+    # Imported late: help and completion need none of these packages.
     from pipeline.execution.memory import is_of_memory, memory_error_text
 
     if is_of_memory(error):
         text = memory_error_text(error) + _resumption(request, words)
         return _fail(text, 1, as_json=request.as_json)
-    # Imported late: help and completion need none of these packages.
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
     from pipeline.cli.write_errors import is_of_writing, write_error_text
