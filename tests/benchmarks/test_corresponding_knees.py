@@ -12,7 +12,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_thickness import layer_thickness
 from pipeline.originals.shape_surfaces import shape_modes
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("knee_data")]
+pytestmark = pytest.mark.usefixtures("knee_data")
 
 
 def test_knees_have_the_triangles_of_the_real_one_and_come_again():

@@ -25,7 +25,6 @@ def aligned(seed):
     return knee.known, units, propose_alignment(meshes)
 
 
-@pytest.mark.data
 @pytest.mark.usefixtures("knee_data")
 @pytest.mark.parametrize("seed", first_of([9, *(seed for seed in range(COUNT) if seed != 9)]))
 def test_side_and_anterior_directions_of_morphed_knees(seed):
@@ -36,7 +35,6 @@ def test_side_and_anterior_directions_of_morphed_knees(seed):
         assert alignment.frames[body].rotation[0] @ np.array(anterior) > 0.9
 
 
-@pytest.mark.data
 @pytest.mark.usefixtures("knee_data")
 def test_knees_differ_and_come_again():
     first, second, again = morphed_knee(0), morphed_knee(2), morphed_knee(0)

@@ -44,7 +44,6 @@ def test_conversion_inverts_the_definition():
         assert_allclose(pose.to_opensim(), coordinates, atol=1e-15)
 
 
-@pytest.mark.data
 def test_poses_of_a_published_walk_are_converted(knee_data):
     table = read_motion_table(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     columns = [table.column(f"knee_{name}_r") for name in ("flex", "add", "rot", "tx", "ty", "tz")]

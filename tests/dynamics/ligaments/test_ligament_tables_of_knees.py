@@ -170,7 +170,6 @@ def test_bundles_torn_or_slack_along_a_path_are_told(table, superior, told):
     assert unfit_strains((), poses) == ""
 
 
-@pytest.mark.data
 def test_the_ligaments_of_a_left_knee_fit_no_other_side(knee_data):
     """S192803 is a left knee whose table stands in the frame of a right one."""
     path = knee_data / "s192803_knee" / "ligaments_product.csv"

@@ -260,7 +260,6 @@ def test_a_marker_needs_a_weight():
         MarkerSettings(())
 
 
-@pytest.mark.data
 def test_settings_of_the_example_of_markers_are_read(jam_folder):
     path = jam_folder / "examples/walking/inputs/comak_inverse_kinematics_settings.xml"
     settings, sweep, files, notes = read_marker_settings(path)

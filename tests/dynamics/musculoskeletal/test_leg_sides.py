@@ -78,7 +78,6 @@ def test_parts_of_the_other_leg(name, other):
     assert counterpart(name) == other
 
 
-@pytest.mark.data
 def test_the_insert_of_the_grand_challenge_has_x_back_and_z_to_the_left(knee_data):
     model = OsimModel(knee_data / "jam_grand_challenge_DM" / "DM.osim")
     for contact in model.contacts:

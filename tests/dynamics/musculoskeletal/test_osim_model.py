@@ -186,7 +186,6 @@ def test_coordinates_that_the_model_holds_are_known(model):
     assert model(text=MODEL).held_coordinates == ()
 
 
-@pytest.mark.data
 def test_the_model_of_opensim_jam(jam_folder):
     found = OsimModel(jam_folder / "models" / "lenhart2015" / "lenhart2015.osim")
     assert [c.name for c in found.contacts] == ["tf_contact", "pf_contact"]
@@ -200,7 +199,6 @@ def test_the_model_of_opensim_jam(jam_folder):
         assert chain.coordinates == joint.coordinates
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     "path",
     [

@@ -57,7 +57,6 @@ def test_small_differences_are_left(stride):
     assert fitted_to_foot(nearly, leg)[1] == 0.0
 
 
-@pytest.mark.data
 def test_the_right_force_of_subject01_is_ahead_of_the_foot(knee_data):
     folder = knee_data / "opensim_core_gait"
     tables = [read_motion_table(folder / f"subject01_walk_{n}.mot") for n in ("IK", "grf")]

@@ -255,7 +255,6 @@ def test_without_gravity_and_motion_only_the_ground_loads():
             inverse_dynamics(trial, LEG, gravity=value)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_subject01_moments_have_the_textbook_pattern(knee_data, side):
     folder = knee_data / "opensim_core_gait"
@@ -289,7 +288,6 @@ def test_subject01_moments_have_the_textbook_pattern(knee_data, side):
     assert np.abs(loads.knee_force[between(70.0, 85.0)]).max() < 2.0 * below
 
 
-@pytest.mark.data
 def test_opensim_4_6_inverse_dynamics_of_the_same_leg(knee_data):
     # OpenSim's tool on a planar leg of pins with these lengths, masses and inertias, neither
     # motion nor forces filtered: time [s], moments of hip flexion, knee extension and ankle

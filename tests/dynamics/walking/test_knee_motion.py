@@ -121,7 +121,6 @@ def test_states_of_opensim_are_read(tmp_path, header):
     assert_allclose(poses, Pose.from_opensim(*values[::2]).array[None])
 
 
-@pytest.mark.data
 def test_reads_a_published_solution(knee_data):
     path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"
     time, poses = read_knee_poses(path)

@@ -147,7 +147,6 @@ def test_values_are_read_only_copies_and_unknown_columns_named():
         table.angle("b")
 
 
-@pytest.mark.data
 def test_the_shipped_files_are_read(knee_data):
     folder = knee_data / "opensim_core_gait"
     for name, rows, columns in (

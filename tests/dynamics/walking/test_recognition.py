@@ -452,7 +452,6 @@ def test_half_a_stride_names_the_key_to_set():
         found(motion, ground)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(("side", "words"), [("left", "in radians"), ("right", "off the plates")])
 def test_the_walk_of_opensim_jam_runs_as_it_is(knee_data, side, words):
     """Its left knee is in radians; its right foot has one contact, its left foot two plates."""

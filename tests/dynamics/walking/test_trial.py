@@ -199,7 +199,6 @@ def test_pelvis_z_is_mirrored_with_a_left_leg():
         assert_allclose(trial.coordinate("pelvis_z"), np.full(201, sign * 0.02), rtol=1e-12)
 
 
-@pytest.mark.data
 def test_subject01_strides(knee_data):
     folder = knee_data / "opensim_core_gait"
     motion = read_motion_table(folder / "subject01_walk_IK.mot")

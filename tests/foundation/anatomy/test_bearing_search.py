@@ -68,7 +68,6 @@ def test_steps_of_a_segmentation_stay_in_the_wall():
     assert kept[~top].mean() < 0.08
 
 
-@pytest.mark.data
 def test_femoral_shell_has_the_frame_of_its_outer_wall(knee_data):
     sheet = cartilage(knee_data, "femur")
     mesh = stray_pieces(shell(sheet, 2.5e-3))
@@ -81,7 +80,6 @@ def test_femoral_shell_has_the_frame_of_its_outer_wall(knee_data):
     assert np.degrees(np.arccos(0.5 * (np.trace(turn) - 1.0))) < 0.2
 
 
-@pytest.mark.data
 def test_loads_of_shells_are_those_of_their_outer_walls(knee_data):
     sheets = {body: cartilage(knee_data, body) for body in ("femur", "tibia")}
     closed = {body: stray_pieces(shell(sheet, 2e-3)) for body, sheet in sheets.items()}
@@ -154,7 +152,6 @@ def test_condyles_of_a_femur_with_a_shaft(length):
     assert len(anywhere.mesh.faces) == len(found.mesh.faces)
 
 
-@pytest.mark.data
 def test_open_surfaces_are_whole(knee_data):
     for body, find in (("femur", find_femoral_bearing), ("tibia", find_tibial_bearing)):
         sheet = cartilage(knee_data, body)

@@ -40,7 +40,6 @@ def test_surface_without_top_is_refused():
         tibial_bearing(top_only)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("body", "extract", "least"),
     [("Femoral Component", femoral_bearing, 0.95), ("Tibial Insert", tibial_bearing, 0.99)],

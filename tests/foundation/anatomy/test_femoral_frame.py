@@ -62,7 +62,6 @@ def test_one_radius_leaves_the_anterior_side_open():
         femoral_frame(femur, np.array([-1.0, 0.0, 0.0]))
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "axes"),
     [
@@ -85,7 +84,6 @@ def test_real_femurs_have_the_axes_of_their_body(knee_data, file, axes):
         femoral_frame(inverted)
 
 
-@pytest.mark.data
 def test_open_surface_and_solid_have_one_axis(knee_data):
     frames = [
         femoral_frame(load_mesh(knee_data / GRAND_CHALLENGE.format(kind), check=False))
@@ -95,7 +93,6 @@ def test_open_surface_and_solid_have_one_axis(knee_data):
     assert frames[0].origin == pytest.approx(frames[1].origin, abs=1e-3)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "axes"),
     [
@@ -115,7 +112,6 @@ def test_symmetric_trochlea_tells_no_side(femur):
     assert abs(trochlear_lead(femur, femoral_frame(femur))) < 0.02
 
 
-@pytest.mark.data
 def test_strip_of_the_trochlea_goes_with_the_axes(knee_data):
     mesh = load_mesh(knee_data / LENHART.format("-coarse.stl"), check=False)
     assert strip_offset(mesh, np.eye(3)) == pytest.approx(-strip_offset(mesh, -np.eye(3)))

@@ -50,7 +50,6 @@ def test_slope_lowers_the_posterior_rim(tibia):
     assert np.degrees(np.arctan(fall)) == pytest.approx(7.0, abs=0.5)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "axes", "slope", "within"),
     [
@@ -69,7 +68,6 @@ def test_real_tibias_have_the_axes_of_their_body(knee_data, file, axes, slope, w
     assert shape_of(mesh, frame.rotation).medial_left > (0.4 if "cart" in file else 0.04)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("file", [GRAND_CHALLENGE.format("contact"), LENHART.format(".obj")])
 def test_inverted_normals_are_found(knee_data, file):
     mesh = load_mesh(knee_data / file, check=False)
@@ -77,7 +75,6 @@ def test_inverted_normals_are_found(knee_data, file):
         tibial_frame(TriangleMesh(mesh.vertices, mesh.faces[:, ::-1]))
 
 
-@pytest.mark.data
 def test_two_plateaus_have_no_notch(knee_data):
     """The gap between separate plateaus is open on both sides."""
     mesh = load_mesh(knee_data / LENHART.format(".obj"), check=False)

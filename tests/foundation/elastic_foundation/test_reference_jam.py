@@ -14,8 +14,6 @@ from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.mesh import load_mesh
 
-pytestmark = pytest.mark.data
-
 E, NU = 10e6, 0.45
 LAWS = {
     "lumped": LinearLaw(E, NU, 6e-3),

@@ -104,7 +104,6 @@ def test_femur_out_of_this_world(surface, place):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_wild_poses_of_real_cartilage(knee_data, surface):
     """Scanned surfaces with rims, 0.8 mm edges."""

@@ -11,8 +11,6 @@ from foundation.surfaces.compartments import find_compartments, find_split
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
 
-pytestmark = pytest.mark.data
-
 LENHART, DM = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
 #: File, body, triangles, vertices, box in mm.
 TABLE = [

@@ -259,7 +259,6 @@ def test_tolerance_bounds_how_far_the_surface_may_lie_off_the_solid():
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_grand_challenge_insert_stands_on_its_flat_underside(knee_data):
     """The insert's own two files: another triangulation of the same surface, and the solid."""
     folder, axes = knee_data / "grand_challenge_DM_implant", ("-x", "y", "-z")

@@ -265,7 +265,6 @@ def test_contact_of_a_run_is_its_surrogate_or_its_original(tiny_run):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_published_walk_gives_the_published_forces(knee_data):
     """1929 N at 1.29 s and 3100 N at 1.79 s: the README of the data."""
     # Those figures are of the triangles as they are.

@@ -23,8 +23,6 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import gait_cycle, gait_simulator
 from surrogates.sampling.space import ReferencePath
 
-pytestmark = pytest.mark.data
-
 #: Adduction, rotation [deg], anterior, superior, lateral [mm] from SI.
 PEOPLE = np.array([180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3, 1e3])
 NO_SPRINGS = {"anterior_stiffness": 0.0, "rotation_stiffness": 0.0, "lateral_stiffness": 0.0}

@@ -16,8 +16,6 @@ from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 
-pytestmark = pytest.mark.data
-
 CONFIG = ROOT / "configs" / "patellofemoral.toml"
 SOLUTION = "jam_comak_walking/examples/walking/results/comak/walking_values.sto"
 #: x_femur = Rz(-flex) Rx(rot) Ry(tilt) x_patella + t: the axes of a tibia's coordinates.

@@ -131,7 +131,6 @@ def with_simulation(config: Config, **keys: float) -> Config:
     return config.model_copy(update={"simulation": config.simulation.model_copy(update=keys)})
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     "flexion", first_of([(0.0, 60.0), (5.0, 50.0), (10.0, 90.0), (60.0, 120.0)])
 )
@@ -148,7 +147,6 @@ def test_path_of_cartilage_does_not_depend_on_the_range(knee_data, flexion):
     assert np.abs(found - reference).max() < 1.0
 
 
-@pytest.mark.data
 def test_femur_that_does_not_rest_is_held_over_the_middle(knee_data):
     """Beyond 20 deg the sloping plateaus of the coarse pair let the femur slide off."""
     config = cartilage_study(knee_data, (20.0, 60.0))
@@ -179,7 +177,6 @@ def test_rest_at_the_rim_is_no_neutral_position(knee):
     assert neutral_position(config, model, knee.start)[1] == ""
 
 
-@pytest.mark.data
 def test_given_neutral_needs_no_rest_without_spring(knee_data):
     config = cartilage_study(knee_data, (20.0, 40.0))
     simulation = config.simulation.model_copy(update={"neutral_anterior_mm": -6.0})
@@ -201,7 +198,6 @@ def test_evaluation_bears_surfaces_that_overlap_at_the_zero_pose(knee):
     assert replace(knee, model=model).evaluation().shared == (model,)
 
 
-@pytest.mark.data
 def test_spring_that_is_too_weak_is_told_with_the_stiffness_that_holds(knee_data):
     config = with_simulation(cartilage_study(knee_data, (40.0, 50.0)), ap_stiffness_N_per_mm=5.0)
     words = r"AP spring of more than (\d+) N/mm.*increase simulation.ap_stiffness_N_per_mm"

@@ -54,7 +54,6 @@ def test_samples_lie_in_the_box_around_the_motion(name):
     assert np.abs(scaled[:, :5]).max() <= 1.0 + 1e-9
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("name", NAMES)
 def test_the_published_walk_lies_within_the_margin(knee_data, name):
     """That of flat surfaces by OpenSim-JAM; the poses of the motion are 0.04 s apart."""

@@ -73,7 +73,6 @@ def in_frame(mesh: TriangleMesh, frame) -> np.ndarray:
     return frame.of(mesh.vertices)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("names", first_of(PAIRS, 2), ids=["cartilage", "implant", "solids"])
 @pytest.mark.parametrize("placement", first_of(PLACEMENTS, 2))
 def test_knees_do_not_depend_on_their_placement(knee_data, names, placement):
@@ -90,7 +89,6 @@ def test_knees_do_not_depend_on_their_placement(knee_data, names, placement):
         )
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("names", first_of(PAIRS, 2), ids=["cartilage", "implant", "solids"])
 def test_mirrored_knees_are_left_knees(knee_data, names):
     meshes = pair_of(knee_data, names)
@@ -106,7 +104,6 @@ def test_mirrored_knees_are_left_knees(knee_data, names):
         )
 
 
-@pytest.mark.data
 def test_file_names_against_a_certain_shape_ask(knee_data):
     meshes = pair_of(knee_data, LENHART)
     with pytest.raises(OpenQuestion, match="names say left, the shape says right") as raised:
@@ -116,7 +113,6 @@ def test_file_names_against_a_certain_shape_ask(knee_data):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_bodies_with_opposed_axes(knee_data):
     """A notch tells the anterior side; without one, shape and axes contradict each other."""
     half_turn = np.diag([-1.0, 1.0, -1.0])
@@ -135,7 +131,6 @@ def test_bodies_with_opposed_axes(knee_data):
     assert stated.frames["tibia"].rotation[0, 0] < -0.9
 
 
-@pytest.mark.data
 def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
     """In nearly parallel files, shape and axes contradict each other, in one scan or apart."""
     cartilage = pair_of(knee_data, LENHART)
@@ -149,7 +144,6 @@ def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_exchanged_solids_are_told(knee_data):
     solids = pair_of(knee_data, SOLIDS)
     exchanged = {"femur": solids["tibia"], "tibia": solids["femur"]}
@@ -279,7 +273,6 @@ def study(tmp_path, monkeypatch, knee_data):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_init_and_align_agree(study, capsys):
     assert main(["init", "--material", "cartilage", "--yes", "--json"]) == 0
     written = json.loads(capsys.readouterr().out)
@@ -300,7 +293,6 @@ def test_init_and_align_agree(study, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_align_mends_a_configuration(study, capsys):
     """The lines that `align` prints replace those of the configuration."""
     assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
@@ -324,7 +316,6 @@ def test_align_mends_a_configuration(study, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, knee_data, capsys):
     monkeypatch.chdir(tmp_path)
     for body, mesh in pair_of(knee_data, SOLIDS).items():
@@ -341,7 +332,6 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_align_writes_the_frames(study, capsys):
     """The remedy of a configuration whose origins are far off."""
     assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
@@ -381,7 +371,6 @@ def test_align_needs_meshes(tmp_path, capsys):
     assert "[knee.femur] is missing" in capsys.readouterr().err
 
 
-@pytest.mark.data
 def test_align_asks_for_the_side(tmp_path, monkeypatch, knee_data, capsys):
     monkeypatch.chdir(tmp_path)
     for body, mesh in pair_of(knee_data, LENHART).items():

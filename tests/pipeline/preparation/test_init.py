@@ -109,7 +109,6 @@ def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, tol
     assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "files", "axes"),
     [
@@ -133,7 +132,6 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
         assert guess.certain
 
 
-@pytest.mark.data
 def test_closed_bodies_leave_doubt(knee_data):
     femur = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl").mesh
     tibia = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl").mesh
@@ -143,7 +141,6 @@ def test_closed_bodies_leave_doubt(knee_data):
         assert "closed" in guess.reason
 
 
-@pytest.mark.data
 def test_a_left_knee_taken_for_a_right_one_is_noticed(knee_data):
     tibia = load_mesh(knee_data / LENHART / COARSE[1])
     labels = (tibia.centroids[:, 2] > 0.0).astype(np.int8)
@@ -398,7 +395,6 @@ def interrupted(*_):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     """docs/first_knee.md, with fewer samples."""
     monkeypatch.chdir(tmp_path)

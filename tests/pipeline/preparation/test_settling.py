@@ -47,7 +47,6 @@ def settled_study(config: Config):
     return settle_study(config, KneeInputs(config, load_surfaces(config)))
 
 
-@pytest.mark.data
 def test_cartilage_that_slopes_gets_its_neutral_position(knee_data):
     config = coarse_cartilage(knee_data)
     settled = settled_study(config)
@@ -63,7 +62,6 @@ def test_cartilage_that_slopes_gets_its_neutral_position(knee_data):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_spring_becomes_stiffer_until_the_knee_swings(knee_data):
     config = coarse_cartilage(knee_data, ap_stiffness_N_per_mm=15.0)
     settled = settled_study(config)

@@ -15,7 +15,6 @@ from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
-pytestmark = pytest.mark.data
 #: Places of the middles of the plates, in a laboratory with z up, and their turns.
 PLATES = [([-0.3, 0.32, 0.0], 0.0), ([0.45, 0.15, 0.0], np.pi), ([1.07, 0.26, 0.0], 0.3)]
 

@@ -30,7 +30,6 @@ def done(settings, opensim, knee_data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("name", ["activation", "force", "values", "kinematics"])
 def test_tables_have_the_columns_of_opensim_jam(done, jam_folder, name):
     found = read_motion_table(done / f"walking_{name}.sto")
@@ -40,7 +39,6 @@ def test_tables_have_the_columns_of_opensim_jam(done, jam_folder, name):
     assert_allclose(found.time, wanted.time[: len(found.time)])
 
 
-@pytest.mark.data
 def test_tables_agree_with_opensim_jam(done, jam_folder):
     """In its tables, three angles of the left leg are in radians."""
     in_radians = ("knee_flex_l", "ankle_flex_l", "subt_angle_l")
@@ -67,7 +65,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
 
 
-@pytest.mark.data
 def test_accelerations_of_free_coordinates_are_simulated(done):
     table = read_motion_table(done / "walking_kinematics.sto")
     errors = np.abs(table.column("/jointset/knee_r/knee_add_r/acc"))
@@ -76,7 +73,6 @@ def test_accelerations_of_free_coordinates_are_simulated(done):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_path, capsys):
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", f"--replay={done / 'plant.npz'}"]
     assert main(["walk", str(settings), *options, "--out", str(tmp_path / "b"), "--quiet"]) == 0
@@ -87,7 +83,6 @@ def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
     """Frames without a solution still have tables, a record and flags."""
     few = ["comak.iterations=1", "comak.tolerance=1e-9", f"walk.replay={done / 'plant.npz'}"]
@@ -101,7 +96,6 @@ def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
     text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()
     root = ET.fromstring(text)
@@ -121,7 +115,6 @@ def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
     folder = shutil.copytree(done, tmp_path / "out")
     again = [f"--set=walk.replay={done / 'plant.npz'}", "--set=walk.jam_tables=again"]
@@ -131,14 +124,12 @@ def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
     assert [f.name for f in sorted(folder.glob("*_force.sto"))] == ["again_force.sto"]
 
 
-@pytest.mark.data
 def test_a_configuration_has_the_tables_too(done):
     file = comak_file(done / "config.toml", ("walk.name=again",))
     assert file.walk.jam_tables == "walking"
     assert file.walk.name == "again"
 
 
-@pytest.mark.data
 def test_missing_files_name_the_option(settings, knee_data, tmp_path):
     with pytest.raises(InputError, match=r"cartilage\.stl does not exist; state --geometry FOLDER"):
         comak_file(settings)

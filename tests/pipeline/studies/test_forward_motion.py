@@ -85,7 +85,6 @@ def test_instants_before_one_without_balance_are_written(osim, tmp_path, capsys,
     assert "0.03 s: no balance" in (out / "forward.html").read_text()
 
 
-@pytest.mark.data
 def test_settings_of_the_tool_need_no_configuration(jam_folder, knee_data, tmp_path):
     settings = tmp_path / "forsim_settings.xml"
     settings.write_text(

@@ -15,7 +15,6 @@ CONFIG = ROOT / "configs" / "grand_challenge_walk.toml"
 FOLDER = "$KNEE_DATA/jam_grand_challenge_DM"
 
 
-@pytest.mark.data
 def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
     walk = load_muscle_walk(CONFIG).walk
     model = OsimModel(knee_data / "jam_grand_challenge_DM" / "DM.osim")
@@ -40,7 +39,6 @@ def test_surfaces_in_frames_of_the_bones_touch_at_the_default_pose(knee_data):
     assert forces[1] > 100.0
 
 
-@pytest.mark.data
 @pytest.mark.slow
 @pytest.mark.usefixtures("opensim")
 @pytest.mark.parametrize(("trial", "frames", "peak"), [("og1", 132, 2.6), ("og4", 131, 2.9)])

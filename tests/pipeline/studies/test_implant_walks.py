@@ -74,7 +74,6 @@ def test_the_flexion_of_a_contact_is_the_angle_that_moves_most():
     np.testing.assert_array_equal(implant._flexion(setup, "knee"), [0.0, 0.9])
 
 
-@pytest.mark.data
 def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     time = np.linspace(0.0, 1.3, 40)
     force = 900.0 + 500.0 * np.sin(time)

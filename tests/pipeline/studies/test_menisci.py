@@ -162,7 +162,6 @@ def flexed(opensim, knee_data):
 
 
 @pytest.mark.slow
-@pytest.mark.data
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("frame", [0, 10, 20])
 @pytest.mark.parametrize("side", ["medial", "lateral"])

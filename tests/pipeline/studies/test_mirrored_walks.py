@@ -19,7 +19,7 @@ from pipeline.studies.muscle_walks.sides import contact_sides
 from pipeline.studies.muscle_walks.tables import contact_table, forces_table, ligament_forces
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
-pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.usefixtures("opensim")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opensim")]
 #: Some instants of early stance.
 TIMES = ("comak.start_s=1.30", "comak.stop_s=1.34")
 #: Signs of the columns of loads that a mirror image reverses: vectors along z, moments about x, y.

@@ -41,7 +41,6 @@ def test_casadi_in_the_same_process_is_named(monkeypatch):
         wheel()
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     "command", ["forward passive_flexion", "walk comak_walking", "walk comak_markers"]
 )

@@ -35,7 +35,7 @@ from pipeline.studies.muscle_walks.summary import marker_errors, marker_text
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
+pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 DEGREE = np.pi / 180.0
 
 

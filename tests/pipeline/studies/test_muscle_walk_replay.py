@@ -30,7 +30,7 @@ from pipeline.studies.muscle_walks.summary import summary_text
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 from pipeline.studies.muscle_walks.walk_outputs import walk_catalogue
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
+pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from pipeline.studies.muscle_walks.study import replayed
 from pipeline.studies.muscle_walks.variation import varied_walk, walk_factors
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("jam_folder", "opensim")]
+pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 DEGREE = np.pi / 180.0
 
 

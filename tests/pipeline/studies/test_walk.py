@@ -286,7 +286,6 @@ def test_every_key_is_described():
         assert key in text
 
 
-@pytest.mark.data
 @pytest.mark.usefixtures("knee_data")
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_measured_walking_loads_the_knee_in_two_peaks(side):
