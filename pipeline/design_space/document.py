@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from foundation.base.wording import counted
 from pipeline.store.run_documents import Computed
 
@@ -13,7 +15,8 @@ class DesignsDocument(Computed):
 
     `unseen` and `held_out` are designs with their `values`, measured `errors`, gait `cycle` of both
     models, `expected` errors and `doubts`. `errors` have RMS and largest value over the held-out
-    designs, and what is accepted.
+    designs, and what is accepted; `derivatives` are those of
+    `pipeline.design_space.derivative_errors`.
     """
 
     name: str
@@ -28,6 +31,7 @@ class DesignsDocument(Computed):
     unseen: list[dict[str, Any]]
     held_out: list[dict[str, Any]]
     errors: dict[str, dict[str, float | None]]
+    derivatives: dict[str, dict[str, float]] = Field(default_factory=dict)
     packages: dict[str, str]
     python: str
     workers: int
@@ -63,6 +67,12 @@ def summary_lines(document: DesignsDocument) -> list[str]:
             lines.append(
                 f"  {words}: {row['rms']:.2g}, {row['largest']:.2g}, {row['accepted']:g} {unit}"
             )
+    if document.derivatives:
+        told = [f"{name} {row['percent']:.2g} %" for name, row in document.derivatives.items()]
+        lines.append(
+            "error of the derivative of the axial force at a pose, RMS over its own RMS: "
+            + ", ".join(told)
+        )
     doubted = sum(bool(each["doubts"]) for each in held)
     if doubted:
         lines.append(f"{counted(doubted, 'held-out design')} with an expected error above this")

@@ -26,6 +26,9 @@ CANDIDATES_EACH = 4
 #: Part of a range by which designs that are learnt may lie outside, so that the ends of the ranges,
 #: where the best designs often are, have neighbours on both sides.
 _MARGIN = 0.03
+#: Part of the designs of a use that are moved away from the middle of the ranges by a factor, up to
+#: their ends: most of these lie at edges and corners, where errors are largest.
+_OUTWARD, _STRETCH = {LEARNT: 0.25, UNSEEN: 0.5, HELD_OUT: 0.0}, 2.5
 #: Most designs that are drawn for each feasible one, and most blocks of a sequence.
 _MOST_DRAWN, _MOST_BLOCKS = 50, 12
 #: Number of a use's first design.
@@ -60,7 +63,8 @@ def parameters_of(config: Config) -> Parameters:
 def draw_designs(config: Config) -> Drawn:
     """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
 
-    The designs that are learnt also lie a little outside of the ranges. A design is infeasible if
+    The designs that are learnt also lie a little outside of the ranges; part of them and of the
+    unseen designs lies at edges and corners. A design is infeasible if
     it violates a constraint of [design_space], or if its configuration or implant is refused.
 
     Raises
@@ -78,7 +82,7 @@ def draw_designs(config: Config) -> Drawn:
     for number, use in enumerate(_USES):
         rng = np.random.default_rng(np.random.SeedSequence([space.seed, number]))
         margin = _MARGIN if use == LEARNT else 0.0
-        values, tried = _feasible(config, counts[use], margin, rng, dropped)
+        values, tried = _feasible(config, counts[use], margin, _OUTWARD[use], rng, dropped)
         drawn += tried
         table = pd.DataFrame(values, columns=pd.Index(space.names))
         numbers = _FIRST[use] + np.arange(len(table))
@@ -92,15 +96,17 @@ def _feasible(
     config: Config,
     count: int,
     margin: float,
+    outward: float,
     rng: np.random.Generator,
     dropped: dict[str, int],
 ) -> tuple[FloatArray, int]:
     """Return the first feasible designs (count, P) of a Sobol sequence, and how many were drawn.
 
-    The ranges are widened by a `margin` [1], whose infeasible designs do not count.
+    The ranges are widened by a `margin` [1], whose infeasible designs do not count; the part
+    `outward` [1] of the designs lies mostly at edges and corners, each of these once.
     """
     parameters = parameters_of(config)
-    found: list[FloatArray] = []
+    found, known = list[FloatArray](), set[bytes]()
     tried = blocks = 0
     while count and len(found) < count:
         if tried >= _MOST_DRAWN * count or blocks > _MOST_BLOCKS:
@@ -112,11 +118,16 @@ def _feasible(
         # A Sobol sequence is even in blocks of a power of two.
         size = max(tried, 2 ** int(np.ceil(np.log2(count))))
         blocks += 1
-        unit = unit_design("sobol", size, len(parameters), rng)
+        unit = unit_design("sobol", size, len(parameters) + 1, rng)
+        factor = np.where(unit[:, -1:] < outward, _STRETCH, 1.0)
+        unit = np.clip(0.5 + factor * (unit[:, :-1] - 0.5), 0.0, 1.0)
         for point in (1.0 + 2.0 * margin) * unit - margin:
             if len(found) == count:
                 break
             values, inside = parameters.from_unit(point), abs(point - 0.5).max() <= 0.5
+            if values.tobytes() in known:
+                continue
+            known.add(values.tobytes())
             tried += 1
             if not (reason := infeasible(config, parameters.named(values))):
                 found.append(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,25 @@ ACCEPTED = {
     "wear_percent": 1.0,
     "peak_percent": 3.0,
 }
+#: Error of `ACCEPTED` that tells of an output of a gait cycle, by a part of its name.
+_OF_OUTPUTS = {
+    "wear_mm3": "wear_percent",
+    "peak_pressure": "peak_percent",
+    "anterior_range": "ap_travel_percent",
+    "_force_": "gait_force_percent",
+}
 #: Part of the designs whose errors are at most the expected ones.
 _QUANTILE = 0.95
 #: Inputs at which the predicted error of a design is taken.
 _INPUTS = 256
-#: Key of the header of a surrogate with its expected errors.
-_KEY = "expected_errors"
+#: Keys of the header of a surrogate with the factors of its expected errors, and with their growth
+#: from the middle of the ranges to the corners; and the fewest designs that tell the growth.
+_KEY, _GROWTH, _FEWEST = "expected_errors", "expected_growth", 10
+
+
+def error_of(output: str) -> str:
+    """Return which error of `ACCEPTED` tells of an output of a gait cycle, "" if none does."""
+    return next((error for part, error in _OF_OUTPUTS.items() if part in output), "")
 
 
 def sample_errors(
@@ -80,7 +93,8 @@ def fitted_errors(
     The fits predict errors of heights and ratios at a design from the samples that they held back;
     measured errors of designs that were not learnt are in proportion, by a factor that few designs
     exceed (conformal prediction with normalised errors; Lei et al. 2018, J Am Stat Assoc
-    113:1094-1111, section 5.2). Errors over gait are in proportion to those of the height.
+    113:1094-1111, section 5.2). The factor may grow exponentially with the mean square of the
+    scaled parameters. Errors over gait are in proportion to those of the height.
 
     Parameters
     ----------
@@ -90,14 +104,27 @@ def fitted_errors(
         Values and errors by `ACCEPTED` of designs that the surrogate was not fitted to.
     """
     predicted = [predicted_errors(knee, design) for design in designs]
-    factors = {}
+    outward = np.array([_outward(knee, design) for design in designs])
+    factors, growths = dict[str, float](), dict[str, float]()
     for name in ACCEPTED:
         ratios = np.array(
             [own.get(name, np.nan) / by[name] for own, by in zip(errors, predicted, strict=True)]
         )
-        if known := ratios[np.isfinite(ratios)].tolist():
-            factors[name] = float(np.quantile(known, _QUANTILE))
-    return {_KEY: factors}
+        known = np.isfinite(ratios) & (ratios > 0.0)
+        if known.any():
+            logs, at = np.log(ratios[known]), outward[known]
+            if len(logs) >= _FEWEST and np.ptp(at) > 0.0:
+                growths[name] = max(float(np.polyfit(at, logs, 1)[0]), 0.0)
+            left = np.sort(logs - growths.get(name, 0.0) * at)
+            # The rank that also holds for one more design of their kind, as far as there are any.
+            rank = min(int(np.ceil(_QUANTILE * (len(left) + 1))), len(left))
+            factors[name] = float(np.exp(left[rank - 1]))
+    return {_KEY: factors, _GROWTH: growths}
+
+
+def _outward(knee: ParametricSurrogate, design: Design) -> float:
+    """Return the mean square of the scaled parameters [1]: 0 in the middle, 1 at a corner."""
+    return float(np.mean(knee.parameters.scaled(design) ** 2))
 
 
 def predicted_errors(knee: ParametricSurrogate, design: Design) -> dict[str, float]:
@@ -129,8 +156,12 @@ def expected_errors(knee: ParametricSurrogate, design: Design) -> dict[str, floa
     factors = knee.header.get(_KEY, {})
     if not factors:
         return {}
-    predicted = predicted_errors(knee, design)
-    return {name: float(factor) * predicted[name] for name, factor in factors.items()}
+    predicted, growths = predicted_errors(knee, design), knee.header.get(_GROWTH, {})
+    outward = _outward(knee, design)
+    return {
+        name: float(factor * np.exp(growths.get(name, 0.0) * outward) * predicted[name])
+        for name, factor in factors.items()
+    }
 
 
 def doubts(expected: Mapping[str, float]) -> list[str]:
@@ -181,6 +212,13 @@ def exceeded(knee: ParametricSurrogate) -> list[str]:
                 f"{_WORDS[name]} of {row['rms']:.2g}{unit} (RMS, accepted {limit:g}{unit})"
             )
     return found
+
+
+def output_errors(knee: ParametricSurrogate, outputs: Iterable[str]) -> dict[str, float]:
+    """Return the RMS error at held-out designs of those outputs that have one [%], by name."""
+    errors = knee.header.get("errors", {})
+    found = {name: errors.get(error_of(name), {}).get("rms") for name in outputs}
+    return {name: error for name, error in found.items() if error is not None}
 
 
 def scaled_designs(config: Config, designs: pd.DataFrame) -> FloatArray:

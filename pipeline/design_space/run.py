@@ -17,6 +17,7 @@ from foundation.base.checks import FloatArray
 from pipeline.config.designs import check_designs, design_space_of
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
+from pipeline.design_space.derivative_errors import derivative_errors
 from pipeline.design_space.document import DesignsDocument, summary_lines
 from pipeline.design_space.drawn_designs import HELD_OUT, Drawn, draw_designs
 from pipeline.design_space.errors import worst
@@ -106,12 +107,14 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> DesignsDocument:
         knee, judged_unseen = with_expected_errors(run, knee, designs, unseen)
     with run.timed("h: gait of held-out designs"):
         judged = judged_designs(run, knee, designs, held_out, HELD_OUT)
+    with run.timed("h: derivatives by parameters"):
+        slopes = derivative_errors(run, knee, designs, held_out)
     tables = {"training": sampled.training, "unseen": unseen, "held_out": held_out}
     knee = _with_header(run, knee, tables, judged)
     with writing(run.folder / "knee.npz"):
         surrogates.save_parametric(knee, run.folder / "knee.npz")
     document = _document(
-        run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged
+        run, drawn, designs, paths, space, sampled.evaluated, trained, judged_unseen, judged, slopes
     )
     run.write_json("designs.json", document)
     write_designs_page(run.folder, document, dump_config(config))
@@ -153,6 +156,7 @@ def _document(
     trained: FittedDesigns,
     unseen: list[JudgedDesign],
     judged: list[JudgedDesign],
+    slopes: dict[str, dict[str, float]],
 ) -> DesignsDocument:
     config = run.config
     document = DesignsDocument(
@@ -168,6 +172,7 @@ def _document(
         unseen=[each.content() for each in unseen],
         held_out=[each.content() for each in judged],
         errors=worst([each.errors for each in judged]),
+        derivatives=slopes,
         packages={name: version(name) for name in _PACKAGES},
         python=platform.python_version(),
         workers=run.workers,

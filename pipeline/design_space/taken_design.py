@@ -28,7 +28,10 @@ from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.parameters import Design
 
 #: Parts of the header of a surrogate over designs that are of no single design.
-_OF_ALL_DESIGNS = ("errors", "expected_errors", "wear_patch", "parameters", "format", "sha256")
+_OF_ALL_DESIGNS = (
+    *("errors", "expected_errors", "expected_growth", "wear_patch", "parameters"),
+    *("format", "sha256"),
+)
 
 
 class OwnModels(NamedTuple):

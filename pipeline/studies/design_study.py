@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pipeline.design_space.base_design import base_values
-from pipeline.design_space.errors import exceeded
+from pipeline.design_space.errors import exceeded, output_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.studies.design import study_table
@@ -42,6 +42,7 @@ def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig
     experiment = Experiment(
         catalogue, table, nominal, percent, study.run, study.model, task, run_rows,
         notes=(*notes, *told, *_doubted(study, run)),
+        errors=output_errors(run.knee, OUTPUTS) if study.model == "surrogate" else {},
     )  # fmt: skip
     return whole, experiment
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -66,6 +66,8 @@ class Experiment:
         Verdict on the contact model (`pipeline.reports.judgement`).
     notes : tuple of str
         What else the results say of the study.
+    errors : dict
+        Errors of the model in outputs [%] that the verdict does not have.
     """
 
     catalogue: Catalogue
@@ -78,6 +80,7 @@ class Experiment:
     evaluate: Callable[..., pd.DataFrame]
     judged: Judgement | None = None
     notes: tuple[str, ...] = ()
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> StudySummary:
@@ -124,6 +127,7 @@ def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -
             experiment.judged,
             job.seconds,
             experiment.notes,
+            experiment.errors,
         )
         write_study_page(folder, summary, runs, job.text, catalogue)
         write_document(folder / "summary.json", summary)

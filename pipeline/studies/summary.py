@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -99,6 +100,7 @@ def summarise(
     judged: Judgement | None,
     seconds: float,
     notes: Sequence[str] = (),
+    errors: Mapping[str, float] = MappingProxyType({}),
 ) -> StudySummary:
     """Return the summary of a study.
 
@@ -123,6 +125,8 @@ def summarise(
         Time of the study [s].
     notes : sequence of str
         What else the results say of the study.
+    errors : dict
+        Errors of the model in outputs [%] that the verdict does not have.
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
@@ -145,7 +149,7 @@ def summarise(
         ),
         factors=[f.model_dump(exclude_none=True) for f in config.factor],
         nominal=dict(nominal),
-        outputs=_distributions(good, catalogue, judged),
+        outputs=_distributions(good, catalogue, judged, errors),
         sensitivity=sensitivity(config, table, catalogue),
         convergence={name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
         seconds_per_run=float(table["seconds"].median()),
@@ -164,12 +168,21 @@ def _failures(failed: pd.DataFrame) -> list[FailedRuns]:
 
 
 def _distributions(
-    good: pd.DataFrame, catalogue: Catalogue, judged: Judgement | None
+    good: pd.DataFrame,
+    catalogue: Catalogue,
+    judged: Judgement | None,
+    percents: Mapping[str, float],
 ) -> dict[str, dict[str, float | None] | None]:
-    """Return the distribution of each output, with the error of the contact model."""
+    """Return the distribution of each output, with the error of the contact model.
+
+    That of the verdict, or a part of the median [%].
+    """
     found = {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs}
     medians = {name: spread["q50"] for name, spread in found.items() if spread is not None}
     errors = model_errors(catalogue.outputs, medians, judged)
+    errors |= {
+        n: 0.01 * percents[n] * abs(median) for n, median in medians.items() if n in percents
+    }
     return {
         name: None if spread is None else {**spread, "model_error": errors[name]}
         for name, spread in found.items()

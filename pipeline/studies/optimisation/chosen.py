@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from foundation.base.wording import counted
-from pipeline.design_space.errors import doubts, expected_errors
+from pipeline.design_space.errors import expected_errors
 from pipeline.execution.backends import Execution
 from pipeline.progress import say
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.choice import BASE, BETTER, Pick
 from pipeline.studies.optimisation.document import MODELS, ChosenDesign, ElementsFound
 from pipeline.studies.optimisation.gaits import number_columns
+from pipeline.studies.optimisation.outputs import doubts_of
 from pipeline.studies.optimisation.setup import SearchSetup
 from pipeline.studies.optimisation.verification import (
     ElementCycle,
@@ -92,7 +93,7 @@ def _chosen(
         values=values,
         surrogate=surrogate,
         expected=expected,
-        doubts=doubts(expected),
+        doubts=doubts_of(setup.task.measures, expected),
         flagged_instants=int(row["flagged_instants"]),
         instants=int(row["instants"]),
         reason=reason,

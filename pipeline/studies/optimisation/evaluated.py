@@ -12,7 +12,13 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from pipeline.execution.backends import Execution
 from pipeline.store.samples import read_table, write_table
-from pipeline.studies.optimisation.gaits import ModelName, SearchTask, number_columns, outcomes
+from pipeline.studies.optimisation.gaits import (
+    EXPECTED_COLUMNS,
+    ModelName,
+    SearchTask,
+    number_columns,
+    outcomes,
+)
 
 #: Parts of the designs of a generation for each worker, so that all workers end at about the same
 #: time.
@@ -41,7 +47,7 @@ class EvaluatedDesigns:
         self._stored: dict[bytes, dict[Hashable, Any]] = {}
         self._rows: dict[bytes, dict[Hashable, Any]] = {}
         if file.exists():
-            columns = (*_NUMBERS, *self._names, "status", *number_columns(task))
+            columns = (*_NUMBERS, *self._names, "status", *number_columns(task), *EXPECTED_COLUMNS)
             self._stored = self._by_design(read_table(file, columns))
 
     @property

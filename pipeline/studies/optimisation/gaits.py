@@ -17,6 +17,7 @@ from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.design_space.drawn_designs import infeasible
+from pipeline.design_space.errors import ACCEPTED, expected_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import FAILED, OK
@@ -25,6 +26,7 @@ from pipeline.studies.design_runs import DesignTask, opened, setup_of_design
 from pipeline.studies.factors import Inputs, check_applicable, varied
 from pipeline.studies.optimisation.laxity import Laxity
 from pipeline.studies.optimisation.outputs import (
+    EXPECTED,
     LAXITY,
     PEAK_PRESSURE,
     Measure,
@@ -42,6 +44,8 @@ ModelName = Literal["surrogate", "original"]
 INFEASIBLE = "infeasible"
 #: Columns of the outcome of a design that are not of its outputs.
 _PLAIN = ("status", "reason", "flagged_instants", "instants")
+#: Columns of the expected errors of the surrogate.
+EXPECTED_COLUMNS = tuple(f"{EXPECTED}{name}" for name in ACCEPTED)
 
 
 @dataclass(frozen=True)
@@ -164,12 +168,15 @@ def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> 
     dict
         "status" ("ok", "infeasible" or "failed"), "reason", "flagged_instants" and "instants" of
         all gaits, and, of a design with a cycle for every gait, the mean of each output and the
-        measures by their columns.
+        measures by their columns, and the expected errors of the surrogate.
     """
     status, reason = INFEASIBLE, infeasible(task.run.config, values)
     if not reason:
         try:
-            return _over_gaits(task, task.cycles_of(values, model), task.run.knee.path(values))
+            knee = task.run.knee
+            found = _over_gaits(task, task.cycles_of(values, model), knee.path(values))
+            expected = expected_errors(knee, values) if model == "surrogate" else {}
+            return found | {f"{EXPECTED}{name}": error for name, error in expected.items()}
         except FAILURES as error:
             status, reason = FAILED, " ".join(str(error).split())
     return {"status": status, "reason": reason, "flagged_instants": 0, "instants": 0}
@@ -212,7 +219,7 @@ def outcomes(task: SearchTask, rows: pd.DataFrame, model: ModelName = "surrogate
     ]
     table = pd.DataFrame(found, index=rows.index)
     # A chunk without any cycle has the columns as well.
-    columns = [*_PLAIN, *number_columns(task)]
+    columns = [*_PLAIN, *number_columns(task), *EXPECTED_COLUMNS]
     return pd.concat([rows, table.reindex(columns=columns)], axis=1)
 
 

@@ -134,7 +134,7 @@ def _carry_out(job: Job, setup: SearchSetup, execution: Execution) -> Optimisati
     with timed(seconds, "slices"):
         own = designs.loc[[pick.design for pick in picks]]
         slices = slices_through(task, own, problem.parameters, execution)
-    table = front_table(setup.run, designs, front, picks)
+    table = front_table(task, designs, front, picks)
     write_front(folder, table)
     write_designs(folder, setup.run, settings.name, designs, picks)
     document = OptimisationDocument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.schema_base import near
+from pipeline.design_space.errors import doubts, error_of
 from pipeline.stages.cycle_outputs import OUTPUTS, Output
 
 #: Outputs that are not those of a cycle (`pipeline.stages.cycle_outputs`).
@@ -21,13 +22,8 @@ DESIGN_OUTPUTS: dict[str, Output] = {
     **OUTPUTS,
     LAXITY: Output("passive AP travel", "mm"),
 }
-#: Expected error (`pipeline.design_space.errors`) that tells of an output, by a part of its name.
-_ERRORS = {
-    "wear_mm3": "wear_percent",
-    "peak_pressure": "peak_percent",
-    "anterior_range": "ap_travel_percent",
-    "_force_": "gait_force_percent",
-}
+#: Beginning of the columns of expected errors.
+EXPECTED = "expected_"
 
 Statistic = Literal["mean", "worst", "mean_plus_sd"]
 Goal = Literal["least", "largest"]
@@ -120,10 +116,15 @@ def check_output(name: str) -> str:
     return name
 
 
+def doubts_of(measures: Iterable[Measure], expected: Mapping[Any, float]) -> list[str]:
+    """Return which errors expected of measures exceed the accepted ones, in words."""
+    told = {error_of(measure.output) for measure in measures}
+    return doubts({name: error for name, error in expected.items() if name in told})
+
+
 def expected_error(name: str, expected: Mapping[str, float]) -> float | None:
     """Return the error that is expected of an output [%]; None if none is known.
 
     `expected` are the expected errors of a design (`pipeline.design_space.errors`).
     """
-    key = next((error for part, error in _ERRORS.items() if part in name), "")
-    return expected.get(key)
+    return expected.get(error_of(name))

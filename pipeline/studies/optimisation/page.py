@@ -23,10 +23,9 @@ from pipeline.studies.optimisation.document import (
     chosen_of,
     counted_designs,
 )
-from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, expected_error
+from pipeline.studies.optimisation.outputs import DESIGN_OUTPUTS, EXPECTED, expected_error
 from pipeline.studies.optimisation.profiles import Profile, joint_boxes, profile
 from pipeline.studies.optimisation.schema import OptimisationConfig
-from pipeline.studies.optimisation.tables import EXPECTED
 from pipeline.studies.optimisation.words import contradictions, parameter_words
 
 #: Significant digits of the numbers in the page.

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from foundation.base.checks import FloatArray
+from pipeline.design_space.errors import error_of
 from pipeline.store.samples import OK
 from pipeline.studies.optimisation.gaits import INFEASIBLE
+from pipeline.studies.optimisation.outputs import EXPECTED
 from pipeline.studies.optimisation.schema import OptimisationConfig
 from surrogates.parametric.parameters import Parameters
 
@@ -58,12 +60,15 @@ class DesignProblem:
     def margins(self, designs: pd.DataFrame) -> FloatArray:
         """Return how far designs are within each end of a limit, (N, C) [1], relative to its value.
 
+        The expected error of the surrogate, where the designs have one, counts against them.
         Negative beyond a limit, NaN for a design without gait cycles.
         """
         found = [np.empty((len(designs), 0))]
         for measure, bound, sign in self.settings.bounds:
             values = designs[[measure.column]].to_numpy(dtype=np.float64)
-            found.append(sign * (bound - values) / (abs(bound) or 1.0))
+            error = designs.reindex(columns=[f"{EXPECTED}{error_of(measure.output)}"])
+            doubt = 0.01 * np.nan_to_num(error.to_numpy(dtype=np.float64)) * np.abs(values)
+            found.append((sign * (bound - values) - doubt) / (abs(bound) or 1.0))
         return np.concatenate(found, axis=1)
 
     def allowed(self, designs: pd.DataFrame) -> np.ndarray:

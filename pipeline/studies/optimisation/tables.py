@@ -8,25 +8,23 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.config.reading import dump_config
-from pipeline.design_space.errors import doubts, expected_errors
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.files import replacing, write_text
 from pipeline.store.samples import write_table
 from pipeline.studies.optimisation.choice import Front, Pick
-
-#: Beginning of the columns of expected errors.
-EXPECTED = "expected_"
+from pipeline.studies.optimisation.gaits import SearchTask
+from pipeline.studies.optimisation.outputs import EXPECTED, doubts_of
 
 
 def front_table(
-    run: TrainedDesigns, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
+    task: SearchTask, designs: pd.DataFrame, front: Front, picks: Sequence[Pick]
 ) -> pd.DataFrame:
     """Return the designs of the front: numbers, parameters, outcomes, expected errors, doubts.
 
     Parameters
     ----------
-    run : TrainedDesigns
-        The run over designs.
+    task : SearchTask
+        The run over designs, and measures of objectives and limits, which doubts are about.
     designs : pandas.DataFrame
         All designs.
     front : Front
@@ -34,23 +32,17 @@ def front_table(
     picks : sequence of Pick
         The chosen ones, whose names the table has.
     """
-    parameters = run.knee.parameters
-    table = designs.loc[front.places].reset_index(drop=True)
+    table = designs.loc[front.places].reset_index(drop=True).drop(columns=["status", "reason"])
+    # A run without unseen designs knows no expected errors.
+    table = table.dropna(axis=1, how="all")
     names = {pick.design: pick.name for pick in picks}
-    expected = [
-        expected_errors(run.knee, row)
-        for row in table[list(parameters.names)].to_numpy(dtype=float)
-    ]
-    errors = pd.DataFrame(expected, index=table.index).add_prefix(EXPECTED)
-    words = pd.DataFrame(
-        {
-            "name": [names.get(number, "") for number in table["design"]],
-            "doubts": ["; ".join(doubts(each)) for each in expected],
-        }
-    )
-    leading = ["design", "generation", *parameters.names]
-    outcomes = table.drop(columns=[*leading, "status", "reason"])
-    return pd.concat([words[["name"]], table[leading], outcomes, errors, words[["doubts"]]], axis=1)
+    errors = table.filter(regex=f"^{EXPECTED}").rename(columns=lambda name: name[len(EXPECTED) :])
+    leading = ["design", "generation", *task.run.knee.parameters.names]
+    table = table[[*leading, *table.columns.drop(leading)]]
+    table.insert(0, "name", [names.get(number, "") for number in table["design"]])
+    rows = errors.to_dict("records") if len(errors.columns) else [{}] * len(table)
+    table["doubts"] = ["; ".join(doubts_of(task.measures, row)) for row in rows]
+    return table
 
 
 def write_front(folder: Path, table: pd.DataFrame) -> None:

@@ -78,6 +78,7 @@ def summary_text(document: OptimisationDocument, folder: Path) -> str:
         lines.append("no design is better than the base design in an objective and nowhere worse")
     else:
         lines += _better_lines(document, base, better)
+    lines += contradictions(document)
     doubted = [each.name for each in document.chosen if each.doubts]
     if doubted:
         lines.append(
@@ -104,13 +105,24 @@ def _better_lines(
             if change is not None
         ]
         lines.append(f"  {each.label}: {told} ({', '.join(parts)})")
-    return [*lines, *contradictions(document)]
+    return lines
 
 
 def contradictions(document: OptimisationDocument) -> list[str]:
-    """Return in what the better design is worse than the base design by other models, in words."""
+    """Return what other models say against the chosen designs, in words.
+
+    In what the better design is worse than the base design, and which limits a design breaks.
+    """
     better = chosen_of(document, BETTER)
-    found = []
+    found = [
+        f"{each.name} breaks a limit by the original model: {limit.label} of {value:.4g} "
+        f"{limit.unit} ({limit.end} {limit.value:g})"
+        for each in document.chosen
+        for limit in document.limits
+        if each.name != BASE
+        and (value := (each.original or {}).get(limit.column)) is not None
+        and (value > limit.value if limit.end == "at most" else value < limit.value)
+    ]
     for each in document.objectives if better is not None else ():
         assert better is not None
         for model, change in (better.against_base or {})[each.column].items():

@@ -116,6 +116,11 @@ def test_the_document_has_what_the_page_and_the_terminal_tell(run):
     text = "\n".join(document.summary)
     assert "8 designs of 2 parameters" in text
     assert "2 held-out designs" in text
+    assert list(document.derivatives) == list(run.knee.parameters.names)
+    for row in document.derivatives.values():
+        assert 0.0 < row["percent"] < 1e4
+        assert row["error"] == pytest.approx(0.01 * row["percent"] * row["size"])
+    assert "error of the derivative of the axial force at a pose" in text
     page = (run.folder / "report.html").read_text(encoding="utf-8")
     for name in run.knee.parameters.names:
         assert name in page
@@ -214,7 +219,10 @@ def test_expected_errors_cover_most_measured_ones(run):
         for row in run.knee.parameters.from_unit(np.random.default_rng(0).random((200, 2)))
     ]
     rng = np.random.default_rng(1)
-    factors = rng.lognormal(0.0, 0.5, len(designs))
+    outward = (
+        run.knee.parameters.scaled_rows(np.array([[*d.values()] for d in designs])) ** 2
+    ).mean(1)
+    factors = rng.lognormal(0.0, 0.5, len(designs)) * np.exp(1.5 * outward)
     errors = [
         {name: f * size for name, size in predicted_errors(run.knee, design).items()}
         for f, design in zip(factors, designs, strict=True)
@@ -226,6 +234,9 @@ def test_expected_errors_cover_most_measured_ones(run):
         for design, own in zip(designs, errors, strict=True)
     ]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+    # Designs near the corners have larger errors, and are covered as well.
+    for there in (outward < 0.2, outward > 0.5):
+        assert np.mean(np.array(covered)[there]) == pytest.approx(0.95, abs=0.06)
 
 
 def test_doubts_name_the_errors_above_what_is_accepted():

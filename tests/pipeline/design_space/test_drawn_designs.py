@@ -116,7 +116,19 @@ def test_designs_fill_the_ranges_and_satisfy_the_constraints():
     modulus = np.random.default_rng(0).uniform(300.0, 900.0, 200_000)
     dish = np.random.default_rng(1).uniform(45.0, 90.0, 200_000)
     share = (dish[modulus > 10.0 * dish] < 60.0).mean()
-    assert abs((learnt < 60.0).mean() - share) < 0.04
+    assert abs((learnt < 60.0).mean() - share) < 0.08
+
+
+def test_part_of_the_designs_lies_at_edges_and_corners_each_once():
+    drawn = draw_designs(config_of(DISH, MODULUS, designs=64, unseen=40, held_out=40)).table
+    parameters = parameters_of(config_of(DISH, MODULUS))
+    z = np.abs(parameters.scaled_rows(drawn[list(parameters.names)].to_numpy()))
+    for use, least, most, end in ((LEARNT, 0.1, 0.3, 1.06), (UNSEEN, 0.2, 0.6, 1.0)):
+        at_end = z[drawn["use"] == use] >= end - 1e-9
+        assert least < at_end.any(axis=1).mean() < most
+        assert at_end.all(axis=1).any()
+    assert z[drawn["use"] == HELD_OUT].max() < 1.0
+    assert not drawn.duplicated(list(parameters.names)).any()
 
 
 def test_designs_that_the_implant_refuses_are_dropped_and_counted():

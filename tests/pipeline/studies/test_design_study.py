@@ -68,6 +68,18 @@ def test_sobol_indices_are_of_design_and_gait(done):
     assert summary["sensitivity"]["outputs"][PEAK][DISH]["total"] > 0.1
 
 
+def test_error_of_the_surrogate_is_that_of_gait_cycles_of_held_out_designs(done, opened):
+    outputs = json.loads((done / "summary.json").read_text())["outputs"]
+    errors = opened.knee.header["errors"]
+    for name, error in ((PEAK, "peak_percent"), ("anterior_range_mm", "ap_travel_percent")):
+        wanted = 0.01 * errors[error]["rms"] * outputs[name]["q50"]
+        assert outputs[name]["model_error"] == pytest.approx(wanted, rel=1e-9)
+    assert outputs["rotation_range_deg"]["model_error"] is None
+    page = (done / "study.html").read_text()
+    assert f"error of the surrogate ±{outputs[PEAK]['model_error']:.2g}" in page
+    assert "gait cycles of the held-out designs" in page
+
+
 def test_other_parameters_are_fixed_and_told(done, tiny_designs, tmp_path, capsys):
     table = read_table(done / "runs.parquet")
     assert (table[MODULUS] == 650.0).all()
