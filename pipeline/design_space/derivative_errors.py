@@ -59,21 +59,20 @@ def derivative_errors(
             knee.loads_and_slopes(at, values)[1][:, k, AXIAL_FORCE]
             for k, at in enumerate(poses.values())
         ]
-        found.append(np.concatenate(slopes).T)  # (P, N)
+        found += list(np.concatenate(slopes).T)  # (N,) of each parameter
         for step in np.diag(_STEP * widths):
             ends = [knee.parameters.named(values + sign * step) for sign in (1.0, -1.0)]
             jobs.append((run.config, *ends, poses))
-    changes = np.concatenate(run.execution.map(_change, jobs)) if jobs else np.empty(0)
-    slopes = np.concatenate([own.ravel() for own in found]) if found else np.empty(0)
-    counts = [own.shape[1] for own in found for _ in names]
-    place = np.repeat(np.tile(np.arange(len(names)), len(found)), counts)
+    changes = run.execution.map(_change, jobs)
     errors = {}
     for p, name in enumerate(names):
-        here = (place == p) & np.isfinite(changes)
-        truth = changes[here] / (2.0 * _STEP * widths[p])
-        if len(truth):
-            miss, size = (float(np.sqrt(np.mean(x**2))) for x in (slopes[here] - truth, truth))
-            errors[name] = {"error": miss, "size": size, "percent": 100.0 * miss / (size or 1.0)}
+        every = slice(p, None, len(names))
+        truth = np.concatenate([[], *changes[every]]) / (2.0 * _STEP * widths[p])
+        miss = np.concatenate([[], *found[every]]) - truth
+        known = np.isfinite(truth)
+        if known.any():
+            size, error = (float(np.sqrt(np.mean(x[known] ** 2))) for x in (truth, miss))
+            errors[name] = {"error": error, "size": size, "percent": 100.0 * error / (size or 1.0)}
     return errors
 
 

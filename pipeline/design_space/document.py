@@ -75,7 +75,9 @@ def summary_lines(document: DesignsDocument) -> list[str]:
         )
     doubted = sum(bool(each["doubts"]) for each in held)
     if doubted:
-        lines.append(f"{counted(doubted, 'held-out design')} with an expected error above this")
+        lines.append(
+            f"{counted(doubted, 'held-out design')} with an expected error above twice this"
+        )
     failed = [each for each in held if each["cycle"]["reason"]]
     if failed:
         told = failed[0]["cycle"]["reason"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from foundation.base.checks import FloatArray
 from pipeline.config.schema import Config
@@ -19,8 +20,8 @@ from surrogates.parametric.parameters import Design
 from surrogates.parametric.surrogate import ParametricSurrogate
 from surrogates.sampling.designs import unit_design
 
-#: Errors that the surrogate of a design is accepted with: RMS of the height at a load [µm], of the
-#: AP and ML force over the axial load [%], and errors over a gait cycle (`design_gait`).
+#: RMS over designs of the errors that the surrogate is accepted with: RMS of the height at a load
+#: [µm], of the AP and ML force over the axial load [%], and errors of a gait cycle (`design_gait`).
 ACCEPTED = {
     "height_um": 4.0,
     "ap_ratio_percent": 0.1,
@@ -30,6 +31,9 @@ ACCEPTED = {
     "wear_percent": 1.0,
     "peak_percent": 3.0,
 }
+#: Largest expected error of a single design that is accepted: 95 % of normal errors are below twice
+#: their RMS.
+LIMITS = {name: 2.0 * accepted for name, accepted in ACCEPTED.items()}
 #: Error of `ACCEPTED` that tells of an output of a gait cycle, by a part of its name.
 _OF_OUTPUTS = {
     "wear_mm3": "wear_percent",
@@ -37,8 +41,9 @@ _OF_OUTPUTS = {
     "anterior_range": "ap_travel_percent",
     "_force_": "gait_force_percent",
 }
-#: Part of the designs whose errors are at most the expected ones.
-_QUANTILE = 0.95
+#: Part of the designs whose errors are at most the expected ones, and the probability with which
+#: this part is reached.
+_QUANTILE, _CONFIDENCE = 0.95, 0.8
 #: Inputs at which the predicted error of a design is taken.
 _INPUTS = 256
 #: Keys of the header of a surrogate with the factors of its expected errors, and with their growth
@@ -116,8 +121,8 @@ def fitted_errors(
             if len(logs) >= _FEWEST and np.ptp(at) > 0.0:
                 growths[name] = max(float(np.polyfit(at, logs, 1)[0]), 0.0)
             left = np.sort(logs - growths.get(name, 0.0) * at)
-            # The rank that also holds for one more design of their kind, as far as there are any.
-            rank = min(int(np.ceil(_QUANTILE * (len(left) + 1))), len(left))
+            # The rank that is above the quantile with the confidence, as far as there is one.
+            rank = min(int(binom.ppf(_CONFIDENCE, len(left), _QUANTILE)) + 1, len(left))
             factors[name] = float(np.exp(left[rank - 1]))
     return {_KEY: factors, _GROWTH: growths}
 
@@ -169,24 +174,24 @@ def doubts(expected: Mapping[str, float]) -> list[str]:
     return [
         f"expected {_WORDS[name]} of {expected[name]:.2g}{_UNITS[name]} (accepted {limit:g}"
         f"{_UNITS[name]})"
-        for name, limit in ACCEPTED.items()
+        for name, limit in LIMITS.items()
         if expected.get(name, 0.0) > limit
     ]
 
 
 def told_errors(errors: Mapping[str, float], which: str = "expected ") -> list[str]:
-    """Return errors by `ACCEPTED` in words, with what is accepted."""
+    """Return the errors of a design by `ACCEPTED` in words, with what is accepted of it."""
     return [
         f"{which}{_WORDS[name]}: {errors[name]:.2g}{_UNITS[name]}, accepted "
-        f"{accepted:g}{_UNITS[name]}{', exceeded' if errors[name] > accepted else ''}"
-        for name, accepted in ACCEPTED.items()
+        f"{limit:g}{_UNITS[name]}{', exceeded' if errors[name] > limit else ''}"
+        for name, limit in LIMITS.items()
         if name in errors
     ]
 
 
 def largest_share(expected: Mapping[str, float]) -> float:
     """Return the largest of expected errors over the accepted ones [1]; 0 without any."""
-    return max((size / ACCEPTED[name] for name, size in expected.items()), default=0.0)
+    return max((size / LIMITS[name] for name, size in expected.items()), default=0.0)
 
 
 def worst(errors: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | None]]:

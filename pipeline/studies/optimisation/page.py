@@ -12,7 +12,7 @@ import pandas as pd
 
 from foundation.base.checks import FloatArray
 from pipeline.design_space.document import TOLD
-from pipeline.design_space.errors import ACCEPTED
+from pipeline.design_space.errors import LIMITS
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.reports.pages import write_page
 from pipeline.store.samples import OK
@@ -145,7 +145,7 @@ def _rows(run: TrainedDesigns, front: pd.DataFrame, columns: Sequence[Content]) 
                 "flagged": int(front["flagged_instants"].iloc[k]),
                 "doubts": str(front["doubts"].iloc[k]),
                 "expected": expected,
-                "doubted": [key for key, error in expected.items() if error > ACCEPTED[key]],
+                "doubted": [key for key, error in expected.items() if error > LIMITS[key]],
             }
         )
     return found

@@ -20,6 +20,7 @@ from pipeline.design_space.document import DesignsDocument
 from pipeline.design_space.drawn_designs import HELD_OUT, LEARNT, UNSEEN
 from pipeline.design_space.errors import (
     ACCEPTED,
+    LIMITS,
     doubts,
     expected_errors,
     fitted_errors,
@@ -110,7 +111,7 @@ def test_the_document_has_what_the_page_and_the_terminal_tell(run):
         assert set(each["errors"]) == set(ACCEPTED)
         assert set(each["expected"]) == set(ACCEPTED)
         assert each["cycle"]["reason"] == ""
-        assert bool(each["doubts"]) == any(each["expected"][k] > a for k, a in ACCEPTED.items())
+        assert bool(each["doubts"]) == any(each["expected"][k] > a for k, a in LIMITS.items())
     largest = max(each["errors"]["height_um"] for each in document.held_out)
     assert document.errors["height_um"]["largest"] == pytest.approx(largest)
     text = "\n".join(document.summary)
@@ -182,7 +183,8 @@ def test_candidates_lie_in_the_box_of_their_design(run):
     assert rows.groupby(["design", "compartment"]).size().eq(16).all()
     for number, own in rows.groupby("design"):
         values = own.iloc[0][list(run.knee.parameters.names)].to_numpy(float)
-        box = designs_run_space(run).at(run.knee.parameters.scaled(values))
+        # Designs that are learnt also lie a little outside of the ranges.
+        box = designs_run_space(run).at(run.knee.parameters.scaled_row(values))
         poses = own[[*surrogate_columns()]].to_numpy(float)
         variables, _ = box.scaled(poses, own["load_N"].to_numpy())
         assert (np.abs(variables) <= 1.0 + 1e-12).all(), number
@@ -233,17 +235,17 @@ def test_expected_errors_cover_most_measured_ones(run):
         expected_errors(told, design)["height_um"] >= own["height_um"]
         for design, own in zip(designs, errors, strict=True)
     ]
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+    assert 0.95 <= np.mean(covered) <= 0.975
     # Designs near the corners have larger errors, and are covered as well.
     for there in (outward < 0.2, outward > 0.5):
         assert np.mean(np.array(covered)[there]) == pytest.approx(0.95, abs=0.06)
 
 
 def test_doubts_name_the_errors_above_what_is_accepted():
-    expected = dict.fromkeys(ACCEPTED, 0.01) | {"height_um": 5.0, "wear_percent": 1.5}
+    expected = dict.fromkeys(ACCEPTED, 0.01) | {"height_um": 9.0, "wear_percent": 2.5}
     assert doubts(expected) == [
-        "expected error of the height of 5 um (accepted 4 um)",
-        "expected error of the wear of 1.5 % (accepted 1 %)",
+        "expected error of the height of 9 um (accepted 8 um)",
+        "expected error of the wear of 2.5 % (accepted 2 %)",
     ]
     assert doubts({}) == []
 

@@ -392,8 +392,8 @@ def test_limits_hold_with_the_expected_error_and_the_original_breaks_those_it_ex
 
 def test_doubts_are_of_the_measures_alone():
     measures = [Measure(WEAR), Measure(PRESSURE)]
-    expected = {"height_um": 9.0, "wear_percent": 1.5, "ap_travel_percent": 4.0}
-    assert doubts_of(measures, expected) == ["expected error of the wear of 1.5 % (accepted 1 %)"]
+    expected = {"height_um": 9.0, "wear_percent": 2.5, "ap_travel_percent": 4.0}
+    assert doubts_of(measures, expected) == ["expected error of the wear of 2.5 % (accepted 2 %)"]
     assert doubts_of(measures, {"height_um": 9.0, "wear_percent": 0.5}) == []
 
 
