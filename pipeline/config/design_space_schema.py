@@ -65,7 +65,7 @@ class DesignSpaceConfig(Section):
         "largest predicted errors, and samples that are predicted to be infeasible are left out",
     )
     unseen: int = Field(
-        40,
+        64,
         ge=0,
         description="number of designs that no surrogate is fitted to; their samples locate where "
         "the surrogate can be trusted, and tell expected errors",
