@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 import surrogates
 from foundation.base.findings import Finding
 from pipeline import stages
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
@@ -319,9 +319,10 @@ def _file_digests(knee: KneeConfig) -> dict[str, str]:
     meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
     digests = {}
     for body, mesh in meshes.items():
-        if mesh is not None:
-            with data_file(mesh.file).open("rb") as content:
-                digests[f"{body}_file"] = hashlib.file_digest(content, "sha256").hexdigest()
+        for number, file in enumerate(data_files(() if mesh is None else mesh.files)):
+            with file.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+            digests[f"{body}_file" if number == 0 else f"{body}_file_{number + 1}"] = digest
     if knee.shape is not None:
         for body, files in zip(("femur", "tibia"), knee.shape.files, strict=True):
             for number, file in enumerate(files, start=1):

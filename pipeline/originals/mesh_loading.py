@@ -19,7 +19,7 @@ from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, smoothed
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
 from pipeline.originals.bearing_part import (
     BearingPart,
@@ -102,22 +102,23 @@ def load_surface(
     InputError
         If the file is missing or cannot be read.
     """
-    path = data_file(config.file)
-    version = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return _loaded(path, version, config, side, body, repair_tolerance_mm)
+    paths = data_files(config.files)
+    states = [path.stat() if path.is_file() else None for path in paths]
+    versions = tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
+    return _loaded(paths, versions, config, side, body, repair_tolerance_mm)
 
 
 # `check` tests the meshes of the files, and then the contact model over the same meshes.
 @lru_cache(maxsize=3)
 def _loaded(
-    path: Path,
-    version: tuple[int, int] | None,
+    paths: tuple[Path, ...],
+    versions: tuple[tuple[int, int] | None, ...],
     config: MeshConfig,
     side: str,
     body: str,
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    loaded = _unsmoothed(path, version, config, side, body, repair_tolerance_mm)
+    loaded = _unsmoothed(paths, versions, config, side, body, repair_tolerance_mm)
     if any(found.is_error for found in loaded.findings):
         return loaded
     if config.smooth_um > 0.0:
@@ -129,20 +130,21 @@ def _loaded(
 
 
 def _unsmoothed(
-    path: Path,
-    version: tuple[int, int] | None,
+    paths: tuple[Path, ...],
+    versions: tuple[tuple[int, int] | None, ...],
     config: MeshConfig,
     side: str,
     body: str,
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    if version is not None and version[1] > LARGE_FILE:
-        say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
+    size = sum(version[1] for version in versions if version is not None)
+    if size > LARGE_FILE:
+        say(f"reading {paths[0]} ({size / 1e6:.0f} MB)")
     # Warnings become findings, since the surface of the next call is that of the cache.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MeshWarning)
         mesh = load_mesh(
-            path,
+            paths,
             unit=config.unit,
             axes=config.axes,
             rotation=np.radians(config.rotation_deg),
@@ -154,7 +156,7 @@ def _unsmoothed(
     count, part = len(mesh.faces), None
     mesh, repairs = repaired(mesh, 1e-3 * repair_tolerance_mm, body)
     for repair in repairs:
-        say(f"{path.name}: repaired: {repair}")
+        say(f"{Path(mesh.name).name}: repaired: {repair}")
     if config.surface == "bearing":
         # The rim of a bearing surface that is cut out has small holes: the body is checked.
         findings = (*dropped, *bearing_findings(mesh))
@@ -167,11 +169,11 @@ def _unsmoothed(
     # Wrong meshes are not decimated: the message is about the mesh of the file.
     if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
         return loaded
-    say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
+    say(f"decimating {count:,} triangles of {Path(mesh.name).name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated.failure:
-        say(f"{path.name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
+        say(f"{Path(mesh.name).name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
         return loaded
     loaded = replace(loaded, mesh=decimated.mesh, deviation=decimated.deviation)
-    say(f"{path.name}: {loaded.decimation}{peak_memory()}")
+    say(f"{Path(mesh.name).name}: {loaded.decimation}{peak_memory()}")
     return loaded

@@ -17,7 +17,7 @@ from foundation.surfaces.mesh import load_mesh, rotation_of
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from pipeline.advice import command_line
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_files
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
@@ -179,7 +179,7 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)  # told by `check`
-        in_metres = load_mesh(data_file(mesh.file), unit=mesh.unit, check=False)
+        in_metres = load_mesh(data_files(mesh.files), unit=mesh.unit, check=False)
     return repaired(in_metres, 1e-3 * config.knee.repair_tolerance_mm, body).mesh
 
 

@@ -123,8 +123,7 @@ def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[
             loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
         except MeshError:  # reported by `check`
             continue
-        file = sections[f"knee.{body}"]["file"]
-        found += [f"{file}: repaired: {text}" for text in loaded.repairs]
+        found += [f"{loaded.mesh.name}: repaired: {text}" for text in loaded.repairs]
     if found:
         sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)
