@@ -42,11 +42,6 @@ from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seam
 _STRAY, _OF_ALL, _WHOLE = 0.02, 0.05, 0.6
 #: Pieces of a soup over its triangles.
 _SOUP = 0.5
-#: Names of the two large pieces of a body, from medial to lateral.
-_PIECES = {
-    "femur": ("medial condyle", "lateral condyle"),
-    "tibia": ("medial plateau", "lateral plateau"),
-}
 
 
 class Repaired(NamedTuple):
@@ -77,7 +72,7 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     Parameters
     ----------
     mesh : TriangleMesh
-        Surface [m], in the frame of its body, from which the names of condyles and plateaus follow.
+        Surface [m], in any position.
     tolerance : float
         Largest distance between two corners that are welded [m]; 0 for no repair at all.
     body : {"femur", "tibia"}
@@ -215,7 +210,7 @@ def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
 
 
 def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
-    del tolerance
+    del tolerance, body
     inverted = inverted_shells(mesh)
     if not inverted.any():
         return mesh, ""
@@ -224,7 +219,7 @@ def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         pieces = "closed surface was" if inverted[outer].all() else "closed pieces were"
         told = counted(int(inverted.sum()), "triangle")
         return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
-    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted)
 
 
 def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
@@ -236,19 +231,15 @@ def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if side == 0:
         return mesh, ""
     inverted = pair[0] if side > 0 else pair[1]
-    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted)
 
 
-def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_], body: str) -> str:
+def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_]) -> str:
     """Return which of two pieces side by side was turned, (F,)."""
-    across = [
-        float(np.average(mesh.centroids[part, 2], weights=mesh.areas[part]))
-        for part in (inverted, ~inverted)
-    ]
-    wrong, right = _PIECES[body] if across[0] < across[1] else _PIECES[body][::-1]
+    x, y, z = 1e3 * np.average(mesh.centroids[inverted], axis=0, weights=mesh.areas[inverted])
     return (
-        f"the {wrong} was inside out: its {counted(int(inverted.sum()), 'triangle')} turned, those "
-        f"of the {right} kept"
+        f"the piece about ({x:.0f}, {y:.0f}, {z:.0f}) mm was inside out: its "
+        f"{counted(int(inverted.sum()), 'triangle')} turned, those of the other piece kept"
     )
 
 

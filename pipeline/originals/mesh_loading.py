@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
@@ -47,6 +48,8 @@ class LoadedMesh:
         Errors and warnings about the repaired mesh, without the check of the orientation.
     repairs : tuple of str
         What was repaired, one clause each.
+    left_out : tuple of str
+        Further bodies and inner sheets of the file that are not used, one clause each.
     deviation : float or None
         Largest distance between the decimated surface and that of the file [m]; None if the mesh
         is not decimated.
@@ -60,6 +63,7 @@ class LoadedMesh:
     triangles: int
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     deviation: float | None = None
     smoothed: Smoothed | None = None
     part: BearingPart | None = None
@@ -155,8 +159,9 @@ def _unsmoothed(
     dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
     count, part = len(mesh.faces), None
     mesh, repairs = repaired(mesh, 1e-3 * repair_tolerance_mm, body)
-    for repair in repairs:
-        say(f"{Path(mesh.name).name}: repaired: {repair}")
+    left_out: tuple[str, ...] = ()
+    if repair_tolerance_mm > 0.0:
+        mesh, left_out = own_pieces(mesh, body, np.zeros(3))
     if config.surface == "bearing":
         # The rim of a bearing surface that is cut out has small holes: the body is checked.
         findings = (*dropped, *bearing_findings(mesh))
@@ -165,15 +170,16 @@ def _unsmoothed(
             mesh, findings = part.mesh, (*findings, *part_findings(part))
     else:
         findings = (*dropped, *check_mesh(mesh, unit=config.unit))
-    loaded = LoadedMesh(mesh, count, findings, repairs, part=part)
+    loaded = LoadedMesh(mesh, count, findings, repairs, left_out, part=part)
     # Wrong meshes are not decimated: the message is about the mesh of the file.
     if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
         return loaded
-    say(f"decimating {count:,} triangles of {Path(mesh.name).name}{peak_memory()}")
+    name = Path(mesh.name).name
+    say(f"decimating {count:,} triangles of {name}{peak_memory()}")
     decimated = decimate(mesh, 1e-6 * config.decimate_um)
     if decimated.failure:
-        say(f"{Path(mesh.name).name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
+        say(f"{name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
         return loaded
     loaded = replace(loaded, mesh=decimated.mesh, deviation=decimated.deviation)
-    say(f"{Path(mesh.name).name}: {loaded.decimation}{peak_memory()}")
+    say(f"{name}: {loaded.decimation}{peak_memory()}")
     return loaded

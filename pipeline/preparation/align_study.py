@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import load_mesh, rotation_of
@@ -171,16 +172,19 @@ def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _in_metres(config: Config, body: str) -> TriangleMesh:
-    mesh: MeshConfig | None = getattr(config.knee, body)
-    if mesh is None:
+    stated: MeshConfig | None = getattr(config.knee, body)
+    if stated is None:
         raise InputError(
             f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
             "implant needs no alignment"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)  # told by `check`
-        in_metres = load_mesh(data_files(mesh.files), unit=mesh.unit, check=False)
-    return repaired(in_metres, 1e-3 * config.knee.repair_tolerance_mm, body).mesh
+        in_metres = load_mesh(data_files(stated.files), unit=stated.unit, check=False)
+    tolerance = 1e-3 * config.knee.repair_tolerance_mm
+    mesh = repaired(in_metres, tolerance, body).mesh
+    near = 1e-3 * np.array(stated.origin_mm)
+    return own_pieces(mesh, body, near).mesh if tolerance > 0.0 else mesh
 
 
 def _slope_deg(config: Config) -> float:

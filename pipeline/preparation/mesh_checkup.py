@@ -109,6 +109,8 @@ def _read(
     )
     for repair in loaded.repairs:
         findings.note(about, f"{file}: repaired: {repair}")
+    for clause in loaded.left_out:
+        findings.note(about, f"{file}: {clause}")
     if loaded.part is not None:
         findings.note(about, f"{file}: {loaded.part.words}")
     if config.cartilage_mm > 0.0:

@@ -73,8 +73,8 @@ def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess[str]) -> 
     size, fits = _size_in(raw.mesh, unit)
     if guess.certain and not fits:
         raise InputError(
-            f"{raw.mesh.name}: in {unit}, {size}, which is not the size of a knee; in {guess.value}, "
-            f"{guess.reason}: use --{body}-unit {guess.value}"
+            f"{raw.mesh.name}: in {unit}, {size}, which is not the size of a knee; in "
+            f"{guess.value}, {guess.reason}: use --{body}-unit {guess.value}"
         )
 
 

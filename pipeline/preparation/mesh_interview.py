@@ -10,6 +10,7 @@ import numpy as np
 
 from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
 from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
@@ -39,6 +40,7 @@ from pipeline.preparation.mesh_guess import (
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
+from pipeline.progress import say
 
 BODIES = ("femur", "tibia")
 _FRAMES = ("anatomical", "file")
@@ -108,17 +110,14 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
     told = _Told(interview)
     read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
     meshes, keys = {}, {}
-    stated = options.repair_tolerance_mm
-    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
     for body, (files, raw) in read.items():
         for remark in raw.remarks:
             told.add(f"{raw.mesh.name}: {remark}")
         unit = _unit(body, raw, options, interview, told)
-        in_metres = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
-        # What is repaired is told once the frame of the body is known, where the mesh is loaded.
-        meshes[body] = repaired(in_metres, 1e-3 * tolerance, body).mesh
+        meshes[body] = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
         beside = [_beside(file, config.parent) for file in files]
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
+    repairs = _repair(meshes, options.repair_tolerance_mm, told)
     check_before_alignment(meshes)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
@@ -140,8 +139,30 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
         kinds = alignment.kinds
         _tell_parts(kinds, placed, meshes, told)
     side = _side(options, found, reason, interview, told)
+    if repairs:
+        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
+
+
+def _repair(meshes: dict[str, TriangleMesh], stated: float | None, told: _Told) -> list[str]:
+    """Repair the meshes [m] in place, and leave out further bodies; return what was repaired."""
+    tolerance = 1e-3 * (REPAIR_TOLERANCE_MM if stated is None else stated)
+    repairs, near = [], None
+    for body in BODIES[::-1]:
+        name = meshes[body].name
+        say(f"looking at the shape of {name}")
+        meshes[body], found = repaired(meshes[body], tolerance, body)
+        repairs += [f"{name}: repaired: {text}" for text in found]
+        if tolerance > 0.0:
+            # Of both femurs, that of the tibia in use.
+            meshes[body], left_out = own_pieces(meshes[body], body, near)
+            near = np.average(meshes[body].centroids, axis=0, weights=meshes[body].areas)
+            for text in left_out:
+                told.add(f"{name}: {text}")
+    for text in repairs:
+        told.add(text)
+    return repairs
 
 
 def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
