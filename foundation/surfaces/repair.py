@@ -1,9 +1,9 @@
 """Repair of the triangles of an articular surface, within a stated tolerance.
 
 Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
-loose crumbs, triangles that face the wrong way, and small holes. `repaired` mends these faults and
-tells what changed; a mesh without faults stays as it is, and so do the walls of cavities within a
-bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
+loose crumbs, triangles that face the wrong way, small holes and spikes. `repaired` mends these
+faults and tells what changed; a mesh without faults stays as it is, and so do the walls of cavities
+within a bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
 merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
 hole; the steps here use the search trees and graphs of SciPy instead.
 """
@@ -26,6 +26,7 @@ from foundation.surfaces.mesh_topology import (
     label_pieces,
     neighbours,
 )
+from foundation.surfaces.spikes import level_spikes
 from foundation.surfaces.surface_shape import (
     BODY,
     enclosed,
@@ -65,9 +66,9 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     In this order: repeated triangles and copies of the surface are removed, seams welded
     (`foundation.surfaces.welding`), triangles removed that lose their area or are repeated by this,
     stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
-    condyles or plateaus turned that are inside out, and small holes filled
-    (`foundation.surfaces.hole_filling`). The result is the same in every call; normals given with
-    the mesh are dropped if a triangle changes.
+    condyles or plateaus turned that are inside out, small holes filled
+    (`foundation.surfaces.hole_filling`), and spikes levelled (`foundation.surfaces.spikes`). The
+    result is the same in every call; normals given with the mesh are dropped if a triangle changes.
 
     Parameters
     ----------
@@ -261,6 +262,18 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     )
 
 
+def _levelled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance, body
+    found = level_spikes(mesh)
+    if found.spikes == 0:
+        return mesh, ""
+    x, y, z = 1e3 * found.place
+    return found.mesh, (
+        f"{counted(found.spikes, 'spike')} levelled, the largest {1e3 * found.height:.2g} mm off "
+        f"the surface around, at ({x:.1f}, {y:.1f}, {z:.1f}) mm"
+    )
+
+
 def _joined(mesh: TriangleMesh, other: TriangleMesh) -> TriangleMesh:
     """Return two meshes as one, triangles in their order."""
     faces = np.concatenate([mesh.faces, other.faces + len(mesh.vertices)])
@@ -277,4 +290,5 @@ _STEPS = (
     _closed_outwards,
     _facing_alike,
     _filled,
+    _levelled,
 )

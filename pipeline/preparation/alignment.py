@@ -24,7 +24,8 @@ from foundation.anatomy.joint_end import is_long, shaft_lean
 from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh_checks import check_mesh, report_findings
+from foundation.base.findings import Finding
+from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
@@ -186,19 +187,21 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
         If the unit, the triangles or the shape of a mesh are not those of a knee.
     """
     for mesh in meshes.values():
-        # The shaft of a bone may be longer than a knee; loose pieces are left out.
-        known = ("scale",) if is_long(mesh) else ()
+        # The shaft of a bone may be longer than a knee, and open; loose pieces are left out.
+        known = ("scale", "hole") if is_long(mesh) else ("hole",)
         report_findings(
             [found for found in check_mesh(mesh) if found.is_error and found.code not in known]
         )
     report_findings(check_same(meshes))
     _check_plateaus(meshes)
-    shapes = dict(meshes)
+    shapes, holes = dict(meshes), list[Finding]()
     for body in meshes:
         # A body without a bearing surface is checked as a whole, which tells what it is instead.
         with suppress(MeshError):
             found = bearing_of(meshes, body)
             shapes[body] = meshes[body] if found.kind == SOLID else found.mesh
+            holes += hole_findings(meshes[body], None if found.kind == OPEN else found.mesh)
+    report_findings([finding for finding in holes if finding.is_error])
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 
 
