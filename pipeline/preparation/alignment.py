@@ -167,15 +167,17 @@ def _femoral_side(
     return _FemoralSide(trochlear_lead(bearing, frame), _TROCHLEA)
 
 
-def check_placed(meshes: Mapping[str, TriangleMesh]) -> None:
-    """Check the surfaces (V, 3) [m] of "femur" and "tibia" in their proposed frames.
+def check_placed(meshes: Mapping[str, TriangleMesh]) -> list[str]:
+    """Check the surfaces (V, 3) [m] of both bodies in their proposed frames; return the doubts.
 
     Raises
     ------
     InputError
         If both are not the surfaces of one knee, such as a single condyle.
     """
-    report_findings([finding for finding in check_surfaces(meshes) if finding.is_error])
+    found = check_surfaces(meshes)
+    report_findings([finding for finding in found if finding.is_error])
+    return [finding.text for finding in found]
 
 
 def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:

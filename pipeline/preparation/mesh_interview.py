@@ -135,7 +135,8 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
         notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_meshes(meshes, alignment, found or "right")
-        check_placed(placed)
+        for doubt in check_placed(placed):
+            told.add(f"warning: {doubt}")
         kinds = alignment.kinds
         _tell_parts(kinds, placed, meshes, told)
     side = _side(options, found, reason, interview, told)
