@@ -36,6 +36,8 @@ COLUMNS = ("dx_mm", "dy_mm", "dz_mm")
 #: Part of the area of a mesh beyond which triangles that face away from those of the template mean
 #: that vertices do not correspond, or that the knee is of the other side.
 _FACING_AWAY = 0.1
+#: Distance of vertices that differ by rounding at most [m].
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +189,7 @@ def template(knee: KneeConfig, body: str) -> Template:
             f"vertices with [knee.shape]: set decimate_um = 0, or decimate all meshes alike"
         )
     away, used = (np.asarray(part) for part in KDTree(whole.vertices).query(loaded.mesh.vertices))
-    if away.any():
+    if away.max() > _SAME:
         changed = "; ".join(loaded.repairs)
         raise InputError(
             f"[knee.{body}] {config.name}: the repair changed vertices ({changed}); expected a "

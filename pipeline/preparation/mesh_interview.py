@@ -15,10 +15,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
-from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.bearing_part import BearingPart
+from pipeline.originals.mesh_loading import mesh_of_files
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -109,15 +109,14 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
     """
     told = _Told(interview)
     read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
-    meshes, keys = {}, {}
+    keys: dict[str, dict[str, Any]] = {}
     for body, (files, raw) in read.items():
         for remark in raw.remarks:
             told.add(f"{raw.mesh.name}: {remark}")
-        unit = _unit(body, raw, options, interview, told)
-        meshes[body] = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
         beside = [_beside(file, config.parent) for file in files]
+        unit = _unit(body, raw, options, interview, told)
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
-    repairs = _repair(meshes, options.repair_tolerance_mm, told)
+    meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, told)
     check_before_alignment(meshes)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
@@ -146,24 +145,33 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
 
 
-def _repair(meshes: dict[str, TriangleMesh], stated: float | None, told: _Told) -> list[str]:
-    """Repair the meshes [m] in place, and leave out further bodies; return what was repaired."""
-    tolerance = 1e-3 * (REPAIR_TOLERANCE_MM if stated is None else stated)
-    repairs, near = [], None
+def _prepared(
+    read: dict[str, tuple[tuple[Path, ...], RawMesh]],
+    keys: dict[str, dict[str, Any]],
+    stated: float | None,
+    told: _Told,
+) -> tuple[dict[str, TriangleMesh], list[str]]:
+    """Return the meshes [m], repaired and without further bodies, and what was repaired."""
+    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
+    meshes, repairs, near = {}, [], None
     for body in BODIES[::-1]:
-        name = meshes[body].name
-        say(f"looking at the shape of {name}")
-        meshes[body], found = repaired(meshes[body], tolerance, body)
-        repairs += [f"{name}: repaired: {text}" for text in found]
+        files, raw = read[body]
+        name = raw.mesh.name
+        say(f"looking at {len(raw.mesh.faces):,} triangles of {name}")
+        paths = tuple(str(file.resolve()) for file in files)
+        found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
+        mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
+        repairs += [f"{name}: repaired: {text}" for text in found.repairs]
         if tolerance > 0.0:
             # Of both femurs, that of the tibia in use.
-            meshes[body], left_out = own_pieces(meshes[body], body, near)
-            near = np.average(meshes[body].centroids, axis=0, weights=meshes[body].areas)
+            mesh, left_out = own_pieces(mesh, body, near)
+            near = np.average(mesh.centroids, axis=0, weights=mesh.areas)
             for text in left_out:
                 told.add(f"{name}: {text}")
+        meshes[body] = mesh
     for text in repairs:
         told.add(text)
-    return repairs
+    return {body: meshes[body] for body in BODIES}, repairs
 
 
 def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
