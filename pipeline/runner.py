@@ -16,7 +16,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import surrogates
+from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.base.wording import counted
 from pipeline import stages
 from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig
@@ -63,6 +65,7 @@ def run_study(
     *,
     resume: bool = False,
     replace: bool = False,
+    despite_errors: bool = False,
 ) -> Report:
     """Carry out stages a to h and write the run directory.
 
@@ -77,6 +80,8 @@ def run_study(
         has changed since, samples that were evaluated are not evaluated again.
     replace : bool
         Whether to replace a run of another configuration in the directory.
+    despite_errors : bool
+        Whether to go on with errors that `check` reports, which the report then states.
 
     Returns
     -------
@@ -85,6 +90,8 @@ def run_study(
 
     Raises
     ------
+    InputError
+        If the checks find an error and `despite_errors` is false.
     RunError
         If the directory holds something else, or a run of another configuration and neither
         `resume` nor `replace` is true.
@@ -94,10 +101,10 @@ def run_study(
         config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder) as run, threadpool_limits(1):
-        return _carry_out(run, resume=resume, replace=replace)
+        return _carry_out(run, resume=resume, replace=replace, despite_errors=despite_errors)
 
 
-def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
+def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -> Report:
     """Carry out the stages of a run; return its report."""
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
@@ -118,6 +125,8 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))
         findings = run_findings(config, original, space, heard)
+    if not despite_errors:
+        _refuse_errors(findings)
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
@@ -312,6 +321,21 @@ def _provenance(
         original=description,
         remarks=[StoredFinding.of(finding) for finding in findings],
     )
+
+
+def _refuse_errors(findings: list[Finding]) -> None:
+    """Raise `InputError` with the errors of the checks of a run."""
+    errors = [StoredFinding.of(found).words for found in findings if found.is_error]
+    if errors:
+        raise InputError(
+            "\n".join(
+                [
+                    *errors,
+                    f"{counted(len(errors), 'error')} of the study, as `check` reports: correct the "
+                    "study, or run with --despite-errors, which states the errors in the report",
+                ]
+            )
+        )
 
 
 def _file_digests(knee: KneeConfig) -> dict[str, str]:
