@@ -327,15 +327,11 @@ def _refuse_errors(findings: list[Finding]) -> None:
     """Raise `InputError` with the errors of the checks of a run."""
     errors = [StoredFinding.of(found).words for found in findings if found.is_error]
     if errors:
-        raise InputError(
-            "\n".join(
-                [
-                    *errors,
-                    f"{counted(len(errors), 'error')} of the study, as `check` reports: correct the "
-                    "study, or run with --despite-errors, which states the errors in the report",
-                ]
-            )
+        remedy = (
+            f"{counted(len(errors), 'error')} of the study, as `check` reports: correct the study, "
+            "or run with --despite-errors, which states the errors in the report"
         )
+        raise InputError("\n".join([*errors, remedy]))
 
 
 def _file_digests(knee: KneeConfig) -> dict[str, str]:
@@ -343,8 +339,8 @@ def _file_digests(knee: KneeConfig) -> dict[str, str]:
     meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
     digests = {}
     for body, mesh in meshes.items():
-        for number, file in enumerate(data_files(() if mesh is None else mesh.files)):
-            with file.open("rb") as content:
+        for number, path in enumerate(data_files(() if mesh is None else mesh.files)):
+            with path.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
             digests[f"{body}_file" if number == 0 else f"{body}_file_{number + 1}"] = digest
     if knee.shape is not None:

@@ -51,7 +51,6 @@ _NEAR, _FACING, _LEVEL, _THICK = 5e-3, 0.1, 15e-3, 8e-3
 _UPRIGHT, _FACES, _CLOSE = 0.7, 0.5, 8
 #: Triangles that stand for a surface, and points that stand for a piece within another one.
 _SOME, _INSIDE = 4000, 9
-FRAMES = {"femur": femoral_frame, "tibia": tibial_frame}
 
 
 class OwnPieces(NamedTuple):
@@ -87,17 +86,18 @@ def own_pieces(mesh: TriangleMesh, body: str, near: FloatArray | None = None) ->
     hosts = [_host(parts, piece) for piece in range(count)]
     rest = [piece for piece in range(count) if hosts[piece] is None]
     told: dict[int, str] = {}
-    for piece, depth in _inner_sheets({k: parts[k] for k in rest if not is_closed(parts[k])}):
-        told[piece] = _below(parts[piece], depth)
+    for piece, below in _inner_sheets({k: parts[k] for k in rest if not is_closed(parts[k])}):
+        told[piece] = _below(parts[piece], below)
     rest = [piece for piece in rest if piece not in told]
     chosen = _chosen(_bodies(parts, rest, body), near) if len(rest) > 1 else None
-    for piece in [] if chosen is None else sorted(set(rest) - set(chosen.pieces)):
+    if chosen is not None:
         own = selected(mesh, np.isin(labels, chosen.pieces))
-        depth = _depth(chosen.bearing, parts[piece])
-        if depth is not None:
-            told[piece] = _below(parts[piece], depth)
-        elif not _belongs(parts[piece], own, body):
-            told[piece] = _further(parts[piece], own)
+        for piece in sorted(set(rest) - set(chosen.pieces)):
+            depth = _depth(chosen.bearing, parts[piece])
+            if depth is not None and depth > 0.0:
+                told[piece] = _below(parts[piece], depth)
+            elif depth is not None or not _belongs(parts[piece], own, body):
+                told[piece] = _further(parts[piece], own)
     if not told:
         return OwnPieces(mesh)
     left = [k for k in range(count) if k in told or hosts[k] in told]
@@ -243,7 +243,7 @@ def _bearing(mesh: TriangleMesh, body: str) -> TriangleMesh | None:
     """Return the bearing surface of a mesh that is a whole body by itself, else None."""
     try:
         found = FINDERS[body](mesh, None)
-        frame = found.frame or FRAMES[body](found.mesh)
+        frame = found.frame or (femoral_frame if body == "femur" else tibial_frame)(found.mesh)
     except MeshError:
         return None
     length, _, width = np.ptp(frame.of(found.mesh.vertices), axis=0)

@@ -45,7 +45,7 @@ def level_spikes(mesh: TriangleMesh) -> Levelled:
     if len(tips) == 0:
         return Levelled(mesh)
     around = _triangles_around(mesh)
-    points, found = mesh.vertices.copy(), []
+    points, found = mesh.vertices.copy(), list[_Spike]()
     for tip in tips:
         spike = _spike(mesh, links, around, int(tip))
         if spike is None or any(np.isin(spike.vertices, own.vertices).any() for own in found):

@@ -140,7 +140,8 @@ def _unsmoothed(
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
     file = _of_file(paths, versions, config.unit, body, repair_tolerance_mm, config.decimate_um)
-    mesh, left_out, part = file.mesh, (), None
+    mesh, part = file.mesh, None
+    left_out: tuple[str, ...] = ()
     origin = 1e-3 * np.array(config.origin_mm)
     if repair_tolerance_mm > 0.0:
         mesh, left_out = own_pieces(mesh, body, origin)
