@@ -16,9 +16,11 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import surrogates
+from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.base.wording import counted
 from pipeline import stages
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
@@ -63,6 +65,7 @@ def run_study(
     *,
     resume: bool = False,
     replace: bool = False,
+    despite_errors: bool = False,
 ) -> Report:
     """Carry out stages a to h and write the run directory.
 
@@ -77,6 +80,8 @@ def run_study(
         has changed since, samples that were evaluated are not evaluated again.
     replace : bool
         Whether to replace a run of another configuration in the directory.
+    despite_errors : bool
+        Whether to go on with errors that `check` reports, which the report then states.
 
     Returns
     -------
@@ -85,6 +90,8 @@ def run_study(
 
     Raises
     ------
+    InputError
+        If the checks find an error and `despite_errors` is false.
     RunError
         If the directory holds something else, or a run of another configuration and neither
         `resume` nor `replace` is true.
@@ -94,10 +101,10 @@ def run_study(
         config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with Run(config, folder) as run, threadpool_limits(1):
-        return _carry_out(run, resume=resume, replace=replace)
+        return _carry_out(run, resume=resume, replace=replace, despite_errors=despite_errors)
 
 
-def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
+def _carry_out(run: Run, *, resume: bool, replace: bool, despite_errors: bool) -> Report:
     """Carry out the stages of a run; return its report."""
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
@@ -118,6 +125,8 @@ def _carry_out(run: Run, *, resume: bool, replace: bool) -> Report:
         with heard.hearing("[space.path], [simulation]"):
             space = sample_space(config, stored_path(run, original))
         findings = run_findings(config, original, space, heard)
+    if not despite_errors:
+        _refuse_errors(findings)
     _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
@@ -314,14 +323,26 @@ def _provenance(
     )
 
 
+def _refuse_errors(findings: list[Finding]) -> None:
+    """Raise `InputError` with the errors of the checks of a run."""
+    errors = [StoredFinding.of(found).words for found in findings if found.is_error]
+    if errors:
+        remedy = (
+            f"{counted(len(errors), 'error')} of the study, as `check` reports: correct the study, "
+            "or run with --despite-errors, which states the errors in the report"
+        )
+        raise InputError("\n".join([*errors, remedy]))
+
+
 def _file_digests(knee: KneeConfig) -> dict[str, str]:
     """Return the SHA-256 of the mesh files, as `sha256sum` prints them; none without files."""
     meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
     digests = {}
     for body, mesh in meshes.items():
-        if mesh is not None:
-            with data_file(mesh.file).open("rb") as content:
-                digests[f"{body}_file"] = hashlib.file_digest(content, "sha256").hexdigest()
+        for number, path in enumerate(data_files(() if mesh is None else mesh.files)):
+            with path.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+            digests[f"{body}_file" if number == 0 else f"{body}_file_{number + 1}"] = digest
     if knee.shape is not None:
         for body, files in zip(("femur", "tibia"), knee.shape.files, strict=True):
             for number, file in enumerate(files, start=1):

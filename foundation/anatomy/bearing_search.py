@@ -51,7 +51,7 @@ _OPEN = {"femur": 0.3, "tibia": 0.35}
 _WHOLE = 0.75
 #: Volume over that of the convex hull above which a femur is a bone (measured: bones 0.7 to 0.8, a
 #: component 0.25, shells below 0.2).
-_FULL = 0.5
+FULL = 0.5
 #: Root mean square height over length of a flat body and of a shell at most (measured on cartilage:
 #: 0.18 to 0.3); least plane part of the base of an insert, and least ratio of the plane parts of
 #: both sides.
@@ -149,7 +149,7 @@ def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) 
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     is_open = not is_long(mesh) and bool(np.linalg.norm(mean) > _OPEN["femur"])
     thin: MeshError | None = None
-    if is_open or (not is_long(mesh) and _fullness(mesh) < _FULL):
+    if is_open or (not is_long(mesh) and fullness(mesh) < FULL):
         try:
             found = _thin_femur(mesh)
         except MeshError as error:
@@ -235,7 +235,7 @@ def _widest(mesh: TriangleMesh, down: FloatArray) -> FloatArray:
     return widest
 
 
-def _fullness(mesh: TriangleMesh) -> float:
+def fullness(mesh: TriangleMesh) -> float:
     """Return the volume of a body over that of its convex hull [1]."""
     try:
         hull = ConvexHull(mesh.vertices)

@@ -91,11 +91,11 @@ def tibial_frame(
     mesh = refined(mesh)
     axes, sizes = principal_axes(mesh)
     if sizes[0] > _FLAT * sizes[1] or sizes[2] < max(_WIDE * sizes[1], _WIDTH):
-        low, middle, high = 1e3 * sizes
+        low, middle, high = 1e3 * np.ptp(mesh.vertices @ axes.T, axis=0)
         raise MeshError(
-            f"{mesh.name}: no two plateaus beside each other (root mean square sizes {low:.0f}, "
-            f"{middle:.0f} and {high:.0f} mm); expected a flat surface wider than long, "
-            f"{1e3 * _WIDTH:g} mm or more: check that the file contains both plateaus"
+            f"{mesh.name}: no two plateaus beside each other: the surface is {high:.0f} mm wide, "
+            f"{middle:.0f} mm long and {low:.0f} mm high (expected flat, wider than long, 50 mm or "
+            "more): check the unit, and that the file is a tibia with both plateaus"
         )
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     up = axes[0] * np.sign(axes[0] @ mean)

@@ -109,8 +109,8 @@ def pose_at_load(
         if strain > STRAIN_LIMIT or touch - low > search:
             carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
             raise StaticsError(
-                f"load not reached: {carried:.4g} N of {load:.4g} N at an indentation of "
-                f"{moved:.2f} mm (strain {strain:.2f})"
+                f"load not reached: {carried:.4g} N of {load:.4g} N, {moved:.2f} mm below first "
+                f"contact (strain {strain:.2f})"
             )
         # Root and depth are about in proportion: of a soft layer that is hardly strained, the depth
         # may double.
@@ -137,7 +137,10 @@ def _touch(depth_at: Callable[[float], float], start: float, search: float, step
         # A move up by the indentation ends the contact, except for the tilt of the normal.
         height += max(1.05 * depth, 1e-6)
         if height - start > search:
-            raise StaticsError(f"still in contact {1e3 * search:.0f} mm above the start")
+            raise StaticsError(
+                f"the bodies still touch {1e3 * search:.0f} mm above the start of the search: they "
+                "overlap, or a part of a mesh stands out"
+            )
     return height
 
 

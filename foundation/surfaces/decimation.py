@@ -26,7 +26,7 @@ from foundation.surfaces.vertex_normals import angle_weighted_normals
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
 HUGE = 300_000
 #: Number of triangles of the first attempt.
-FEWEST = 100_000
+FEWEST = 50_000
 #: Aggressiveness of the library: small values collapse the edges more nearly in the
 #: order of their errors, in more time.
 _AGGRESSIVENESS = 3.0

@@ -15,7 +15,7 @@ from foundation.base.checks import FloatArray, IntArray, check_array, check_in
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, report_findings, unreferenced_text
-from foundation.surfaces.mesh_io import read_surface
+from foundation.surfaces.mesh_io import read_surfaces
 from foundation.surfaces.readers.surface_file import UNITS, SurfaceFile
 from foundation.surfaces.triangle_mesh import (
     MeshError,
@@ -32,8 +32,12 @@ SIDES = ("right", "left")
 _ORTHOGONAL = 1e-3
 
 
+#: A file, or several files that are read as one.
+Files = str | Path | Sequence[str | Path]
+
+
 def load_mesh(
-    path: str | Path,
+    path: Files,
     *,
     unit: str | None = None,
     axes: Sequence[str] | ArrayLike = ("x", "y", "z"),
@@ -53,9 +57,9 @@ def load_mesh(
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path, or sequence of these
         STL, OBJ, PLY, OFF, legacy VTK, 3MF, glTF (.glb, .gltf), VTP or VTU (need VTK), or STEP
-        (needs cascadio).
+        (needs cascadio); several files of one unit are read as one mesh.
     unit : {"m", "cm", "mm", "um", "inch"}, optional
         Length unit of the file (default: the unit that the file states, as 3MF, glTF and STEP do,
         otherwise m). The lengths of a STEP file always have the unit that the file states.
@@ -78,7 +82,7 @@ def load_mesh(
     Returns
     -------
     TriangleMesh
-        Surface, named after the file.
+        Surface, named after the files.
 
     Raises
     ------
@@ -96,18 +100,17 @@ def load_mesh(
         check_in("unit", unit, UNITS)
     check_in("side", side, SIDES)
     place = placement(axes, rotation, origin)
-    file = Path(path)
-    found = read_surface(file)
+    name, found = read_surfaces(_paths(path))
     used = _unit_of(found, unit)
     for remark in (*_unit_remarks(found, unit), *found.remarks):
-        warnings.warn(f"{file}: {remark}", MeshWarning, stacklevel=2)
-    mesh, stray = _whole(file, found, lambda points: place(UNITS[used] * points))
+        warnings.warn(f"{name}: {remark}", MeshWarning, stacklevel=2)
+    mesh, stray = _whole(name, found, lambda points: place(UNITS[used] * points))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
         report_findings(check_mesh(mesh))
     elif stray:
-        warnings.warn(f"{file}: {unreferenced_text(stray)}", MeshWarning, stacklevel=2)
+        warnings.warn(f"{name}: {unreferenced_text(stray)}", MeshWarning, stacklevel=2)
     return _without_unreferenced(mesh)
 
 
@@ -132,7 +135,11 @@ class RawMesh(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def load_raw_mesh(path: str | Path) -> RawMesh:
+def _paths(files: Files) -> list[Path]:
+    return [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
+
+
+def load_raw_mesh(path: Files) -> RawMesh:
     """Load a surface without conversions and checks, as `load_mesh` does apart from these.
 
     Raises
@@ -140,21 +147,20 @@ def load_raw_mesh(path: str | Path) -> RawMesh:
     MeshError
         If the file cannot be read.
     """
-    file = Path(path)
-    found = read_surface(file)
+    name, found = read_surfaces(_paths(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
-        mesh, _ = _whole(file, found, lambda points: points)
+        mesh, _ = _whole(name, found, lambda points: points)
     return RawMesh(_without_unreferenced(mesh), found.unit, found.unit_is_sure, found.remarks)
 
 
 def _whole(
-    file: Path, found: SurfaceFile, place: Callable[[FloatArray], FloatArray]
+    name: str, found: SurfaceFile, place: Callable[[FloatArray], FloatArray]
 ) -> tuple[TriangleMesh, int]:
     """Return the mesh of a file without degenerate triangles, and the number of stray vertices."""
-    points, faces = checked_triangles(str(file), found.points, found.faces)
+    points, faces = checked_triangles(name, found.points, found.faces)
     stray = len(points) - len(np.unique(faces))
-    return TriangleMesh(place(points), _without_degenerate(file, points, faces), str(file)), stray
+    return TriangleMesh(place(points), _without_degenerate(name, points, faces), name), stray
 
 
 def placement(
@@ -242,10 +248,10 @@ def _unit_remarks(file: SurfaceFile, unit: str | None) -> tuple[str, ...]:
     return ()
 
 
-def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:
+def _without_degenerate(name: str, points: FloatArray, faces: IntArray) -> IntArray:
     flat = degenerate_triangles(points, faces)
     if flat.all():
-        raise MeshError(f"{file}: all {len(faces)} triangles have no area; export the file again")
+        raise MeshError(f"{name}: all {len(faces)} triangles have no area; export the file again")
     if flat.any():
         dropped = counted(
             int(flat.sum()),
@@ -253,7 +259,7 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
             "degenerate triangles (no area) were",
         )
         text = (
-            f"{file}: {dropped} dropped, the first is number {np.flatnonzero(flat)[0]}; later "
+            f"{name}: {dropped} dropped, the first is number {np.flatnonzero(flat)[0]}; later "
             "triangle numbers have changed: clean the file if triangle numbers matter"
         )
         warnings.warn(text, MeshWarning, stacklevel=4)

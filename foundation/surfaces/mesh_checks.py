@@ -15,7 +15,6 @@ from foundation.base.checks import FloatArray, check_in
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import (
-    Edges,
     boundary_loops,
     find_edges,
     find_holes,
@@ -50,6 +49,8 @@ _HOLLOW = {
     "femur": "the condyles are hollow towards the tibia, expected convex",
     "tibia": "the middle between the plateaus points into the tibia, expected towards the femur",
 }
+#: Size across of a hole that a contact patch, 10 to 20 mm across, is wrong above [m].
+LARGE_HOLE = 6e-3
 #: Number of holes whose places are told.
 _TOLD = 3
 
@@ -62,10 +63,10 @@ def check_mesh(
 ) -> list[Finding]:
     """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
-    Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
-    (warnings); and orientation or inverted (errors) if the `body` of the surface, "femur" or
-    "tibia", is stated. The text of a finding starts with the name of the mesh. The file was read in
-    `unit`; None if the unit is not known.
+    Codes: scale, duplicate, winding, hole if one is large (errors); non-manifold, unreferenced,
+    hole, fragments, pieces (warnings); and orientation or inverted (errors) if the `body` of the
+    surface, "femur" or "tibia", is stated. The text of a finding starts with the name of the mesh.
+    The file was read in `unit`; None if the unit is not known.
     """
     findings = [*_scale(mesh, unit), *_connectivity(mesh)]
     return findings if body is None else [*findings, *orientation_findings(mesh, body)]
@@ -161,11 +162,11 @@ def _connectivity(mesh: TriangleMesh) -> _Findings:
         yield _warning(mesh, "non-manifold", f"{text}; delete inner faces in a mesh editor")
     if stray := len(mesh.vertices) - len(np.unique(mesh.faces)):
         yield _warning(mesh, "unreferenced", unreferenced_text(stray))
-    yield from _pieces_and_holes(mesh, edges)
+    yield from _pieces_and_holes(mesh)
 
 
-def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
-    labels, areas = label_pieces(mesh)
+def _pieces_and_holes(mesh: TriangleMesh) -> _Findings:
+    _, areas = label_pieces(mesh)
     fragments = int((areas < FRAGMENT * areas[0]).sum())
     if fragments:
         text = f"{counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of the largest"
@@ -176,19 +177,41 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
         text = f"{len(areas) - fragments} separate pieces, expected one, or one per condyle"
         text += "; check that the file contains one articular surface"
         yield _warning(mesh, "pieces", text)
+    yield from hole_findings(mesh)
+
+
+def hole_findings(mesh: TriangleMesh, bearing: TriangleMesh | None = None) -> _Findings:
+    """Yield the finding on the holes of a mesh [m], an error if one is large.
+
+    With the bearing surface of a mesh, some of its triangles, only the holes that lie in there.
+    Each opening of a closed body there is a hole.
+    """
+    labels, areas = label_pieces(mesh)
+    edges = find_edges(mesh.faces, len(mesh.vertices))
     loops = boundary_loops(mesh, edges, labels)
-    holes = np.flatnonzero(find_holes(loops, areas))
-    if len(holes):
-        largest = holes[np.argsort(-loops.across[holes], kind="stable")]
-        places = [
-            f"{1e3 * loops.across[hole]:.2g} mm across at about "
-            f"({', '.join(f'{1e3 * x:.1f}' for x in loops.centre[hole])}) mm"
-            for hole in largest[:_TOLD]
-        ]
-        text = f"{counted(len(holes), 'hole')} in the surface, {', '.join(places)}"
-        text += " and others" if len(holes) > _TOLD else ""
-        text += "; contact there is missed: fill the holes in a mesh editor, unless they are meant"
-        yield _warning(mesh, "hole", text)
+    is_hole = find_holes(loops, areas)
+    if bearing is not None:
+        own = {point.tobytes() for point in bearing.vertices}
+        ends = mesh.vertices[edges.ends[edges.count == 1]].reshape(-1, 3)
+        inside = np.array([point.tobytes() in own for point in ends], dtype=np.bool_)
+        count = np.bincount(np.repeat(loops.label, 2), weights=inside, minlength=len(is_hole))
+        is_hole = (
+            is_hole | (np.linalg.norm(mesh.area_vectors.sum(axis=0)) < BODY * mesh.areas.sum())
+        ) & (count > 0)
+    holes = np.flatnonzero(is_hole)
+    if len(holes) == 0:
+        return
+    largest = holes[np.argsort(-loops.across[holes], kind="stable")]
+    places = [
+        f"{1e3 * loops.across[hole]:.2g} mm across at about "
+        f"({', '.join(f'{1e3 * x:.1f}' for x in loops.centre[hole])}) mm"
+        for hole in largest[:_TOLD]
+    ]
+    text = f"{counted(len(holes), 'hole')} in the surface, {', '.join(places)}"
+    text += " and others" if len(holes) > _TOLD else ""
+    text += "; contact there is missed: fill the holes in a mesh editor, unless they are meant"
+    make = _error if loops.across[largest[0]] > LARGE_HOLE else _warning
+    yield make(mesh, "hole", text)
 
 
 def orientation_findings(mesh: TriangleMesh, body: str) -> _Findings:

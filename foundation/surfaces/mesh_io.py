@@ -6,7 +6,7 @@ merged, since an STL file repeats the vertices of every triangle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +103,40 @@ def read_surface(path: Path) -> SurfaceFile:
         )
     points, faces = weld(found.points, found.faces)
     return found._replace(points=points, faces=faces)
+
+
+def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
+    """Return the name and the triangles of one or several files of one unit, in their order.
+
+    Raises
+    ------
+    MeshError
+        As `read_surface`, if a file is named twice, or if the files state different units.
+    """
+    found = [read_surface(path) for path in paths]
+    first = found[0]
+    if len(found) == 1:
+        return str(paths[0]), first
+    for place, (path, other) in enumerate(zip(paths, found, strict=True)):
+        if path.resolve() in [earlier.resolve() for earlier in paths[:place]]:
+            raise MeshError(f"{path}: the file is named twice; name each file of the body once")
+        if other.unit != first.unit:
+            raise MeshError(
+                f"{path}: the file states the unit {other.unit or 'none'}, {paths[0]} "
+                f"{first.unit or 'none'}; expected files of one unit: export both alike"
+            )
+    starts = np.cumsum([0, *(len(each.points) for each in found[:-1])])
+    points, faces = weld(
+        np.concatenate([each.points for each in found]),
+        np.concatenate([each.faces + start for each, start in zip(found, starts, strict=True)]),
+    )
+    remarks = tuple(
+        f"{path.name}: {remark}"
+        for path, each in zip(paths, found, strict=True)
+        for remark in each.remarks
+    )
+    name = ", ".join([str(paths[0]), *(path.name for path in paths[1:])])
+    return name, first._replace(points=points, faces=faces, remarks=remarks)
 
 
 def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:

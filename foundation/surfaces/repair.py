@@ -1,9 +1,9 @@
 """Repair of the triangles of an articular surface, within a stated tolerance.
 
 Files of scanners and CAD programs have corners that differ by rounding, triangles that occur twice,
-loose crumbs, triangles that face the wrong way, and small holes. `repaired` mends these faults and
-tells what changed; a mesh without faults stays as it is, and so do the walls of cavities within a
-bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
+loose crumbs, triangles that face the wrong way, small holes and spikes. `repaired` mends these
+faults and tells what changed; a mesh without faults stays as it is, and so do the walls of cavities
+within a bone, whose sides and openings are as meant. trimesh and VTK offer similar repairs, but
 merge all close corners, also those of slivers and slits, or fill the rim of an open surface as a
 hole; the steps here use the search trees and graphs of SciPy instead.
 """
@@ -26,6 +26,7 @@ from foundation.surfaces.mesh_topology import (
     label_pieces,
     neighbours,
 )
+from foundation.surfaces.spikes import level_spikes
 from foundation.surfaces.surface_shape import (
     BODY,
     enclosed,
@@ -42,11 +43,6 @@ from foundation.surfaces.welding import repeated_nearly, tolerance_of, weld_seam
 _STRAY, _OF_ALL, _WHOLE = 0.02, 0.05, 0.6
 #: Pieces of a soup over its triangles.
 _SOUP = 0.5
-#: Names of the two large pieces of a body, from medial to lateral.
-_PIECES = {
-    "femur": ("medial condyle", "lateral condyle"),
-    "tibia": ("medial plateau", "lateral plateau"),
-}
 
 
 class Repaired(NamedTuple):
@@ -70,14 +66,14 @@ def repaired(mesh: TriangleMesh, tolerance: float, body: str) -> Repaired:
     In this order: repeated triangles and copies of the surface are removed, seams welded
     (`foundation.surfaces.welding`), triangles removed that lose their area or are repeated by this,
     stray pieces dropped, the winding of neighbours made consistent, closed pieces and one of two
-    condyles or plateaus turned that are inside out, and small holes filled
-    (`foundation.surfaces.hole_filling`). The result is the same in every call; normals given with
-    the mesh are dropped if a triangle changes.
+    condyles or plateaus turned that are inside out, small holes filled
+    (`foundation.surfaces.hole_filling`), and spikes levelled (`foundation.surfaces.spikes`). The
+    result is the same in every call; normals given with the mesh are dropped if a triangle changes.
 
     Parameters
     ----------
     mesh : TriangleMesh
-        Surface [m], in the frame of its body, from which the names of condyles and plateaus follow.
+        Surface [m], in any position.
     tolerance : float
         Largest distance between two corners that are welded [m]; 0 for no repair at all.
     body : {"femur", "tibia"}
@@ -215,7 +211,7 @@ def _against_majority(mesh: TriangleMesh) -> NDArray[np.bool_]:
 
 
 def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
-    del tolerance
+    del tolerance, body
     inverted = inverted_shells(mesh)
     if not inverted.any():
         return mesh, ""
@@ -224,7 +220,7 @@ def _closed_outwards(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         pieces = "closed surface was" if inverted[outer].all() else "closed pieces were"
         told = counted(int(inverted.sum()), "triangle")
         return _turned(mesh, inverted), f"the {pieces} inside out: {told} turned"
-    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted)
 
 
 def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
@@ -236,19 +232,15 @@ def _facing_alike(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     if side == 0:
         return mesh, ""
     inverted = pair[0] if side > 0 else pair[1]
-    return _turned(mesh, inverted), _turned_piece(mesh, inverted, body)
+    return _turned(mesh, inverted), _turned_piece(mesh, inverted)
 
 
-def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_], body: str) -> str:
+def _turned_piece(mesh: TriangleMesh, inverted: NDArray[np.bool_]) -> str:
     """Return which of two pieces side by side was turned, (F,)."""
-    across = [
-        float(np.average(mesh.centroids[part, 2], weights=mesh.areas[part]))
-        for part in (inverted, ~inverted)
-    ]
-    wrong, right = _PIECES[body] if across[0] < across[1] else _PIECES[body][::-1]
+    x, y, z = 1e3 * np.average(mesh.centroids[inverted], axis=0, weights=mesh.areas[inverted])
     return (
-        f"the {wrong} was inside out: its {counted(int(inverted.sum()), 'triangle')} turned, those "
-        f"of the {right} kept"
+        f"the piece about ({x:.0f}, {y:.0f}, {z:.0f}) mm was inside out: its "
+        f"{counted(int(inverted.sum()), 'triangle')} turned, those of the other piece kept"
     )
 
 
@@ -270,6 +262,18 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
     )
 
 
+def _levelled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
+    del tolerance, body
+    found = level_spikes(mesh)
+    if found.spikes == 0:
+        return mesh, ""
+    x, y, z = 1e3 * found.place
+    return found.mesh, (
+        f"{counted(found.spikes, 'spike')} levelled, the largest {1e3 * found.height:.2g} mm off "
+        f"the surface around, at ({x:.1f}, {y:.1f}, {z:.1f}) mm"
+    )
+
+
 def _joined(mesh: TriangleMesh, other: TriangleMesh) -> TriangleMesh:
     """Return two meshes as one, triangles in their order."""
     faces = np.concatenate([mesh.faces, other.faces + len(mesh.vertices)])
@@ -286,4 +290,5 @@ _STEPS = (
     _closed_outwards,
     _facing_alike,
     _filled,
+    _levelled,
 )

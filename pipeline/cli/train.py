@@ -25,6 +25,10 @@ _RESUME = (
     "Continue an interrupted run, or a finished run with a changed configuration: samples that "
     "were evaluated are not evaluated again."
 )
+_DESPITE_ERRORS = (
+    "Go on with errors that `check` reports; the report states the errors. Without effect on a "
+    "space of designs, which has checks of its own."
+)
 
 
 @command(TRAIN)
@@ -36,6 +40,7 @@ def run(
     out: OutFolder = None,
     resume: Annotated[bool, Parameter(help=_RESUME)] = False,
     force: Force = False,
+    despite_errors: Annotated[bool, Parameter(help=_DESPITE_ERRORS)] = False,
 ) -> Answer:
     """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
 
@@ -54,7 +59,8 @@ def run(
     study, folder = study_and_folder(config, overrides, out)
     if study.design_space is not None:
         return designs_answer(run_designs(study, folder, resume=resume, replace=force), folder)
-    return run_answer(run_study(study, folder, resume=resume, replace=force), folder)
+    report = run_study(study, folder, resume=resume, replace=force, despite_errors=despite_errors)
+    return run_answer(report, folder)
 
 
 @command(TRAIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +92,11 @@ def data_file(text: str) -> Path:
     if inside is not None and not path.exists():
         raise DataError(f"{text}: no such file; {_searched(inside)}; {_origin(inside)}")
     return path
+
+
+def data_files(texts: Iterable[str]) -> tuple[Path, ...]:
+    """Return the files of independent paths; raises as `data_file`."""
+    return tuple(data_file(text) for text in texts)
 
 
 def _inside(text: str) -> str | None:

@@ -23,7 +23,11 @@ Displacement = Annotated[float, Field(ge=-20.0, le=20.0)]
 class MeshConfig(Section):
     """One triangulated surface, open or closed."""
 
-    file: File = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
+    file: File | tuple[File, ...] = Field(
+        min_length=1,
+        description="path, relative to the configuration file, or $KNEE_DATA/...; or a list of "
+        'paths whose meshes are read as one, such as ["medial.stl", "lateral.stl"]',
+    )
     unit: Literal["m", "cm", "mm", "um", "inch"] | None = Field(
         None,
         description="unit of the file (m, cm, mm, um, inch); by default the unit that the file "
@@ -65,6 +69,16 @@ class MeshConfig(Section):
         description="largest distance that smoothing moves a vertex of a rough scan, see "
         "docs/mesh_problems.md; 0 keeps all vertices",
     )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of the file or the files."""
+        return (self.file,) if isinstance(self.file, str) else self.file
+
+    @property
+    def name(self) -> str:
+        """The file or the files, for messages."""
+        return ", ".join(self.files)
 
 
 class OriginalConfig(Section):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.walls import large_pieces, outer_walls
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
-from foundation.surfaces.mesh_checks import check_mesh
-from foundation.surfaces.mesh_topology import find_edges, label_pieces
+from foundation.surfaces.mesh_checks import check_mesh, hole_findings
+from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -95,19 +93,8 @@ def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
 
 def part_findings(part: BearingPart) -> tuple[Finding, ...]:
     """Return errors and warnings about size and holes of a bearing surface."""
-    codes = {"scale"} | ({"hole"} if _has_rim_of_body(part) else set())
     scale = [found for found in check_mesh(part.mesh) if found.code == "scale"]
-    holes = [found for found in check_mesh(part.whole) if found.code in codes - {"scale"}]
-    return (*scale, *holes)
-
-
-def _has_rim_of_body(part: BearingPart) -> bool:
-    """Return whether an open edge of the body lies in the bearing surface."""
-    whole = part.whole
-    edges = find_edges(whole.faces, len(whole.vertices))
-    rim = whole.vertices[np.unique(edges.ends[edges.count == 1])]
-    own = {point.tobytes() for point in part.mesh.vertices}
-    return any(point.tobytes() in own for point in rim)
+    return (*scale, *hole_findings(part.whole, part.mesh))
 
 
 def _mm2(area: float) -> str:

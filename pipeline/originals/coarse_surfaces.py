@@ -15,7 +15,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 
 #: Number of triangles of a coarse surface, number that is coarse enough, and largest deviation [m].
-_FEW, _ENOUGH, _DEVIATION = 10_000, 25_000, 50e-6
+_FEW, _ENOUGH, _DEVIATION = 2_000, 5_000, 50e-6
 
 
 def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:

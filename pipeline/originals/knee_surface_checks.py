@@ -40,8 +40,9 @@ _ONE_PLATEAU = (0.75, 1.1)
 #: Width of a femur over that of the tibia, and over its own length, below which it is one condyle
 #: (measured: one 0.35 to 0.45 and 0.4 to 0.6, both 0.94 to 1.03 and 0.96 to 1.6).
 _ONE_CONDYLE = (0.6, 0.75)
-#: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful.
-_MISSING, _DOUBTFUL = (0.62, 1.6), (0.77, 1.3)
+#: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful
+#: (measured: 0.94 to 1.03; twice the volume is 1.26 times the width).
+_MISSING, _DOUBTFUL = (0.62, 1.6), (0.83, 1.17)
 #: Anterior component of the mean normal of a tibia (measured: -0.16 to 0.01).
 _ANTERIOR_SLOPE = 0.1
 #: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the

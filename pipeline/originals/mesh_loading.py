@@ -9,17 +9,20 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
-from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.smoothing import Smoothed, smoothed
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_files
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM, MeshConfig
 from pipeline.originals.bearing_part import (
     BearingPart,
@@ -47,6 +50,8 @@ class LoadedMesh:
         Errors and warnings about the repaired mesh, without the check of the orientation.
     repairs : tuple of str
         What was repaired, one clause each.
+    left_out : tuple of str
+        Further bodies and inner sheets of the file that are not used, one clause each.
     deviation : float or None
         Largest distance between the decimated surface and that of the file [m]; None if the mesh
         is not decimated.
@@ -60,6 +65,7 @@ class LoadedMesh:
     triangles: int
     findings: tuple[Finding, ...]
     repairs: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     deviation: float | None = None
     smoothed: Smoothed | None = None
     part: BearingPart | None = None
@@ -69,10 +75,8 @@ class LoadedMesh:
         """Sentence on the decimation; "" without a decimation."""
         if self.deviation is None:
             return ""
-        return (
-            f"{self.triangles:,} triangles decimated to {len(self.mesh.faces):,}; largest "
-            f"deviation {1e6 * self.deviation:.2g} um"
-        )
+        decimated = self.mesh if self.part is None else self.part.whole
+        return decimation_words(self.triangles, decimated, self.deviation)
 
     @property
     def smoothing(self) -> str:
@@ -102,22 +106,21 @@ def load_surface(
     InputError
         If the file is missing or cannot be read.
     """
-    path = data_file(config.file)
-    version = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return _loaded(path, version, config, side, body, repair_tolerance_mm)
+    paths = data_files(config.files)
+    return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
 
 
 # `check` tests the meshes of the files, and then the contact model over the same meshes.
 @lru_cache(maxsize=3)
 def _loaded(
-    path: Path,
-    version: tuple[int, int] | None,
+    paths: tuple[Path, ...],
+    versions: tuple[tuple[int, int] | None, ...],
     config: MeshConfig,
     side: str,
     body: str,
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    loaded = _unsmoothed(path, version, config, side, body, repair_tolerance_mm)
+    loaded = _unsmoothed(paths, versions, config, side, body, repair_tolerance_mm)
     if any(found.is_error for found in loaded.findings):
         return loaded
     if config.smooth_um > 0.0:
@@ -129,49 +132,125 @@ def _loaded(
 
 
 def _unsmoothed(
-    path: Path,
-    version: tuple[int, int] | None,
+    paths: tuple[Path, ...],
+    versions: tuple[tuple[int, int] | None, ...],
     config: MeshConfig,
     side: str,
     body: str,
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
-    if version is not None and version[1] > LARGE_FILE:
-        say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
-    # Warnings become findings, since the surface of the next call is that of the cache.
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", MeshWarning)
-        mesh = load_mesh(
-            path,
-            unit=config.unit,
-            axes=config.axes,
-            rotation=np.radians(config.rotation_deg),
-            origin=1e-3 * np.array(config.origin_mm),
-            side=side,
-            check=False,
-        )
-    dropped = [Finding("warning", "", str(warning.message), "dropped") for warning in caught]
-    count, part = len(mesh.faces), None
-    mesh, repairs = repaired(mesh, 1e-3 * repair_tolerance_mm, body)
-    for repair in repairs:
-        say(f"{path.name}: repaired: {repair}")
+    file = _of_file(paths, versions, config.unit, body, repair_tolerance_mm, config.decimate_um)
+    mesh, part = file.mesh, None
+    left_out: tuple[str, ...] = ()
+    origin = 1e-3 * np.array(config.origin_mm)
+    if repair_tolerance_mm > 0.0:
+        mesh, left_out = own_pieces(mesh, body, origin)
+    place = placement(config.axes, np.radians(config.rotation_deg), origin)
+    mesh = TriangleMesh(place(mesh.vertices), mesh.faces, mesh.name)
+    mesh = mesh.mirrored() if side == "left" else mesh
+    findings = file.dropped
     if config.surface == "bearing":
         # The rim of a bearing surface that is cut out has small holes: the body is checked.
-        findings = (*dropped, *bearing_findings(mesh))
+        findings += bearing_findings(mesh)
         if not any(found.is_error for found in findings):
             part = bearing_part(mesh, body)
             mesh, findings = part.mesh, (*findings, *part_findings(part))
     else:
-        findings = (*dropped, *check_mesh(mesh, unit=config.unit))
-    loaded = LoadedMesh(mesh, count, findings, repairs, part=part)
-    # Wrong meshes are not decimated: the message is about the mesh of the file.
-    if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
-        return loaded
-    say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
-    decimated = decimate(mesh, 1e-6 * config.decimate_um)
+        findings += tuple(check_mesh(mesh, unit=config.unit))
+    return LoadedMesh(
+        mesh, file.triangles, findings, file.repairs, left_out, file.deviation, part=part
+    )
+
+
+class FileMesh(NamedTuple):
+    """The mesh of a file or of several files.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Repaired surface [m] along the axes of the file, decimated if huge.
+    triangles : int
+        Number of triangles of the file.
+    dropped : tuple of Finding
+        Warnings about what was not read.
+    repairs : tuple of str
+        What was repaired, one clause each, with places along the axes of the file.
+    deviation : float or None
+        Largest distance between the decimated surface and that of the file [m]; None if the mesh
+        is not decimated.
+    """
+
+    mesh: TriangleMesh
+    triangles: int
+    dropped: tuple[Finding, ...]
+    repairs: tuple[str, ...]
+    deviation: float | None = None
+
+
+def mesh_of_files(
+    files: tuple[str, ...],
+    unit: str | None,
+    body: str,
+    repair_tolerance_mm: float = REPAIR_TOLERANCE_MM,
+    decimate_um: float = MeshConfig.model_fields["decimate_um"].default,
+) -> FileMesh:
+    """Return the repaired mesh of the files of a body, as `load_surface` places it.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or cannot be read.
+    """
+    paths = data_files(files)
+    return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)
+
+
+def _versions(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
+    """Return times and sizes of files, so that a file that was replaced is read again."""
+    states = [path.stat() if path.is_file() else None for path in paths]
+    return tuple((state.st_mtime_ns, state.st_size) if state else None for state in states)
+
+
+@lru_cache(maxsize=3)
+def _of_file(
+    paths: tuple[Path, ...],
+    versions: tuple[tuple[int, int] | None, ...],
+    unit: str | None,
+    body: str,
+    repair_tolerance_mm: float,
+    decimate_um: float,
+) -> FileMesh:
+    size = sum(version[1] for version in versions if version is not None)
+    if size > LARGE_FILE:
+        say(f"reading {paths[0]} ({size / 1e6:.0f} MB)")
+    # Warnings become findings, since the surface of the next call is that of the cache.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MeshWarning)
+        whole = load_mesh(paths, unit=unit, check=False)
+    dropped = tuple(Finding("warning", "", str(each.message), "dropped") for each in caught)
+    count = len(whole.faces)
+    mesh, repairs = repaired(whole, 1e-3 * repair_tolerance_mm, body)
+    if count <= HUGE or decimate_um == 0.0 or _is_wrong(mesh):
+        return FileMesh(mesh, count, dropped, repairs)
+    name = Path(mesh.name).name
+    say(f"decimating {count:,} triangles of {name}{peak_memory()}")
+    decimated = decimate(mesh, 1e-6 * decimate_um)
     if decimated.failure:
-        say(f"{path.name}: not decimated within {config.decimate_um:g} um: {decimated.failure}")
-        return loaded
-    loaded = replace(loaded, mesh=decimated.mesh, deviation=decimated.deviation)
-    say(f"{path.name}: {loaded.decimation}{peak_memory()}")
-    return loaded
+        say(f"{name}: not decimated within {decimate_um:g} um: {decimated.failure}")
+        return FileMesh(mesh, count, dropped, repairs)
+    say(f"{name}: {decimation_words(count, decimated.mesh, decimated.deviation)}{peak_memory()}")
+    return FileMesh(decimated.mesh, count, dropped, repairs, decimated.deviation)
+
+
+def _is_wrong(mesh: TriangleMesh) -> bool:
+    """Return whether a mesh has errors, which tell about the mesh of the file; a bone is long."""
+    codes = {found.code for found in check_mesh(mesh) if found.is_error} - {"hole"}
+    return bool(codes - {"scale"}) or ("scale" in codes and not is_long(mesh))
+
+
+def decimation_words(triangles: int, mesh: TriangleMesh, deviation: float) -> str:
+    """Return what a decimation of a number of triangles to a mesh did; the deviation is in m."""
+    return (
+        f"{triangles:,} triangles decimated to {len(mesh.faces):,}; largest deviation "
+        f"{1e6 * deviation:.2g} um"
+    )

@@ -74,7 +74,7 @@ def shape_of_knee(
 
 def _vertices(template: Template, file: str, side: str, *, rigid: bool) -> FloatArray | None:
     """Return the vertices (V, 3) [m] of a file; None if it has other triangles."""
-    mesh, whole = read_as_is(template.config, file, side), template.whole
+    mesh, whole = read_as_is(template.config, (file,), side), template.whole
     if len(mesh.vertices) != len(whole.vertices) or not np.array_equal(mesh.faces, whole.faces):
         return None
     return corresponding(template, mesh, file, rigid=rigid)[template.used]

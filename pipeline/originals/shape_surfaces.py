@@ -24,7 +24,7 @@ from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, rotat
 from foundation.surfaces.mesh_checks import report_findings
 from foundation.surfaces.offset import moved_outwards
 from foundation.surfaces.smoothing import smoothed
-from pipeline.config.data_folder import data_file
+from pipeline.config.data_folder import data_file, data_files
 from pipeline.config.key_names import naming_keys
 from pipeline.config.knee_schema import KneeConfig, MeshConfig
 from pipeline.config.shape_schema import ShapeConfig
@@ -36,6 +36,8 @@ COLUMNS = ("dx_mm", "dy_mm", "dz_mm")
 #: Part of the area of a mesh beyond which triangles that face away from those of the template mean
 #: that vertices do not correspond, or that the knee is of the other side.
 _FACING_AWAY = 0.1
+#: Distance of vertices that differ by rounding at most [m].
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +145,7 @@ def _versions(knee: KneeConfig) -> tuple[tuple[int, int] | None, ...]:
 def _files(knee: KneeConfig) -> list[str]:
     """Return all files of the shape of a knee."""
     assert knee.shape is not None
-    templates = [config.file for config in (knee.femur, knee.tibia) if config]
+    templates = [file for config in (knee.femur, knee.tibia) if config for file in config.files]
     return templates + [file for of_body in knee.shape.files for file in of_body]
 
 
@@ -180,17 +182,17 @@ def template(knee: KneeConfig, body: str) -> Template:
     """
     config = plain(getattr(knee, body))
     loaded = _loaded_template(knee, body)
-    whole = read_as_is(config, config.file, knee.side)
+    whole = read_as_is(config, config.files, knee.side)
     if loaded.deviation is not None:
         raise InputError(
-            f"[knee.{body}] {config.file}: {loaded.decimation}; expected a mesh that keeps its "
+            f"[knee.{body}] {config.name}: {loaded.decimation}; expected a mesh that keeps its "
             f"vertices with [knee.shape]: set decimate_um = 0, or decimate all meshes alike"
         )
     away, used = (np.asarray(part) for part in KDTree(whole.vertices).query(loaded.mesh.vertices))
-    if away.any():
+    if away.max() > _SAME:
         changed = "; ".join(loaded.repairs)
         raise InputError(
-            f"[knee.{body}] {config.file}: the repair changed vertices ({changed}); expected a "
+            f"[knee.{body}] {config.name}: the repair changed vertices ({changed}); expected a "
             "mesh that corresponds to those of [knee.shape] as it is: repair all meshes alike, or "
             "set knee.repair_tolerance_mm = 0"
         )
@@ -204,13 +206,13 @@ def _loaded_template(knee: KneeConfig, body: str) -> LoadedMesh:
         raise InputError(f"[knee.{body}] {error}") from error
 
 
-def read_as_is(config: MeshConfig, file: str, side: str) -> TriangleMesh:
-    """Return the surface [m] of a file as it is, in the frame of a body; raises as `load_mesh`."""
+def read_as_is(config: MeshConfig, files: tuple[str, ...], side: str) -> TriangleMesh:
+    """Return the surface [m] of files as it is, in the frame of a body; raises as `load_mesh`."""
     # What is dropped from a mesh is told of the template; other meshes then do not correspond.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
         return load_mesh(
-            data_file(file),
+            data_files(files),
             unit=config.unit,
             axes=config.axes,
             rotation=np.radians(config.rotation_deg),
@@ -231,7 +233,7 @@ def _knees(template: Template, files: tuple[str, ...], shape: ShapeConfig) -> Fl
 def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
     """Return the vertices of a file, (V, 3) [m], which correspond to those of the template."""
     return corresponding(
-        template, read_as_is(template.config, file, template.side), file, rigid=rigid
+        template, read_as_is(template.config, (file,), template.side), file, rigid=rigid
     )
 
 
@@ -255,7 +257,7 @@ def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: b
         If the mesh does not correspond to the template.
     """
     first = template.whole
-    name = template.config.file
+    name = template.config.name
     if mesh.vertices.shape != first.vertices.shape or mesh.faces.shape != first.faces.shape:
         raise InputError(
             f"{file}: expected a mesh that corresponds to {name}, of {len(first.vertices)} "
@@ -308,7 +310,7 @@ def _table(template: Template, file: str) -> FloatArray:
     if len(table) != len(template.whole.vertices):
         raise InputError(
             f"{path}: expected {len(template.whole.vertices)} rows, one per vertex of "
-            f"{template.config.file}, found {len(table)}"
+            f"{template.config.name}, found {len(table)}"
         )
     values = table[list(COLUMNS)].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import load_mesh, rotation_of
-from foundation.surfaces.repair import repaired
-from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.surfaces.mesh import rotation_of
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.advice import command_line
-from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
-from pipeline.originals.mesh_loading import load_surface
+from pipeline.originals.mesh_loading import load_surface, mesh_of_files
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -171,16 +169,16 @@ def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _in_metres(config: Config, body: str) -> TriangleMesh:
-    mesh: MeshConfig | None = getattr(config.knee, body)
-    if mesh is None:
+    stated: MeshConfig | None = getattr(config.knee, body)
+    if stated is None:
         raise InputError(
             f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
             "implant needs no alignment"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MeshWarning)  # told by `check`
-        in_metres = load_mesh(data_file(mesh.file), unit=mesh.unit, check=False)
-    return repaired(in_metres, 1e-3 * config.knee.repair_tolerance_mm, body).mesh
+    tolerance = config.knee.repair_tolerance_mm
+    mesh = mesh_of_files(stated.files, stated.unit, body, tolerance, stated.decimate_um).mesh
+    near = 1e-3 * np.array(stated.origin_mm)
+    return own_pieces(mesh, body, near).mesh if tolerance > 0.0 else mesh
 
 
 def _slope_deg(config: Config) -> float:

@@ -150,8 +150,14 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
+            # Smoothing takes long, and is not visible.
             loaded = {
-                body: load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
+                body: load_surface(
+                    mesh.model_copy(update={"smooth_um": 0.0}),
+                    knee.side,
+                    body,
+                    knee.repair_tolerance_mm,
+                )
                 for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia))
             }
     except MeshError:  # reported by `check`

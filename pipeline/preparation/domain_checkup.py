@@ -13,6 +13,7 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.checks import FloatArray
 from foundation.base.loads import AREA
+from foundation.base.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.sampling_schema import FeasibilityConfig
 from pipeline.config.schema import Config
@@ -26,6 +27,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.findings import Findings
+from pipeline.preparation.pressed_place import likely_fault
 from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
 from pipeline.progress import rounded, say
@@ -164,11 +166,14 @@ def _check_path(knee: Knee, space: SampleSpace, findings: Findings) -> None:
         failed = table[table["status"] != OK]
         if len(failed):
             row = failed.iloc[0]
+            at = Pose.from_array(poses[failed.index[0]])
+            fault = likely_fault(knee.quick, at, name) or (
+                "the surfaces miss each other there: check frames and range of flexion"
+            )
             findings.error(
                 "space.load_N",
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
-                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: {row['reason']}; lower "
-                "space.load_N, or check thickness, modulus and path",
+                f"{np.degrees(row['flexion_rad']):.0f} deg of flexion ({row['reason']}): {fault}",
             )
 
 

@@ -13,7 +13,7 @@ Law = Literal["linear", "modified", "logarithmic", "coupled"]
 #: As `foundation.surfaces.mesh.UNITS`.
 Unit = Literal["m", "cm", "mm", "um", "inch"]
 FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
-Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
+Mesh = Annotated[tuple[Path, ...], Parameter(metavar="FILE", consume_multiple=False)]
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,12 @@ class InitOptions:
 
     Parameters
     ----------
-    femur : Path, optional
+    femur : tuple of Path
         Femoral mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
-    tibia : Path, optional
+        Repeat the option for a body in several files.
+    tibia : tuple of Path
         Tibial mesh (.stl, .ply, .obj, .off, .vtk, .vtp, .vtu, .3mf, .glb, .gltf, .step, .stp).
+        Repeat the option for a body in several files.
     material : {"polyethylene", "cartilage"}, optional
         Material of the bearing surface.
     unit : {"m", "cm", "mm", "um", "inch"}, optional
@@ -64,8 +66,8 @@ class InitOptions:
         Replace an existing file.
     """
 
-    femur: Mesh = None
-    tibia: Mesh = None
+    femur: Mesh = ()
+    tibia: Mesh = ()
     material: Literal["polyethylene", "cartilage"] | None = None
     unit: Unit | None = None
     femur_unit: Unit | None = None

@@ -11,8 +11,8 @@ from typing import Any
 
 from foundation.base.checks import check_number
 from foundation.base.errors import InputError
-from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.advice import command_line, of_configuration
+from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.files import write_text
@@ -20,7 +20,6 @@ from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import check_strength
-from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
@@ -63,12 +62,11 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         meshes.keys,
         contact,
         folder=config.parent,
-        repair_tolerance_mm=options.repair_tolerance_mm,
+        repair_tolerance_mm=_tolerance(options, meshes),
     )
     notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
-    repairs = _repairs(checked, sections, notes)
     settled = _settle(checked, sections, notes, choose=options.law is None)
     reasons = [of_configuration(reason, config) for reason in settled]
     checked = _checked(config, sections, notes)
@@ -76,7 +74,6 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     picture = draw_placed(config, checked.knee)
     lines = [
         *meshes.guesses,
-        *repairs,
         *reasons,
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
@@ -90,7 +87,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact | {"law": sections["contact"]["law"]},
-        "remarks": [*meshes.guesses, *repairs, *reasons],
+        "remarks": [*meshes.guesses, *reasons],
     }
 
 
@@ -114,21 +111,11 @@ def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
     return checked_section(tree, Config, str(config), config.parent)
 
 
-def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[str]:
-    """Return what is repaired in the meshes; add the tolerance and the repairs, if any."""
-    knee, found = config.knee, []
-    for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia)):
-        assert mesh is not None
-        try:
-            loaded = load_surface(mesh, knee.side, body, knee.repair_tolerance_mm)
-        except MeshError:  # reported by `check`
-            continue
-        file = sections[f"knee.{body}"]["file"]
-        found += [f"{file}: repaired: {text}" for text in loaded.repairs]
-    if found:
-        sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
-        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)
-    return found
+def _tolerance(options: InitOptions, meshes: MeshAnswers) -> float | None:
+    """Return the stated tolerance of the repair [mm], the default if a mesh was repaired."""
+    repaired = "knee.repair_tolerance_mm" in meshes.notes
+    stated = options.repair_tolerance_mm
+    return REPAIR_TOLERANCE_MM if stated is None and repaired else stated
 
 
 def _settle(

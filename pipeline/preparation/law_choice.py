@@ -6,8 +6,10 @@ import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from foundation.base.errors import InputError, PoseError
-from foundation.surfaces.smoothing import smoothed
+from foundation.surfaces.smoothing import Smoothed, smoothed
 from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
@@ -83,28 +85,49 @@ def _smoothed(
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
         f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
-    for deviation in DEVIATIONS_UM:
-        say(f"smoothing the surfaces by at most {deviation:g} um")
-        femur, tibia = (
-            smoothed(mesh, 1e-6 * deviation) for mesh in (surfaces.femur, surfaces.tibia)
-        )
-        found = roughness(config, replace(surfaces, femur=femur.mesh, tibia=tibia.mesh), space)
-        if found is not None and found <= SMOOTH:
+    # What the largest deviation leaves rough, no smaller one smooths.
+    last = _trial(config, surfaces, space, DEVIATIONS_UM[-1])
+    for deviation in DEVIATIONS_UM if last.is_smooth else ():
+        is_last = deviation == DEVIATIONS_UM[-1]
+        trial = last if is_last else _trial(config, surfaces, space, deviation)
+        if trial.is_smooth:
+            femur, tibia = trial.femur, trial.tibia
             moved = (
                 f"smooth_um = {deviation:g}: both surfaces are smoothed; vertices of the femur "
                 f"move by {1e6 * femur.rms:.1f} um RMS, at most {1e6 * femur.largest:.0f} um, "
                 f"vertices of the tibia by {1e6 * tibia.rms:.1f} um RMS, at most "
                 f"{1e6 * tibia.largest:.0f} um"
             )
-            return LawChoice(
-                "coupled",
-                deviation,
-                (cost, moved, f"{_COUPLED}; then {_smooth_words(found)}"),
-            )
+            then = f"{_COUPLED}; then {_smooth_words(trial.found)}"
+            return LawChoice("coupled", deviation, (cost, moved, then))
     return _linear(
         f"{cost}, and smoothing by {DEVIATIONS_UM[-1]:g} um does not suffice; use a finer scan, or "
         'set a larger smooth_um in [knee.femur] and [knee.tibia] and law = "coupled"'
     )
+
+
+class _Trial(NamedTuple):
+    """Smoothed surfaces, and their roughness [1], NaN if unknown."""
+
+    femur: Smoothed
+    tibia: Smoothed
+    found: float
+
+    @property
+    def is_smooth(self) -> bool:
+        return self.found <= SMOOTH
+
+
+def _trial(
+    config: Config, surfaces: KneeSurfaces, space: SampleSpace, deviation_um: float
+) -> _Trial:
+    say(f"smoothing the surfaces by at most {deviation_um:g} um")
+    femur, tibia = (
+        smoothed(mesh, 1e-6 * deviation_um) for mesh in (surfaces.femur, surfaces.tibia)
+    )
+    moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh)
+    found = roughness(config, moved, space)
+    return _Trial(femur, tibia, np.nan if found is None else found)
 
 
 def _smooth_words(found: float) -> str:

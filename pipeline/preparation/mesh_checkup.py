@@ -26,7 +26,7 @@ from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.findings import Findings
-from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
+from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_names
 from pipeline.preparation.shape_checkup import check_shape
 from pipeline.progress import say
 
@@ -50,16 +50,16 @@ def check_meshes(knee: Mapping[str, Any], base: Path, findings: Findings) -> boo
             mesh = MeshConfig.model_validate(keys, context={"folder": base})
         except ValidationError:  # no such section, or an error of the configuration
             continue
-        file = data_path(mesh.file, Path())
-        named = side_in_name(file)
+        files = [data_path(file, Path()) for file in mesh.files]
+        named = side_in_names(files)
         if named is not None and side in SIDES and named != side:
             findings.warning(
                 "knee.side",
-                f'{file}: file name suggests a {named} knee, but side = "{side}"; set side = '
+                f'{mesh.name}: file name suggests a {named} knee, but side = "{side}"; set side = '
                 f'"{named}", or rename the file',
             )
-        if file.is_file() and file.stat().st_size <= LARGE_FILE:
-            say(f"reading {file}")
+        if sum(file.stat().st_size for file in files if file.is_file()) <= LARGE_FILE:
+            say(f"reading {mesh.name}")
         loaded = _read(mesh, _known(side), body, section, tolerance, findings)
         if loaded is not None:
             meshes[section] = loaded
@@ -109,6 +109,8 @@ def _read(
     )
     for repair in loaded.repairs:
         findings.note(about, f"{file}: repaired: {repair}")
+    for clause in loaded.left_out:
+        findings.note(about, f"{file}: {clause}")
     if loaded.part is not None:
         findings.note(about, f"{file}: {loaded.part.words}")
     if config.cartilage_mm > 0.0:

@@ -62,7 +62,7 @@ def stated_unit(raw: RawMesh) -> Guess[str] | None:
     return Guess(raw.unit, certain, f"stated by the file: {reason}")
 
 
-def check_stated_unit(body: str, file: Path, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
+def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
     """Refuse a unit of an option in which the mesh of a body is no knee, but is one in another.
 
     Raises
@@ -73,8 +73,8 @@ def check_stated_unit(body: str, file: Path, raw: RawMesh, unit: str, guess: Gue
     size, fits = _size_in(raw.mesh, unit)
     if guess.certain and not fits:
         raise InputError(
-            f"{file}: in {unit}, {size}, which is not the size of a knee; in {guess.value}, "
-            f"{guess.reason}: use --{body}-unit {guess.value}"
+            f"{raw.mesh.name}: in {unit}, {size}, which is not the size of a knee; in "
+            f"{guess.value}, {guess.reason}: use --{body}-unit {guess.value}"
         )
 
 

@@ -10,14 +10,15 @@ import numpy as np
 
 from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
 from foundation.anatomy.joint_end import is_long
+from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
-from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.bearing_part import BearingPart
+from pipeline.originals.mesh_loading import mesh_of_files
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -39,6 +40,7 @@ from pipeline.preparation.mesh_guess import (
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
+from pipeline.progress import say
 
 BODIES = ("femur", "tibia")
 _FRAMES = ("anatomical", "file")
@@ -107,23 +109,19 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
     """
     told = _Told(interview)
     read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
-    files = {body: file for body, (file, _) in read.items()}
-    meshes, keys = {}, {}
-    stated = options.repair_tolerance_mm
-    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
-    for body, (file, raw) in read.items():
+    keys: dict[str, dict[str, Any]] = {}
+    for body, (files, raw) in read.items():
         for remark in raw.remarks:
-            told.add(f"{file}: {remark}")
-        unit = _unit(body, file, raw, options, interview, told)
-        in_metres = TriangleMesh(UNITS[unit] * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
-        # What is repaired is told once the frame of the body is known, where the mesh is loaded.
-        meshes[body] = repaired(in_metres, 1e-3 * tolerance, body).mesh
-        keys[body] = {"file": _beside(file, config.parent), "unit": unit}
+            told.add(f"{raw.mesh.name}: {remark}")
+        beside = [_beside(file, config.parent) for file in files]
+        unit = _unit(body, raw, options, interview, told)
+        keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
+    meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, told)
     check_before_alignment(meshes)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
     )
-    named_side = side_in_names(files.values())
+    named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
     if _frames(options, interview) == "file":
         notes = _file_frames(keys, meshes, options, interview, told)
@@ -133,15 +131,47 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
         picture = config.with_name(f"{config.stem}_question.png")
         alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
-        notes = _anatomical_frames(keys, files, alignment, told)
+        notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_meshes(meshes, alignment, found or "right")
-        check_placed(placed)
+        for doubt in check_placed(placed):
+            told.add(f"warning: {doubt}")
         kinds = alignment.kinds
-        _tell_parts(files, kinds, placed, meshes, told)
+        _tell_parts(kinds, placed, meshes, told)
     side = _side(options, found, reason, interview, told)
+    if repairs:
+        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
+
+
+def _prepared(
+    read: dict[str, tuple[tuple[Path, ...], RawMesh]],
+    keys: dict[str, dict[str, Any]],
+    stated: float | None,
+    told: _Told,
+) -> tuple[dict[str, TriangleMesh], list[str]]:
+    """Return the meshes [m], repaired and without further bodies, and what was repaired."""
+    tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
+    meshes, repairs, near = {}, [], None
+    for body in BODIES[::-1]:
+        files, raw = read[body]
+        name = raw.mesh.name
+        say(f"looking at {len(raw.mesh.faces):,} triangles of {name}")
+        paths = tuple(str(file.resolve()) for file in files)
+        found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
+        mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
+        repairs += [f"{name}: repaired: {text}" for text in found.repairs]
+        if tolerance > 0.0:
+            # Of both femurs, that of the tibia in use.
+            mesh, left_out = own_pieces(mesh, body, near)
+            near = np.average(mesh.centroids, axis=0, weights=mesh.areas)
+            for text in left_out:
+                told.add(f"{name}: {text}")
+        meshes[body] = mesh
+    for text in repairs:
+        told.add(text)
+    return {body: meshes[body] for body in BODIES}, repairs
 
 
 def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
@@ -171,7 +201,6 @@ def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
 
 
 def _tell_parts(
-    files: dict[str, Path],
     kinds: dict[str, str],
     placed: dict[str, TriangleMesh],
     meshes: dict[str, TriangleMesh],
@@ -181,7 +210,7 @@ def _tell_parts(
     for body, kind in kinds.items():
         if kind != OPEN:
             words = BearingPart(placed[body], meshes[body]).words
-            told.add(f"{files[body]}: {kind}: only the bearing surface is used. {words}")
+            told.add(f"{meshes[body].name}: {kind}: only the bearing surface is used. {words}")
 
 
 def _kinds_in_file_frames(
@@ -221,22 +250,23 @@ def _beside(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _read_mesh(body: str, file: Path | None, interview: Interview) -> tuple[Path, RawMesh]:
-    if file is not None:
-        return file, load_raw_mesh(file)
+def _read_mesh(
+    body: str, files: tuple[Path, ...], interview: Interview
+) -> tuple[tuple[Path, ...], RawMesh]:
+    if files:
+        return files, load_raw_mesh(files)
     # Default: a file named after the body.
     names = [f"{body}{extension}" for extension in EXTENSIONS]
     default = next((name for name in names if Path(name).is_file()), None)
 
-    def reader(name: str) -> tuple[Path, RawMesh]:
-        return Path(name), load_raw_mesh(name)
+    def reader(name: str) -> tuple[tuple[Path, ...], RawMesh]:
+        return (Path(name),), load_raw_mesh(name)
 
     return interview.ask(f"Mesh file of the {body}", f"--{body}", default, reader)
 
 
 def _unit(
     body: str,
-    file: Path,
     raw: RawMesh,
     options: InitOptions,
     interview: Interview,
@@ -244,6 +274,7 @@ def _unit(
 ) -> str:
     """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
     own: str | None = getattr(options, f"{body}_unit")
+    file = raw.mesh.name
     stated, guess = stated_unit(raw), guess_unit(raw.mesh)
     if stated is not None and raw.unit_is_sure:
         option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
@@ -252,13 +283,13 @@ def _unit(
     if own is not None:
         if stated is not None and own != stated.value:
             told.add(f"{file}: unit {own}, although the file states {stated.value}")
-        check_stated_unit(body, file, raw, own, guess)
+        check_stated_unit(body, raw, own, guess)
         return own
     if stated is not None and (stated.certain or not guess.certain):
         told.add(f"{file}: unit {stated.value}, {stated.reason}")
         return stated.value
     if options.unit is not None:
-        check_stated_unit(body, file, raw, options.unit, guess)
+        check_stated_unit(body, raw, options.unit, guess)
         return options.unit
     doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
     if stated is not None:
@@ -349,7 +380,7 @@ def _aligned(
 
 def _anatomical_frames(
     keys: dict[str, dict[str, Any]],
-    files: dict[str, Path],
+    meshes: dict[str, TriangleMesh],
     alignment: Alignment,
     told: _Told,
 ) -> dict[str, str]:
@@ -360,7 +391,7 @@ def _anatomical_frames(
         if alignment.surfaces[body] == "bearing":
             keys[body]["surface"] = "bearing"
         for line in frame_words(frame):
-            told.add(f"{files[body]}: {line}")
+            told.add(f"{meshes[body].name}: {line}")
         notes[f"knee.{body}.axes"] = (
             "Proposed from the shape: please verify in the picture. "
             + ". ".join(frame_words(frame))

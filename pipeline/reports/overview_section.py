@@ -122,7 +122,7 @@ def _knee(files: RunFiles) -> dict[str, str | int] | None:
     knee: dict[str, str | int] = {"source": section["source"], "side": section["side"]}
     for body in ("femur", "tibia"):
         made = section["source"] == "builtin"
-        knee[body] = "built-in condylar implant" if made else Path(section[body]["file"]).name
+        knee[body] = "built-in condylar implant" if made else _names(section[body]["file"])
         knee[f"{body}_triangles"] = getattr(triangles, body)
     return knee
 
@@ -156,6 +156,11 @@ def _errors_found(table: FromTable) -> dict[str, dict[str, float]]:
         name: {key: factor * getattr(errors, stored) for stored, key, factor in _ERRORS}
         for name, errors in (table.errors_found or {}).items()
     }
+
+
+def _names(files: str | list[str]) -> str:
+    """Return the name of a mesh file, or the names of several ones."""
+    return ", ".join(Path(file).name for file in ([files] if isinstance(files, str) else files))
 
 
 def _headline(files: RunFiles, accuracy: Accuracy, gait: Gait) -> Headline:

@@ -18,6 +18,8 @@ from studies import (
 )
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from foundation.base.errors import InputError
+from foundation.base.findings import Finding
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
@@ -255,3 +257,25 @@ def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
     with threadpool_limits(2, "blas"), pytest.raises(StopError):
         runner.run_study(load_config(SMOKE), tmp_path / "run")
     assert set(found) == {1}
+
+
+@pytest.mark.parametrize("despite", [False, True])
+def test_errors_of_the_checks_are_refused_unless_told_otherwise(tmp_path, monkeypatch, despite):
+    class StopError(Exception):
+        pass
+
+    def findings(*given):
+        del given
+        return [Finding("error", "space.load_N", "too much", "code")]
+
+    def sampled(*given):
+        del given
+        raise StopError
+
+    monkeypatch.setattr(runner, "run_findings", findings)
+    monkeypatch.setattr(runner, "sample_knee", sampled)
+    expected = StopError if despite else InputError
+    with pytest.raises(
+        expected, match=None if despite else r"too much\n1 error .* --despite-errors"
+    ):
+        runner.run_study(load_config(SMOKE, TINY), tmp_path / "run", despite_errors=despite)

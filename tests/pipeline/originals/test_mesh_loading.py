@@ -23,10 +23,12 @@ from pipeline.preparation.checkup import check_study
 def small_is_huge(monkeypatch):
     """Count meshes of more than 10,000 triangles as huge, and decimate them to 5,000."""
     mesh_loading._loaded.cache_clear()
+    mesh_loading._of_file.cache_clear()
     monkeypatch.setattr(mesh_loading, "HUGE", 10_000)
     monkeypatch.setattr(mesh_loading, "decimate", partial(decimate, fewest=5_000))
     yield
     mesh_loading._loaded.cache_clear()
+    mesh_loading._of_file.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,7 @@ def test_check_and_run_use_the_same_surfaces(files, small_is_huge, tmp_path):
     config = load_config(path)
     first = build_knee(config)
     mesh_loading._loaded.cache_clear()
+    mesh_loading._of_file.cache_clear()
     again = build_knee(config)
     assert_array_equal(first.model.femur.vertices, again.model.femur.vertices)
     assert first.digest == again.digest

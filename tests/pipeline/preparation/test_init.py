@@ -102,7 +102,7 @@ def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, tol
     )
     (folder / "femur.3mf").write_bytes(content)
     given = InitOptions(
-        *(Path("femur.3mf"), Path("tibia.stl"), "polyethylene"), frames="file", **options
+        *((Path("femur.3mf"),), (Path("tibia.stl"),), "polyethylene"), frames="file", **options
     )
     answers = ask_meshes(folder, given, Interview(False))
     assert any(re.match(rf"femur\.3mf: {told}", guess) for guess in answers.guesses)

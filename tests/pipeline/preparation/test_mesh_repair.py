@@ -41,7 +41,7 @@ REPAIRS = tuple(
     f"tibia.stl: repaired: {words}"
     for words in (
         r"\d+ open edges closed by welding: corners moved by at most [\d.]+ um \(tolerance 20 um\)",
-        r"the lateral plateau was inside out: its \d+ triangles turned, those of the medial",
+        r"the piece about \(.*\) mm was inside out: its \d+ triangles turned, those of the other",
         r"1 hole filled with 1 triangle, the largest [34][\d.]* mm across, about \(",
     )
 )
