@@ -17,7 +17,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from foundation.anatomy.bearing_search import BONE, OPEN, SOLID
-from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
 from foundation.anatomy.joint_end import is_long, shaft_lean
@@ -26,6 +25,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from pipeline.originals.bearing_part import BearingPart, bearing_part
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
 from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.open_question import OpenQuestion, anterior_question
@@ -197,12 +197,10 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     report_findings([finding for finding in check_shapes(shapes) if finding.is_error])
 
 
-def placed_meshes(
-    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str, *, whole: bool = False
-) -> dict[str, TriangleMesh]:
-    """Return the surfaces (V, 3) [m] of both bodies in the proposed frames, as a right knee.
-
-    With `whole`, these are the meshes of the files, also where only a part bears.
+def placed_parts(
+    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str
+) -> dict[str, BearingPart]:
+    """Return the bearing surfaces of both bodies in the proposed frames, as a right knee.
 
     Raises
     ------
@@ -214,9 +212,8 @@ def placed_meshes(
         own = meshes[body]
         mesh = TriangleMesh(frame.of(own.vertices), own.faces, own.name)
         mesh = mesh.mirrored() if side == "left" else mesh
-        if alignment.surfaces[body] == "bearing" and not whole:
-            mesh = BEARINGS[body](mesh)
-        placed[body] = mesh
+        bears = alignment.surfaces[body] == "bearing"
+        placed[body] = bearing_part(mesh, body) if bears else BearingPart(mesh, mesh)
     return placed
 
 

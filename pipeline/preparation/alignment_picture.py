@@ -18,6 +18,7 @@ from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh, edge_length
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
+from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.surface_picture import (
@@ -38,6 +39,7 @@ _COLOURS = {
     "tibia": (0.45, 0.65, 0.82),
     "femur left out": (0.8, 0.8, 0.8),
     "tibia left out": (0.8, 0.8, 0.8),
+    "tibia edge": (0.85, 0.2, 0.2),
 }
 #: Distance from the bearing surface beyond which the rest of a body is not drawn [m].
 _AWAY = 60e-3
@@ -52,33 +54,29 @@ _VIEWS = (
 )
 
 
-def draw_alignment(
-    file: Path,
-    knees: dict[str, dict[str, TriangleMesh]],
-    wholes: dict[str, dict[str, TriangleMesh]] | None = None,
-) -> None:
+def draw_alignment(file: Path, knees: dict[str, dict[str, BearingPart]]) -> None:
     """Write a PNG file with four views of each knee, one row per knee.
 
     Parameters
     ----------
     file : Path
         File to write.
-    knees : dict of str to dict of str to TriangleMesh
-        Title of each row, and its "femur" and "tibia" [m] in their frames. The femur is drawn
-        unturned above the tibia, origins above each other, in first contact.
-    wholes : dict of str to dict of str to TriangleMesh, optional
-        By the same titles, the closed bodies of which the meshes are the bearing surfaces [m]. What
-        does not bear is drawn grey.
+    knees : dict of str to dict of str to BearingPart
+        Title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in their frames.
+        The femur is drawn unturned above the tibia, origins above each other, in first contact.
+        What does not bear is drawn grey, the rounded edge of a shell in red.
     """
     figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
     rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
     for row, (title, knee) in zip(rows, knees.items(), strict=True):
-        drop = _drop(knee["femur"], knee["tibia"])
+        drop = _drop(knee["femur"].mesh, knee["tibia"].mesh)
         shift = {"femur": np.array([0.0, -drop, 0.0]), "tibia": np.zeros(3)}
-        bodies = {body: _coarse(mesh, shift[body]) for body, mesh in knee.items()}
-        for body, whole in (wholes or {}).get(title, {}).items():
-            if (rest := _rest(whole, knee[body])) is not None:
-                bodies[f"{body} left out"] = _coarse(rest, shift[body])
+        drawn = {body: _drawn(body, part) for body, part in knee.items()}
+        bodies = {
+            name: _coarse(mesh, shift[body])
+            for body, meshes in drawn.items()
+            for name, mesh in meshes.items()
+        }
         for axes, view in zip(row, _VIEWS, strict=True):
             _draw(axes, view, bodies, shift["femur"])
         row[0].set_ylabel(title)
@@ -158,9 +156,7 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
         return None
     file = config.with_name(f"{config.stem}_frames.png")
     title = "left knee, mirrored" if knee.side == "left" else "right knee"
-    meshes = {body: each.mesh for body, each in loaded.items()}
-    wholes = {body: each.part.whole for body, each in loaded.items() if each.part is not None}
-    draw_alignment(file, {title: meshes}, {title: wholes})
+    draw_alignment(file, {title: {body: each.bearing for body, each in loaded.items()}})
     return file
 
 
@@ -179,16 +175,24 @@ def _drop(femur: TriangleMesh, tibia: TriangleMesh) -> float:
     return float(np.nanmin(gaps))
 
 
-def _rest(whole: TriangleMesh, bearing: TriangleMesh) -> TriangleMesh | None:
-    """Return the triangles of a body that do not bear, near those that do; None if there are none.
+def _drawn(body: str, part: BearingPart) -> dict[str, TriangleMesh]:
+    """Return the surfaces of a body by what they are, the names of `_COLOURS`.
 
-    Surfaces that cartilage moves outwards lie above those of the bone, which are left out too.
+    Surfaces that cartilage moves outwards lie above those of the bone, which are left out. Of what
+    does not bear, the parts near that which does are drawn.
     """
-    away = KDTree(bearing.centroids).query(whole.centroids)[0]
-    low, high = bearing.vertices.min(axis=0) - _AWAY, bearing.vertices.max(axis=0) + _AWAY
+    surfaces = {body: part.mesh}
+    if part.edge is not None:
+        surfaces[f"{body} edge"] = part.edge
+    near, whole = part.mesh.vertices, part.whole
+    taken = np.concatenate([mesh.centroids for mesh in surfaces.values()])
+    away = KDTree(taken).query(whole.centroids)[0]
+    low, high = near.min(axis=0) - _AWAY, near.max(axis=0) + _AWAY
     inside = ((low < whole.centroids) & (whole.centroids < high)).all(axis=1)
-    rest = (away > edge_length(bearing)) & inside
-    return selected(whole, rest) if rest.any() else None
+    rest = (away > edge_length(part.mesh)) & inside
+    if rest.any():
+        surfaces[f"{body} left out"] = selected(whole, rest)
+    return surfaces
 
 
 def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:

@@ -68,7 +68,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
-    repairs = _repairs(checked, sections, notes)
+    done = _done_to_meshes(checked, sections, notes)
     settled = _settle(checked, sections, notes, choose=options.law is None)
     reasons = [of_configuration(reason, config) for reason in settled]
     checked = _checked(config, sections, notes)
@@ -76,7 +76,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     picture = draw_placed(config, checked.knee)
     lines = [
         *meshes.guesses,
-        *repairs,
+        *done,
         *reasons,
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
@@ -90,7 +90,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact | {"law": sections["contact"]["law"]},
-        "remarks": [*meshes.guesses, *repairs, *reasons],
+        "remarks": [*meshes.guesses, *done, *reasons],
     }
 
 
@@ -114,9 +114,9 @@ def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
     return checked_section(tree, Config, str(config), config.parent)
 
 
-def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[str]:
-    """Return what is repaired in the meshes; add the tolerance and the repairs, if any."""
-    knee, found = config.knee, []
+def _done_to_meshes(config: Config, sections: Sections, notes: dict[str, str]) -> list[str]:
+    """Return what is repaired and left out; add the tolerance and the repairs, if any."""
+    knee, repairs, parts = config.knee, [], []
     for body, mesh in (("femur", knee.femur), ("tibia", knee.tibia)):
         assert mesh is not None
         try:
@@ -124,11 +124,13 @@ def _repairs(config: Config, sections: Sections, notes: dict[str, str]) -> list[
         except MeshError:  # reported by `check`
             continue
         file = sections[f"knee.{body}"]["file"]
-        found += [f"{file}: repaired: {text}" for text in loaded.repairs]
-    if found:
+        repairs += [f"{file}: repaired: {text}" for text in loaded.repairs]
+        if loaded.part is not None:
+            parts.append(f"{file}: {loaded.part.words}")
+    if repairs:
         sections["knee"]["repair_tolerance_mm"] = knee.repair_tolerance_mm
-        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in found)
-    return found
+        notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
+    return repairs + parts
 
 
 def _settle(

@@ -17,14 +17,13 @@ from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.repair import repaired
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
-from pipeline.originals.bearing_part import BearingPart
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
     check_placed,
     frame_keys,
     frame_words,
-    placed_meshes,
+    placed_parts,
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import shown_question
@@ -135,10 +134,12 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
         alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
         notes = _anatomical_frames(keys, files, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
-        placed = placed_meshes(meshes, alignment, found or "right")
-        check_placed(placed)
+        placed = placed_parts(meshes, alignment, found or "right")
+        check_placed({body: part.mesh for body, part in placed.items()})
         kinds = alignment.kinds
-        _tell_parts(files, kinds, placed, meshes, told)
+    for body, kind in kinds.items():
+        if kind != OPEN:
+            told.add(f"{files[body]}: {kind}: only the bearing surface is used")
     side = _side(options, found, reason, interview, told)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
@@ -168,20 +169,6 @@ def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
             f"outwards by a cartilage of {reason}; set cartilage_mm in [knee.{body}] to the "
             "thickness of this knee"
         )
-
-
-def _tell_parts(
-    files: dict[str, Path],
-    kinds: dict[str, str],
-    placed: dict[str, TriangleMesh],
-    meshes: dict[str, TriangleMesh],
-    told: _Told,
-) -> None:
-    """Tell which part of a closed body is used."""
-    for body, kind in kinds.items():
-        if kind != OPEN:
-            words = BearingPart(placed[body], meshes[body]).words
-            told.add(f"{files[body]}: {kind}: only the bearing surface is used. {words}")
 
 
 def _kinds_in_file_frames(
