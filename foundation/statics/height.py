@@ -102,6 +102,10 @@ def pose_at_load(
     def depth_at(height: float) -> float:
         return model.indentation(replace(pose, superior=height), compartment)
 
+    def because(height: float) -> str:
+        flags = model.compartment_flags(replace(pose, superior=height), compartment)
+        return f"; {worded(flags)}" if flags else ""
+
     touch = _touch(depth_at, pose.superior, search, step)
     high = low = touch
     while (state := missing(low))[0] < 0.0:
@@ -110,7 +114,7 @@ def pose_at_load(
             carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
             raise StaticsError(
                 f"load not reached: {carried:.4g} N of {load:.4g} N at an indentation of "
-                f"{moved:.2f} mm (strain {strain:.2f})"
+                f"{moved:.2f} mm (strain {strain:.2f}){because(low)}"
             )
         # Root and depth are about in proportion: of a soft layer that is hardly strained, the depth
         # may double.
@@ -120,7 +124,8 @@ def pose_at_load(
     found = replace(pose, superior=float(root))
     loads, _, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
-        raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
+        through = f"the layer is pressed through (strain {depth[1]:.2f})"
+        raise StaticsError(f"{through}{because(found.superior)}")
     if flags := model.compartment_flags(found, compartment):
         raise StaticsError(worded(flags))
     return StaticPose(found, loads, len(known))

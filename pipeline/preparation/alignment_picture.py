@@ -54,7 +54,9 @@ _VIEWS = (
 )
 
 
-def draw_alignment(file: Path, knees: dict[str, dict[str, BearingPart]]) -> None:
+def draw_alignment(
+    file: Path, knees: dict[str, dict[str, BearingPart]], cross: FloatArray | None = None
+) -> None:
     """Write a PNG file with four views of each knee, one row per knee.
 
     Parameters
@@ -65,6 +67,8 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, BearingPart]]) -> None
         Title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in their frames.
         The femur is drawn unturned above the tibia, origins above each other, in first contact.
         What does not bear is drawn grey, the rounded edge of a shell in red.
+    cross : (3,) float64, optional
+        Place in the tibial frame that a cross marks [m].
     """
     figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
     rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
@@ -78,7 +82,7 @@ def draw_alignment(file: Path, knees: dict[str, dict[str, BearingPart]]) -> None
             for name, mesh in meshes.items()
         }
         for axes, view in zip(row, _VIEWS, strict=True):
-            _draw(axes, view, bodies, shift["femur"])
+            _draw(axes, view, bodies, shift["femur"], cross)
         row[0].set_ylabel(title)
     with writing(file):
         figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
@@ -138,10 +142,11 @@ def shown_question(
     return question.seen_in(picture)
 
 
-def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
+def draw_placed(config: Path, knee: KneeConfig, cross: FloatArray | None = None) -> Path | None:
     """Draw the meshes of a configuration as a run sees them; return the file of the picture.
 
-    The picture is in the folder of the configuration. Returns None if a mesh cannot be used.
+    A cross marks a place (3,) [m] in the tibial frame. The picture is in the folder of the
+    configuration. Returns None if a mesh cannot be used.
     """
     assert knee.femur is not None
     assert knee.tibia is not None
@@ -156,7 +161,7 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
         return None
     file = config.with_name(f"{config.stem}_frames.png")
     title = "left knee, mirrored" if knee.side == "left" else "right knee"
-    draw_alignment(file, {title: {body: each.bearing for body, each in loaded.items()}})
+    draw_alignment(file, {title: {body: each.bearing for body, each in loaded.items()}}, cross)
     return file
 
 
@@ -200,11 +205,20 @@ def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:
     return (mesh.vertices + shift)[coarse_triangles(mesh)]
 
 
-def _draw(axes: Axes, view: View, bodies: dict[str, FloatArray], femur: FloatArray) -> None:
+def _draw(
+    axes: Axes,
+    view: View,
+    bodies: dict[str, FloatArray],
+    femur: FloatArray,
+    cross: FloatArray | None,
+) -> None:
     """Draw the corners (F, 3, 3) [m] of both bodies, and their axes; `femur` is its origin [m]."""
     flat = _draw_bodies(axes, view, bodies)
     for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
         _draw_axes(axes, 1e3 * origin @ flat, 1e3 * _ARROW * flat, colour)
+    if cross is not None:
+        at = (1e3 * cross @ flat).tolist()
+        axes.plot(*at, marker="x", markersize=14.0, markeredgewidth=3.0, color="magenta")
     axes.autoscale_view()
     axes.margins(0.08)
 
