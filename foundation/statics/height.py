@@ -106,7 +106,10 @@ def pose_at_load(
         flags = model.compartment_flags(replace(pose, superior=height), compartment)
         return f"; {worded(flags)}" if flags else ""
 
-    touch = _touch(depth_at, pose.superior, search, step)
+    try:
+        touch = _touch(depth_at, pose.superior, search, step)
+    except StaticsError as error:
+        raise StaticsError(f"{error}{because(pose.superior)}") from error
     high = low = touch
     while (state := missing(low))[0] < 0.0:
         strain = at(low)[2][1]
