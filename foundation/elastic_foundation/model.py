@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
-from foundation.base.flags import Flag
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS, MEAN_PRESSURE, PEAK_PRESSURE, ContactLoads
 from foundation.base.loads import (
     SpringState as SpringState,
@@ -31,9 +31,9 @@ from foundation.elastic_foundation.femoral_thickness import (
 from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
-from foundation.elastic_foundation.steep_sides import is_lone, steep_side
+from foundation.elastic_foundation.steep_sides import is_lone, steep_side, wall_thickness
 from foundation.kernels.arrays import Scratch
-from foundation.kernels.sums import OFFSET, STRAIN
+from foundation.kernels.sums import DEPTH, OFFSET, STRAIN
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
@@ -220,7 +220,7 @@ class ElasticFoundation(SurfaceContact):
         ContactLoads
             Loads per compartment and in total; `flags` names a compartment in which the femur is
             pressed through the layer, independent springs of a nearly incompressible layer are
-            too stiff, or the peak pressure is that of a spring sideways through the femur.
+            too stiff, or a spring runs sideways through the femur, or through its wall.
 
         Raises
         ------
@@ -290,15 +290,21 @@ class ElasticFoundation(SurfaceContact):
         )
 
     def _refusals(self, pose: Pose, side: int, state: SpringSums) -> tuple[Flag, ...]:
-        loads = state.loads
+        name, loads = self.compartment_names[side], state.loads
+        if state.sums[DEPTH] > self._wall:
+            values = 1e3 * float(state.sums[DEPTH]), 1e3 * self._wall
+            return (Flag(FlagKind.THROUGH_WALL, name, values),)
         if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
             return ()
         with self._scratch.borrowed() as work:
             lengths, _ = self._middle_state(work, pose, [side])
         deepest = int(np.argmax(lengths))
         place = self.tibia.centroids[self._bed.triangle[deepest]]
-        name, length = self.compartment_names[side], float(lengths[deepest])
-        return steep_side(name, self._femur_tree, pose, place, length)
+        return steep_side(name, self._femur_tree, pose, place, float(lengths[deepest]))
+
+    @cached_property
+    def _wall(self) -> float:
+        return wall_thickness(self.femur)
 
     @cached_property
     def _femur_tree(self) -> SurfaceTree:

@@ -39,9 +39,9 @@ _SOFT = 100.0
 #: to 7 mm thick, inserts are up to 25 mm; and least thickness of either.
 _THICKEST = {"cartilage": 10e-3, "polyethylene": 30e-3}
 _THINNEST = 0.2e-3
-#: Pressure that a layer bears at most [Pa]. Cartilage fails at 14 to 59 MPa (Kerin et al. 1998, Proc
-#: Inst Mech Eng H 212:273-280). Polyethylene flows at a mean of three times its yield stress of 25
-#: MPa, and an elastic peak is twice its mean.
+#: Pressure that a layer bears at most [Pa]. Cartilage fails at 14 to 59 MPa (Kerin et al. 1998,
+#: Proc Inst Mech Eng H 212:273-280). Polyethylene flows at a mean of three times its yield stress
+#: of 25 MPa, and an elastic peak is twice its mean.
 _STRENGTHS = {"cartilage": 60e6, "polyethylene": 150e6}
 #: Strain far beyond those of a knee at rest; axial force at first contact [N], first depth below
 #: first contact [m], and factor of the next depth.

@@ -25,6 +25,11 @@ TEXTS = {
         "runs 6.7 mm sideways through the femur, whose surface is 0.9 mm away: cut the edge or "
         "spike of the tibial mesh there off, or smooth it",
     ),
+    FlagKind.THROUGH_WALL: (
+        (4.9, 2.0),
+        "an indentation of 4.9 mm exceeds the wall of the closed femur, 2 mm thick: use the "
+        "bearing surface of the femur alone",
+    ),
     FlagKind.END_OF_NODES: ((), "contact reaches the end of the compartment's nodes"),
     FlagKind.END_OF_FEMORAL_NODES: ((), "contact reaches the end of the femoral nodes"),
     FlagKind.RIM: ((), "contact reaches the rim, where the peak pressure has no limit"),
