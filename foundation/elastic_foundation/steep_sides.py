@@ -20,7 +20,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Peak over mean pressure, and length of a line in the femur over the distance of its start from
 #: the surface, above which a spring is flagged [1] (measured over flexion and gait at 50 to 3000 N:
-#: up to 3.6 and 2.3 on eight sound knees and an implant, 5 to 12 and 4 to 190 at rounded edges).
+#: up to 3.6 and 2.3 on sound meshes of three knees and an implant, 5 to 12 and 4 to 190 at rounded
+#: edges and a spike).
 _PROPORTION, _SIDEWAYS = 3.0, 3.0
 #: Depth below a facet where its wall begins, and farthest end of the wall [m].
 _BELOW, _REACH = 1e-6, 0.1
@@ -29,7 +30,7 @@ _NEAR = 20
 
 
 def is_lone(peak: float, mean: float) -> bool:
-    """Return whether a peak pressure is out of proportion to the mean [Pa], of which it is twice."""
+    """Return whether a peak pressure [Pa] is out of proportion to the mean: usual is twice."""
     return peak > _PROPORTION * mean
 
 

@@ -15,8 +15,8 @@ from foundation.surface_contact import SurfaceContact
 
 #: Part of the largest axial load of a compartment above which its loads count.
 CARRIES = 0.05
-#: Largest peak over mean pressure [1] (measured: up to 3.6 on eight knees, 5 to 12 at rounded edges
-#: and spikes).
+#: Largest peak over mean pressure [1] (measured: up to 3.6 on sound meshes of three knees and an
+#: implant, 5 to 12 at rounded edges and a spike).
 _PROPORTION = 5.0
 _INVALID = (FlagKind.STEEP_SIDE, FlagKind.PRESSED_THROUGH)
 
