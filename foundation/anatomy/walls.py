@@ -17,7 +17,7 @@ from foundation.surfaces.averaged_normals import facing_normals
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
 from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.surface_shape import enclosed, selected
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
 FACING = 0.34
@@ -112,6 +112,7 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     A spring is a column of cartilage between both walls, parallel as on a slope. At the rounded
     edge of a shell, the nearest point of the inner wall faces elsewhere: the line of a spring would
     run sideways through the condyle. All triangles stand on a thick body, and on an open surface.
+    Raises `MeshError` if none stands on the inner wall.
     """
     normals = facing_normals(mesh)
     inner = normals[:, 1] < -FACING
@@ -121,6 +122,11 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     _, nearest = below.nearest_points(wall.centroids, _NEAR)
     cosines = -np.einsum("fi,fi->f", facing_normals(wall), normals[inner][nearest])
     columns: NDArray[np.bool_] = cosines > _COLUMN
+    if not columns.any():
+        raise MeshError(
+            f"{mesh.name}: no triangle of the outer wall stands on the inner wall of this shell; "
+            "expected two walls about parallel: check both in a mesh editor"
+        )
     return columns
 
 

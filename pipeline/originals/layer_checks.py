@@ -200,9 +200,10 @@ def unusual_modulus(modulus_MPa: float) -> str:
     )
 
 
-def strength_of(layer: LayerConfig) -> float:
-    """Return the pressure that a layer bears at most [Pa]."""
-    return _STRENGTHS[_material(layer)]
+def strength_of(contact: ContactConfig) -> float:
+    """Return the pressure that the layers of a contact bear at most [Pa]."""
+    layers = (contact, contact.femur_layer)
+    return min(_STRENGTHS[_material(layer)] for layer in layers if layer is not None)
 
 
 def _material(layer: LayerConfig) -> str:
