@@ -319,9 +319,9 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace, findings: Findin
             "simulation.ligaments",
         )
         return
-    # Springs stand beside every contact model.
-    strength = strength_of(config.contact)
-    findings.attempt("[knee]", check_peaks, knee.quick, result.poses, strength)
+    model, strength = knee.quick, strength_of(config.contact)
+    loads = model.evaluate_batch(result.poses)
+    findings.attempt("[knee]", check_peaks, model, result.poses, loads, strength)
     largest = offsets_of(result, space.path)
     limits = np.array(list(OFFSET_UNITS.values())) * space.offsets
     for name, offset, limit in zip(OFFSET_UNITS, largest, limits, strict=True):

@@ -36,7 +36,9 @@ class PeakError(InputError):
         return PeakError(f"{self}; see the cross in {picture}", self.place) if picture else self
 
 
-def check_peaks(model: SurfaceContact, poses: FloatArray, strength: float) -> None:
+def check_peaks(
+    model: SurfaceContact, poses: FloatArray, loads: FloatArray, strength: float
+) -> None:
     """Check the largest peak pressure at poses, and that most out of proportion.
 
     Parameters
@@ -45,6 +47,8 @@ def check_peaks(model: SurfaceContact, poses: FloatArray, strength: float) -> No
         Springs over the surfaces.
     poses : (N, 6) float64
         Poses of a gait cycle [rad, m].
+    loads : (N, C, 12) float64
+        Loads at the poses, see `foundation.base.loads.LOAD_COLUMNS`.
     strength : float
         Pressure that the layer bears at most [Pa].
 
@@ -54,7 +58,6 @@ def check_peaks(model: SurfaceContact, poses: FloatArray, strength: float) -> No
         If a spring runs sideways through the femur, a peak is more than five times the mean
         pressure of the contact, or the layer is pressed through or bears less.
     """
-    loads = model.evaluate_batch(poses)
     carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
     peak = np.where(carried, loads[..., PEAK_PRESSURE], 0.0)
     proportion = peak / np.where(carried, loads[..., MEAN_PRESSURE], 1.0)

@@ -16,7 +16,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import FLEXION
-from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS
 from pipeline.originals.knee import KneeInputs
@@ -107,9 +106,10 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
             )
             settled.set("simulation", "ap_stiffness_N_per_mm", factor * stiffness, reason)
         assert settled.path is not None
-        check_peaks(inputs.springs, cycle.poses, strength_of(config.contact))
+        model, loads = inputs.springs, inputs.springs.evaluate_batch(cycle.poses)
+        check_peaks(model, cycle.poses, loads, strength_of(config.contact))
         _widen(settled, config, offsets_of(cycle, settled.path))
-        _raise_bounds(settled, config, inputs.springs, cycle.poses)
+        _raise_bounds(settled, config, loads, cycle.poses[:, FLEXION])
         break
     return settled
 
@@ -153,20 +153,17 @@ def _widen(settled: Settled, config: Config, largest: FloatArray) -> None:
             settled.set("space", name, wide, reason)
 
 
-def _raise_bounds(
-    settled: Settled, config: Config, model: ElasticFoundation, poses: FloatArray
-) -> None:
-    """Raise bounds of feasible loads that the loads of a cycle (N, 6) exceed, with the reasons."""
-    loads = model.evaluate_batch(poses)
+def _raise_bounds(settled: Settled, config: Config, loads: FloatArray, flexion: FloatArray) -> None:
+    """Raise bounds of feasible loads that the loads (N, C, 12) at flexions (N,) of gait exceed."""
     carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
     row, side = np.unravel_index(
         int(np.argmax(np.where(carried, loads[..., PEAK_PRESSURE], 0.0))), carried.shape
     )
-    name, flexion = model.compartment_names[side], float(poses[row, FLEXION])
+    name = config.knee.compartments[side]
     words = {
         "ap_ratio": "the AP force reaches {:.2g} of the axial load in gait",
         "ml_ratio": "the ML force reaches {:.2g} of the axial load in gait",
-        "peak_pressure_MPa": peak_words(loads[row, side], name, flexion),
+        "peak_pressure_MPa": peak_words(loads[row, side], name, flexion[row]),
     }
     for key, largest in largest_of(loads[carried]).items():
         if largest > getattr(config.feasibility, key):
