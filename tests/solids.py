@@ -176,3 +176,42 @@ def whole_femur(length: float, step: float = 1.5e-3, lean: float = 0.0) -> Trian
     faces = faces[~degenerate_triangles(vertices, faces)]
     volume = float((vertices[faces].mean(axis=1) * area_vectors(vertices, faces)).sum())
     return TriangleMesh(vertices, faces if volume > 0.0 else faces[:, ::-1], "femur")
+
+
+def rounded_disc(radius: float, half: float, slope: float = 0.0) -> tuple[TriangleMesh, np.ndarray]:
+    """Return a disc with a round edge (y up), and the vertices (V,) of its flat top.
+
+    Flat walls of a radius are `half` above and below the middle; the edge is half a circle. The
+    disc falls towards -x by an angle [rad].
+    """
+    turn = np.linspace(0.0, np.pi, 25)
+    inner = np.linspace(0.1, 1.0, 12)[:-1] * radius
+    profile = np.concatenate(
+        [
+            np.stack([inner, np.full_like(inner, half)], 1),
+            np.stack([radius + half * np.sin(turn), half * np.cos(turn)], 1),
+            np.stack([inner[::-1], np.full_like(inner, -half)], 1),
+        ]
+    )
+    around = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
+    across = np.multiply.outer(np.stack([np.cos(around), np.sin(around)], 1), profile[:, 0])
+    height = np.broadcast_to(profile[:, 1], across[:, 0].shape)
+    rings = np.stack([across[:, 0], height, across[:, 1]], axis=-1).reshape(-1, 3)
+    vertices = np.concatenate([rings, [[0.0, half, 0.0], [0.0, -half, 0.0]]])
+    count = len(profile)
+    own = np.arange(60)[:, None] * count + np.arange(count - 1)
+    after = (own + count) % (60 * count)
+    first, next_first = own[:, 0], after[:, 0]
+    last, next_last = own[:, -1] + 1, after[:, -1] + 1
+    top, base = np.full(60, 60 * count), np.full(60, 60 * count + 1)
+    faces = np.concatenate(
+        [
+            np.stack([own, after, own + 1], -1).reshape(-1, 3),
+            np.stack([after, after + 1, own + 1], -1).reshape(-1, 3),
+            np.stack([top, next_first, first], 1),
+            np.stack([base, last, next_last], 1),
+        ]
+    )
+    flat = (vertices[:, 1] > 0.999 * half) & (np.hypot(*vertices[:, [0, 2]].T) < 1.001 * radius)
+    tilted = Rotation.from_euler("z", slope).apply(vertices)
+    return TriangleMesh(tilted, faces, "disc"), flat

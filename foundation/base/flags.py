@@ -24,6 +24,8 @@ class FlagKind(StrEnum):
     PRESSED_THROUGH = auto()
     # springs
     STIFF_SPRINGS = auto()
+    STEEP_SIDE = auto()
+    THROUGH_WALL = auto()
     # finite elements
     END_OF_NODES = auto()
     END_OF_FEMORAL_NODES = auto()
@@ -63,6 +65,15 @@ WORDINGS = {
     FlagKind.STIFF_SPRINGS: (
         "independent springs of Poisson's ratio {:g} are about {:.15g} times too stiff on this "
         f"patch; {SOFTER_MODELS}"
+    ),
+    FlagKind.STEEP_SIDE: (
+        "the peak pressure is that of a spring at ({:.1f}, {:.1f}, {:.1f}) mm of the tibial frame "
+        "that runs {:.2g} mm sideways through the femur, whose surface is {:.2g} mm away: cut the "
+        "edge or spike of the tibial mesh there off, or smooth it"
+    ),
+    FlagKind.THROUGH_WALL: (
+        "an indentation of {:.2g} mm exceeds the wall of the closed femur, {:.2g} mm thick: use "
+        "the bearing surface of the femur alone"
     ),
     FlagKind.END_OF_NODES: "contact reaches the end of the compartment's nodes",
     FlagKind.END_OF_FEMORAL_NODES: "contact reaches the end of the femoral nodes",

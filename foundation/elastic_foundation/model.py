@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
-from foundation.base.flags import Flag
-from foundation.base.loads import COMPARTMENTS, ContactLoads
+from foundation.base.flags import Flag, FlagKind
+from foundation.base.loads import COMPARTMENTS, MEAN_PRESSURE, PEAK_PRESSURE, ContactLoads
 from foundation.base.loads import (
     SpringState as SpringState,
 )
@@ -30,12 +31,14 @@ from foundation.elastic_foundation.femoral_thickness import (
 from foundation.elastic_foundation.kernel_sums import SpringSums, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
+from foundation.elastic_foundation.steep_sides import is_lone, steep_side, wall_thickness
 from foundation.kernels.arrays import Scratch
-from foundation.kernels.sums import OFFSET, STRAIN
+from foundation.kernels.sums import DEPTH, OFFSET, STRAIN
 from foundation.surface_contact import SurfaceContact, pressed_through
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import PLANE_REACH, facet_order, femur_patches
 from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 #: Shapes of both surfaces between their vertices.
@@ -216,8 +219,8 @@ class ElasticFoundation(SurfaceContact):
         -------
         ContactLoads
             Loads per compartment and in total; `flags` names a compartment in which the femur is
-            pressed through the layer, or independent springs of a nearly incompressible layer are
-            too stiff.
+            pressed through the layer, independent springs of a nearly incompressible layer are
+            too stiff, or a spring runs sideways through the femur, or through its wall.
 
         Raises
         ------
@@ -227,12 +230,6 @@ class ElasticFoundation(SurfaceContact):
             If the compliance of coupled springs is not positive definite.
         """
         return self._contact_loads(pose, self._states(pose, self._sides, rates=rates))
-
-    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[Flag, ...]:
-        """Return no flag: the strain of `compartment_loads` says all about one compartment."""
-        del pose
-        self._index(compartment)
-        return ()
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
@@ -289,7 +286,29 @@ class ElasticFoundation(SurfaceContact):
         return (
             *pressed_through(name, float(state.sums[STRAIN])),
             *confinement_flags(name, self._soft_layers, state.sums),
+            *self._refusals(pose, side, state),
         )
+
+    def _refusals(self, pose: Pose, side: int, state: SpringSums) -> tuple[Flag, ...]:
+        name, loads = self.compartment_names[side], state.loads
+        if state.sums[DEPTH] > self._wall:
+            values = 1e3 * float(state.sums[DEPTH]), 1e3 * self._wall
+            return (Flag(FlagKind.THROUGH_WALL, name, values),)
+        if not is_lone(loads[PEAK_PRESSURE], loads[MEAN_PRESSURE]):
+            return ()
+        with self._scratch.borrowed() as work:
+            lengths, _ = self._middle_state(work, pose, [side])
+        deepest = int(np.argmax(lengths))
+        place = self.tibia.centroids[self._bed.triangle[deepest]]
+        return steep_side(name, self._femur_tree, pose, place, float(lengths[deepest]))
+
+    @cached_property
+    def _wall(self) -> float:
+        return wall_thickness(self.femur)
+
+    @cached_property
+    def _femur_tree(self) -> SurfaceTree:
+        return SurfaceTree(self.femur.vertices[self.femur.faces])
 
     def _chosen(self, sides: Sequence[int]) -> NDArray[np.bool_]:
         """Return the choice (C,) of compartments for the kernels."""

@@ -24,6 +24,8 @@ STEP = 1e-4
 # miss both by this.
 _FAR = 0.3
 _SEAM_WIDTH = 0.05
+# Least m.d of the one neighbour over that of the other where both face the line.
+_GRAZING = 1e-6
 
 #: Rows of `LANES` numbers in the arguments of `meet_patches`: origin and direction of the lines
 #: (3 each), coefficients of the patches (18), and of the hits u, v, s, m.d and the last step.
@@ -132,6 +134,7 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     end; the facet is then the last facet of the walk.
     """
     previous = -1
+    before = 0.0
     u = v = np.nan
     for _ in range(_WALK_STEPS):
         u, v, s, out = patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz)
@@ -145,9 +148,12 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
         if following < 0:
             break
         if following == previous:
-            # Each of two patches gives the line to the other: it runs along their seam.
-            return facet, u, v, s if worst > -_SEAM_WIDTH else np.nan, out
+            # Each of two patches gives the line to the other: it runs along their seam, or past an
+            # edge beyond which the surface faces away.
+            along = worst > -_SEAM_WIDTH and before > _GRAZING * out
+            return facet, u, v, s if along else np.nan, out
         previous = facet
+        before = out
         facet = following
     return facet, u, v, np.nan, 0.0
 

@@ -102,7 +102,14 @@ def pose_at_load(
     def depth_at(height: float) -> float:
         return model.indentation(replace(pose, superior=height), compartment)
 
-    touch = _touch(depth_at, pose.superior, search, step)
+    def because(height: float) -> str:
+        flags = model.compartment_flags(replace(pose, superior=height), compartment)
+        return f"; {worded(flags)}" if flags else ""
+
+    try:
+        touch = _touch(depth_at, pose.superior, search, step)
+    except StaticsError as error:
+        raise StaticsError(f"{error}{because(pose.superior)}") from error
     high = low = touch
     while (state := missing(low))[0] < 0.0:
         strain = at(low)[2][1]
@@ -110,7 +117,7 @@ def pose_at_load(
             carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
             raise StaticsError(
                 f"load not reached: {carried:.4g} N of {load:.4g} N, {moved:.2f} mm below first "
-                f"contact (strain {strain:.2f})"
+                f"contact (strain {strain:.2f}){because(low)}"
             )
         # Root and depth are about in proportion: of a soft layer that is hardly strained, the depth
         # may double.
@@ -120,7 +127,8 @@ def pose_at_load(
     found = replace(pose, superior=float(root))
     loads, _, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
-        raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
+        through = f"the layer is pressed through (strain {depth[1]:.2f})"
+        raise StaticsError(f"{through}{because(found.superior)}")
     if flags := model.compartment_flags(found, compartment):
         raise StaticsError(worded(flags))
     return StaticPose(found, loads, len(known))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from foundation.anatomy.bearing_surface import BEARINGS
-from foundation.anatomy.walls import large_pieces, outer_walls
+from foundation.anatomy.walls import large_pieces, on_columns, outer_walls
 from foundation.base.findings import Finding
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings
@@ -32,10 +32,13 @@ class BearingPart:
         The bearing surface [m].
     whole : TriangleMesh
         The repaired mesh of the file [m].
+    edge : TriangleMesh or None
+        Rounded edge of a tibial shell [m], which faces the femur and does not bear; None without.
     """
 
     mesh: TriangleMesh
     whole: TriangleMesh
+    edge: TriangleMesh | None = None
 
     @property
     def words(self) -> str:
@@ -49,14 +52,19 @@ class BearingPart:
             len(whole.faces) - loose.triangles - len(outer.faces),
             float(whole.areas[large].sum() - outer.areas.sum()),
         )
+        edge = _Left(0, 0.0)
+        if self.edge is not None:
+            edge = _Left(len(self.edge.faces), float(self.edge.areas.sum()))
         rest = _Left(
-            len(outer.faces) - len(taken.faces), float(outer.areas.sum() - taken.areas.sum())
+            len(outer.faces) - len(taken.faces) - edge.triangles,
+            float(outer.areas.sum() - taken.areas.sum()) - edge.area,
         )
         pieces = len(label_pieces(selected(whole, ~large))[1]) if loose.triangles else 0
         left = [
             f"{_mm2(part.area)} in {part.triangles:,} triangles {what}"
             for part, what in (
                 (rest, "that face elsewhere or are further away"),
+                (edge, "of the rounded edge, with no inner wall opposite"),
                 (inner, "of an inner wall"),
                 (loose, f"in {counted(pieces, 'loose piece')}"),
             )
@@ -88,7 +96,12 @@ def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
     MeshError
         If the body has no bearing surface.
     """
-    return BearingPart(BEARINGS[body](whole), whole)
+    wall = BEARINGS[body](whole)
+    if body != "tibia":
+        return BearingPart(wall, whole)
+    bears = large_pieces(wall, on_columns(outer_walls(whole), wall))
+    edge = None if bears.all() else selected(wall, ~bears)
+    return BearingPart(selected(wall, bears), whole, edge)
 
 
 def part_findings(part: BearingPart) -> tuple[Finding, ...]:

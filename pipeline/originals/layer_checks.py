@@ -39,6 +39,10 @@ _SOFT = 100.0
 #: to 7 mm thick, inserts are up to 25 mm; and least thickness of either.
 _THICKEST = {"cartilage": 10e-3, "polyethylene": 30e-3}
 _THINNEST = 0.2e-3
+#: Pressure that a layer bears at most [Pa]. Cartilage fails at 14 to 59 MPa (Kerin et al. 1998,
+#: Proc Inst Mech Eng H 212:273-280). Polyethylene flows at a mean of three times its yield stress
+#: of 25 MPa, and an elastic peak is twice its mean.
+_STRENGTHS = {"cartilage": 60e6, "polyethylene": 150e6}
 #: Strain far beyond those of a knee at rest; axial force at first contact [N], first depth below
 #: first contact [m], and factor of the next depth.
 _COMPRESSED, _TOUCH, _FIRST_DEPTH, _DEEPER = 0.3, 0.1, 0.1e-3, 1.2
@@ -196,6 +200,16 @@ def unusual_modulus(modulus_MPa: float) -> str:
     )
 
 
+def strength_of(contact: ContactConfig) -> float:
+    """Return the pressure that the layers of a contact bear at most [Pa]."""
+    layers = (contact, contact.femur_layer)
+    return min(_STRENGTHS[_material(layer)] for layer in layers if layer is not None)
+
+
+def _material(layer: LayerConfig) -> str:
+    return "cartilage" if layer.youngs_modulus_MPa < _SOFT else "polyethylene"
+
+
 def _of_thickness(
     layer: LayerConfig, thickness: Any, sides: np.ndarray
 ) -> Iterator[tuple[str, str]]:
@@ -205,7 +219,7 @@ def _of_thickness(
     key = "thickness_mm" if layer.thickness_file is None else "thickness_file"
     # Measured thicknesses may be anything at some vertices near the rim.
     middle = float(np.median(np.asarray(thickness, dtype=np.float64)))
-    material = "cartilage" if layer.youngs_modulus_MPa < _SOFT else "polyethylene"
+    material = _material(layer)
     most = min(_THICKEST[material], _OF_SIDE * float(sides.min()))
     if _THINNEST <= middle <= most:
         return

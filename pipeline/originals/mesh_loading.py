@@ -71,6 +71,13 @@ class LoadedMesh:
     part: BearingPart | None = None
 
     @property
+    def bearing(self) -> BearingPart:
+        """The surface as the contact model uses it, and the body it is taken from."""
+        if self.part is None:
+            return BearingPart(self.mesh, self.mesh)
+        return replace(self.part, mesh=self.mesh)
+
+    @property
     def decimation(self) -> str:
         """Sentence on the decimation; "" without a decimation."""
         if self.deviation is None:

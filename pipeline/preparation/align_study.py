@@ -19,6 +19,7 @@ from pipeline.advice import command_line
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
+from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import load_surface, mesh_of_files
 from pipeline.preparation.alignment import (
     Alignment,
@@ -26,7 +27,7 @@ from pipeline.preparation.alignment import (
     distance_between,
     frame_keys,
     frame_words,
-    placed_meshes,
+    placed_parts,
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import draw_alignment, shown_question
@@ -91,10 +92,7 @@ def align_study(
         raise shown_question(error, meshes, asked) from error
     found = alignment.side or config.knee.side
     picture = file.with_name(f"{file.stem}_frames.png")
-    wholes = {
-        "as proposed": _closed(placed_meshes(meshes, alignment, found, whole=True), alignment)
-    }
-    draw_alignment(picture, _placed(config, meshes, alignment, found), wholes)
+    draw_alignment(picture, _placed(config, meshes, alignment, found))
     keys = {
         body: frame_keys(frame) | _surface_key(config, body, alignment.surfaces[body])
         for body, frame in alignment.frames.items()
@@ -130,11 +128,6 @@ def align_study(
 def _surface_key(config: Config, body: str, surface: str) -> dict[str, str]:
     """Return the key of the surface of a body, if the configuration has another one."""
     return {} if getattr(config.knee, body).surface == surface else {"surface": surface}
-
-
-def _closed(meshes: dict[str, TriangleMesh], alignment: Alignment) -> dict[str, TriangleMesh]:
-    """Return those of the meshes of which only a part bears."""
-    return {body: mesh for body, mesh in meshes.items() if alignment.surfaces[body] == "bearing"}
 
 
 def _distances(away: dict[str, tuple[float, float]]) -> dict[str, dict[str, float]]:
@@ -193,14 +186,14 @@ def _configured(mesh: MeshConfig) -> AnatomicalFrame:
 
 def _placed(
     config: Config, meshes: dict[str, TriangleMesh], alignment: Alignment, side: str
-) -> dict[str, dict[str, TriangleMesh]]:
-    """Return the meshes as configured, if these can be used, and as proposed, by row."""
-    rows = {"as proposed": placed_meshes(meshes, alignment, side)}
+) -> dict[str, dict[str, BearingPart]]:
+    """Return the surfaces as configured, if these can be used, and as proposed, by row."""
+    rows = {"as proposed": placed_parts(meshes, alignment, side)}
     try:
         configured = {
             body: load_surface(
                 getattr(config.knee, body), config.knee.side, body, config.knee.repair_tolerance_mm
-            ).mesh
+            ).bearing
             for body in BODIES
         }
     except MeshError:  # reported by `check`

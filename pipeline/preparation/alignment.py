@@ -17,7 +17,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from foundation.anatomy.bearing_search import BONE, OPEN, SOLID
-from foundation.anatomy.bearing_surface import BEARINGS
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, trochlear_lead
 from foundation.anatomy.joint_end import is_long, shaft_lean
@@ -28,6 +27,7 @@ from foundation.base.findings import Finding
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from pipeline.originals.bearing_part import BearingPart, bearing_part
 from pipeline.originals.knee_surface_checks import check_same, check_shapes, check_surfaces
 from pipeline.preparation.bearing_pair import bearing_of
 from pipeline.preparation.open_question import OpenQuestion, anterior_question
@@ -232,12 +232,10 @@ def _check_plateaus(meshes: Mapping[str, TriangleMesh]) -> None:
     )
 
 
-def placed_meshes(
-    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str, *, whole: bool = False
-) -> dict[str, TriangleMesh]:
-    """Return the surfaces (V, 3) [m] of both bodies in the proposed frames, as a right knee.
-
-    With `whole`, these are the meshes of the files, also where only a part bears.
+def placed_parts(
+    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str
+) -> dict[str, BearingPart]:
+    """Return the bearing surfaces of both bodies in the proposed frames, as a right knee.
 
     Raises
     ------
@@ -249,9 +247,8 @@ def placed_meshes(
         own = meshes[body]
         mesh = TriangleMesh(frame.of(own.vertices), own.faces, own.name)
         mesh = mesh.mirrored() if side == "left" else mesh
-        if alignment.surfaces[body] == "bearing" and not whole:
-            mesh = BEARINGS[body](mesh)
-        placed[body] = mesh
+        bears = alignment.surfaces[body] == "bearing"
+        placed[body] = bearing_part(mesh, body) if bears else BearingPart(mesh, mesh)
     return placed
 
 

@@ -18,6 +18,7 @@ from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh, edge_length
 from pipeline.config.knee_schema import KneeConfig
 from pipeline.files import writing
+from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.open_question import OpenQuestion
 from pipeline.preparation.surface_picture import (
@@ -38,6 +39,7 @@ _COLOURS = {
     "tibia": (0.45, 0.65, 0.82),
     "femur left out": (0.8, 0.8, 0.8),
     "tibia left out": (0.8, 0.8, 0.8),
+    "tibia edge": (0.85, 0.2, 0.2),
 }
 #: Distance from the bearing surface beyond which the rest of a body is not drawn [m].
 _AWAY = 60e-3
@@ -53,9 +55,7 @@ _VIEWS = (
 
 
 def draw_alignment(
-    file: Path,
-    knees: dict[str, dict[str, TriangleMesh]],
-    wholes: dict[str, dict[str, TriangleMesh]] | None = None,
+    file: Path, knees: dict[str, dict[str, BearingPart]], cross: FloatArray | None = None
 ) -> None:
     """Write a PNG file with four views of each knee, one row per knee.
 
@@ -63,24 +63,26 @@ def draw_alignment(
     ----------
     file : Path
         File to write.
-    knees : dict of str to dict of str to TriangleMesh
-        Title of each row, and its "femur" and "tibia" [m] in their frames. The femur is drawn
-        unturned above the tibia, origins above each other, in first contact.
-    wholes : dict of str to dict of str to TriangleMesh, optional
-        By the same titles, the closed bodies of which the meshes are the bearing surfaces [m]. What
-        does not bear is drawn grey.
+    knees : dict of str to dict of str to BearingPart
+        Title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in their frames.
+        The femur is drawn unturned above the tibia, origins above each other, in first contact.
+        What does not bear is drawn grey, the rounded edge of a shell in red.
+    cross : (3,) float64, optional
+        Place in the tibial frame that a cross marks [m].
     """
     figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
     rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
     for row, (title, knee) in zip(rows, knees.items(), strict=True):
-        drop = _drop(knee["femur"], knee["tibia"])
+        drop = _drop(knee["femur"].mesh, knee["tibia"].mesh)
         shift = {"femur": np.array([0.0, -drop, 0.0]), "tibia": np.zeros(3)}
-        bodies = {body: _coarse(mesh, shift[body]) for body, mesh in knee.items()}
-        for body, whole in (wholes or {}).get(title, {}).items():
-            if (rest := _rest(whole, knee[body])) is not None:
-                bodies[f"{body} left out"] = _coarse(rest, shift[body])
+        drawn = {body: _drawn(body, part) for body, part in knee.items()}
+        bodies = {
+            name: _coarse(mesh, shift[body])
+            for body, meshes in drawn.items()
+            for name, mesh in meshes.items()
+        }
         for axes, view in zip(row, _VIEWS, strict=True):
-            _draw(axes, view, bodies, shift["femur"])
+            _draw(axes, view, bodies, shift["femur"], cross)
         row[0].set_ylabel(title)
     with writing(file):
         figure.savefig(file, dpi=DOTS_PER_INCH, metadata={"Software": None})
@@ -140,10 +142,11 @@ def shown_question(
     return question.seen_in(picture)
 
 
-def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
+def draw_placed(config: Path, knee: KneeConfig, cross: FloatArray | None = None) -> Path | None:
     """Draw the meshes of a configuration as a run sees them; return the file of the picture.
 
-    The picture is in the folder of the configuration. Returns None if a mesh cannot be used.
+    A cross marks a place (3,) [m] in the tibial frame. The picture is in the folder of the
+    configuration. Returns None if a mesh cannot be used.
     """
     assert knee.femur is not None
     assert knee.tibia is not None
@@ -164,9 +167,7 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
         return None
     file = config.with_name(f"{config.stem}_frames.png")
     title = "left knee, mirrored" if knee.side == "left" else "right knee"
-    meshes = {body: each.mesh for body, each in loaded.items()}
-    wholes = {body: each.part.whole for body, each in loaded.items() if each.part is not None}
-    draw_alignment(file, {title: meshes}, {title: wholes})
+    draw_alignment(file, {title: {body: each.bearing for body, each in loaded.items()}}, cross)
     return file
 
 
@@ -185,16 +186,24 @@ def _drop(femur: TriangleMesh, tibia: TriangleMesh) -> float:
     return float(np.nanmin(gaps))
 
 
-def _rest(whole: TriangleMesh, bearing: TriangleMesh) -> TriangleMesh | None:
-    """Return the triangles of a body that do not bear, near those that do; None if there are none.
+def _drawn(body: str, part: BearingPart) -> dict[str, TriangleMesh]:
+    """Return the surfaces of a body by what they are, the names of `_COLOURS`.
 
-    Surfaces that cartilage moves outwards lie above those of the bone, which are left out too.
+    Surfaces that cartilage moves outwards lie above those of the bone, which are left out. Of what
+    does not bear, the parts near that which does are drawn.
     """
-    away = KDTree(bearing.centroids).query(whole.centroids)[0]
-    low, high = bearing.vertices.min(axis=0) - _AWAY, bearing.vertices.max(axis=0) + _AWAY
+    surfaces = {body: part.mesh}
+    if part.edge is not None:
+        surfaces[f"{body} edge"] = part.edge
+    near, whole = part.mesh.vertices, part.whole
+    taken = np.concatenate([mesh.centroids for mesh in surfaces.values()])
+    away = KDTree(taken).query(whole.centroids)[0]
+    low, high = near.min(axis=0) - _AWAY, near.max(axis=0) + _AWAY
     inside = ((low < whole.centroids) & (whole.centroids < high)).all(axis=1)
-    rest = (away > edge_length(bearing)) & inside
-    return selected(whole, rest) if rest.any() else None
+    rest = (away > edge_length(part.mesh)) & inside
+    if rest.any():
+        surfaces[f"{body} left out"] = selected(whole, rest)
+    return surfaces
 
 
 def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:
@@ -202,11 +211,20 @@ def _coarse(mesh: TriangleMesh, shift: FloatArray) -> FloatArray:
     return (mesh.vertices + shift)[coarse_triangles(mesh)]
 
 
-def _draw(axes: Axes, view: View, bodies: dict[str, FloatArray], femur: FloatArray) -> None:
+def _draw(
+    axes: Axes,
+    view: View,
+    bodies: dict[str, FloatArray],
+    femur: FloatArray,
+    cross: FloatArray | None,
+) -> None:
     """Draw the corners (F, 3, 3) [m] of both bodies, and their axes; `femur` is its origin [m]."""
     flat = _draw_bodies(axes, view, bodies)
     for origin, colour in ((femur, "tab:red"), (np.zeros(3), "tab:blue")):
         _draw_axes(axes, 1e3 * origin @ flat, 1e3 * _ARROW * flat, colour)
+    if cross is not None:
+        at = (1e3 * cross @ flat).tolist()
+        axes.plot(*at, marker="x", markersize=14.0, markeredgewidth=3.0, color="magenta")
     axes.autoscale_view()
     axes.margins(0.08)
 

@@ -24,9 +24,11 @@ from pipeline.originals.contact_original import kind_of, preparation_of
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Cost, Knee, KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.layer_checks import strength_of
 from pipeline.originals.roughness import SMOOTH, roughness
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.findings import Findings
+from pipeline.preparation.peaks import check_peaks
 from pipeline.preparation.pressed_place import likely_fault
 from pipeline.preparation.settling import offsets_of
 from pipeline.preparation.swing import LONGEST, TooLong, swing
@@ -322,6 +324,9 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace, findings: Findin
             "simulation.ligaments",
         )
         return
+    model, strength = knee.quick, strength_of(config.contact)
+    loads = model.evaluate_batch(result.poses)
+    findings.attempt("[knee]", check_peaks, model, result.poses, loads, strength)
     largest = offsets_of(result, space.path)
     limits = np.array(list(OFFSET_UNITS.values())) * space.offsets
     for name, offset, limit in zip(OFFSET_UNITS, largest, limits, strict=True):

@@ -29,6 +29,7 @@ from pipeline.preparation.mesh_interview import (
     ask_meshes,
     cover_bones,
 )
+from pipeline.preparation.peaks import PeakError
 from pipeline.preparation.questions import Interview
 from pipeline.preparation.settling import settle_study, with_keys
 from pipeline.preparation.starter import PRESETS, Sections, starter_sections, starter_text
@@ -46,7 +47,8 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     Raises
     ------
     InputError
-        If the file exists, a mesh cannot be read, or a value is missing or out of its limits.
+        If the file exists, a mesh cannot be read, a value is missing or out of its limits, or a
+        peak pressure of gait is that of a fault (`pipeline.preparation.peaks.check_peaks`).
     """
     if config.exists() and not options.force:
         raise InputError(f"{config}: exists; name another file, or replace the file with --force")
@@ -67,7 +69,10 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     notes = _notes(meshes)
     # Options have the limits of the keys of a configuration.
     checked = _checked(config, sections, notes)
-    settled = _settle(checked, sections, notes, choose=options.law is None)
+    try:
+        settled = _settle(checked, sections, notes, choose=options.law is None)
+    except PeakError as error:
+        raise error.seen_in(draw_placed(config, checked.knee, cross=error.place)) from error
     reasons = [of_configuration(reason, config) for reason in settled]
     checked = _checked(config, sections, notes)
     write_text(config, starter_text(sections, notes))

@@ -17,7 +17,6 @@ from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotat
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
-from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import mesh_of_files
 from pipeline.preparation.alignment import (
     Alignment,
@@ -25,7 +24,7 @@ from pipeline.preparation.alignment import (
     check_placed,
     frame_keys,
     frame_words,
-    placed_meshes,
+    placed_parts,
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import shown_question
@@ -133,11 +132,16 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
         alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
         notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
-        placed = placed_meshes(meshes, alignment, found or "right")
-        for doubt in check_placed(placed):
+        placed = placed_parts(meshes, alignment, found or "right")
+        for doubt in check_placed({body: part.mesh for body, part in placed.items()}):
             told.add(f"warning: {doubt}")
         kinds = alignment.kinds
-        _tell_parts(kinds, placed, meshes, told)
+        for body, kind in kinds.items():
+            if kind != OPEN:
+                told.add(
+                    f"{meshes[body].name}: {kind}: only the bearing surface is used. "
+                    f"{placed[body].words}"
+                )
     side = _side(options, found, reason, interview, told)
     if repairs:
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
@@ -198,19 +202,6 @@ def cover_bones(answers: MeshAnswers, contact: dict[str, Any]) -> None:
             f"outwards by a cartilage of {reason}; set cartilage_mm in [knee.{body}] to the "
             "thickness of this knee"
         )
-
-
-def _tell_parts(
-    kinds: dict[str, str],
-    placed: dict[str, TriangleMesh],
-    meshes: dict[str, TriangleMesh],
-    told: _Told,
-) -> None:
-    """Tell which part of a closed body is used."""
-    for body, kind in kinds.items():
-        if kind != OPEN:
-            words = BearingPart(placed[body], meshes[body]).words
-            told.add(f"{meshes[body].name}: {kind}: only the bearing surface is used. {words}")
 
 
 def _kinds_in_file_frames(

@@ -14,12 +14,14 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
-from foundation.base.loads import AXIAL_FORCE
+from foundation.base.loads import AXIAL_FORCE, PEAK_PRESSURE
 from foundation.base.pose import FLEXION
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS
 from pipeline.originals.knee import KneeInputs
+from pipeline.originals.layer_checks import strength_of
 from pipeline.originals.reference_path import neutral_position, reference_path
+from pipeline.preparation.peaks import CARRIES, check_peaks, peak_words
 from pipeline.preparation.swing import TooLong, swing
 from pipeline.progress import say
 from pipeline.stages.gait_bounds import largest_of
@@ -29,8 +31,6 @@ from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath
 _STIFFER = (1.0, 2.0, 4.0)
 #: Half widths of the sampled domain over the largest offset in gait.
 _ROOM = 1.2
-#: Part of the largest axial load of a compartment above which the ratios of its forces count.
-_CARRIES = 0.05
 
 
 @dataclass
@@ -76,6 +76,11 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
         The study, with the values of the material.
     inputs : KneeInputs
         Surfaces of the knee, and springs over the surfaces.
+
+    Raises
+    ------
+    PeakError
+        If a peak pressure of gait is that of a fault, see `check_peaks`.
     """
     settled = Settled()
     say("settling the knee over the range of flexion")
@@ -101,8 +106,10 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
             )
             settled.set("simulation", "ap_stiffness_N_per_mm", factor * stiffness, reason)
         assert settled.path is not None
+        model, loads = inputs.springs, inputs.springs.evaluate_batch(cycle.poses)
+        check_peaks(model, cycle.poses, loads, strength_of(config.contact))
         _widen(settled, config, offsets_of(cycle, settled.path))
-        _raise_bounds(settled, config, inputs.springs.evaluate_batch(cycle.poses))
+        _raise_bounds(settled, config, loads, cycle.poses[:, FLEXION])
         break
     return settled
 
@@ -146,16 +153,19 @@ def _widen(settled: Settled, config: Config, largest: FloatArray) -> None:
             settled.set("space", name, wide, reason)
 
 
-def _raise_bounds(settled: Settled, config: Config, loads: FloatArray) -> None:
-    """Raise bounds of feasible loads that the loads of gait (N, C, 12) exceed."""
-    rows = loads.reshape(-1, 12)
-    rows = rows[rows[:, AXIAL_FORCE] > _CARRIES * rows[:, AXIAL_FORCE].max()]
+def _raise_bounds(settled: Settled, config: Config, loads: FloatArray, flexion: FloatArray) -> None:
+    """Raise bounds of feasible loads that the loads (N, C, 12) at flexions (N,) of gait exceed."""
+    carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
+    row, side = np.unravel_index(
+        int(np.argmax(np.where(carried, loads[..., PEAK_PRESSURE], 0.0))), carried.shape
+    )
+    name = config.knee.compartments[side]
     words = {
         "ap_ratio": "the AP force reaches {:.2g} of the axial load in gait",
         "ml_ratio": "the ML force reaches {:.2g} of the axial load in gait",
-        "peak_pressure_MPa": "the peak pressure reaches {:.2g} MPa in gait",
+        "peak_pressure_MPa": peak_words(loads[row, side], name, flexion[row]),
     }
-    for name, largest in largest_of(rows).items():
-        if largest > getattr(config.feasibility, name):
+    for key, largest in largest_of(loads[carried]).items():
+        if largest > getattr(config.feasibility, key):
             bound = float(f"{config.feasibility.gait_factor * largest:.2g}")
-            settled.set("feasibility", name, bound, words[name].format(largest))
+            settled.set("feasibility", key, bound, words[key].format(largest))

@@ -19,6 +19,17 @@ TEXTS = {
         "independent springs of Poisson's ratio 0.49 are about 2.3 times too stiff on this patch; "
         'use law = "coupled" or finite elements, which let the layer flow aside',
     ),
+    FlagKind.STEEP_SIDE: (
+        (4.8, 3.2, 10.5, 6.7, 0.9),
+        "the peak pressure is that of a spring at (4.8, 3.2, 10.5) mm of the tibial frame that "
+        "runs 6.7 mm sideways through the femur, whose surface is 0.9 mm away: cut the edge or "
+        "spike of the tibial mesh there off, or smooth it",
+    ),
+    FlagKind.THROUGH_WALL: (
+        (4.9, 2.0),
+        "an indentation of 4.9 mm exceeds the wall of the closed femur, 2 mm thick: use the "
+        "bearing surface of the femur alone",
+    ),
     FlagKind.END_OF_NODES: ((), "contact reaches the end of the compartment's nodes"),
     FlagKind.END_OF_FEMORAL_NODES: ((), "contact reaches the end of the femoral nodes"),
     FlagKind.RIM: ((), "contact reaches the rim, where the peak pressure has no limit"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
-from solids import closed_insert
+from solids import closed_insert, rounded_disc, shell
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.anatomy.walls import on_columns
 from foundation.surfaces.mesh import load_mesh
-from foundation.surfaces.surface_shape import is_closed
+from foundation.surfaces.surface_shape import is_closed, selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 COMPONENT = "grand_challenge_DM_implant/{} {}.stl"
@@ -38,6 +39,30 @@ def test_surface_without_top_is_refused():
     top_only = TriangleMesh(solid.vertices, solid.faces[:top, ::-1])
     with pytest.raises(MeshError, match="no triangle faces up"):
         tibial_bearing(top_only)
+
+
+@pytest.mark.parametrize("slope", [-0.4, 0.0, 0.3])
+def test_rounded_edge_of_a_shell_stands_on_no_column(slope):
+    """The flat wall bears, level or on a slope, and so does the edge where it hardly turns."""
+    disc, flat = rounded_disc(15e-3, 1.2e-3, slope)
+    wall = tibial_bearing(disc)
+    kept = on_columns(disc, wall)
+    cosines = wall.normals @ [-np.sin(slope), np.cos(slope), 0.0]
+    turned_by = np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0)))
+    top = (KDTree(disc.vertices[flat]).query(wall.vertices)[0] < 1e-9)[wall.faces].all(axis=1)
+    assert (turned_by > 60.0).sum() > 100
+    assert not kept[turned_by > 60.0].any()
+    assert wall.areas[top & ~kept].sum() < 0.08 * wall.areas[top].sum()
+    if slope == 0.0:
+        assert kept[turned_by < 10.0].all()
+        assert not kept[turned_by > 15.0].any()
+
+
+def test_every_triangle_of_sheets_inserts_and_even_shells_stands_on_a_column():
+    solid, top = closed_insert()
+    sheet = selected(solid, np.arange(len(solid.faces)) < top)
+    for body in (solid, sheet, shell(sheet, 2.5e-3)):
+        assert on_columns(body, tibial_bearing(body)).all()
 
 
 @pytest.mark.parametrize(

@@ -419,3 +419,14 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     # The femur neither slides off nor leaves the ranges; so few samples may leave larger errors.
     flags = simulation["flags"]["surrogate"]
     assert [flag for flag in flags if "errors near this pose" not in flag] == []
+
+
+@pytest.mark.slow
+def test_pressure_beyond_the_material_stops_with_a_picture(folder, capsys):
+    options = ("--material", "cartilage", "--law", "linear", "--frames", "file", "--yes")
+    assert main(["init", "mine.toml", *options, "--thickness-mm", "0.4"]) == 2
+    told = capsys.readouterr().err
+    assert re.search(r"mm of the tibial frame, .* more than the layer bears", told)
+    assert "see the cross in mine_frames.png" in told
+    assert (folder / "mine_frames.png").is_file()
+    assert not (folder / "mine.toml").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -96,6 +97,8 @@ def test_bounds_of_loads_are_those_of_gait_where_gait_exceeds_them():
     np.testing.assert_allclose(found["peak_pressure_MPa"], 2e-6 * max(pressures), rtol=0.05)
     assert 0.001 < found["ml_ratio"] < 2.0 * config.feasibility.ap_ratio
     assert "ML force reaches" in settled.notes["feasibility.ml_ratio"]
+    reason = r"MPa in gait: (medial|lateral), \d+ deg of flexion, \d+ N on \d+ mm²"
+    assert re.search(reason, settled.notes["feasibility.peak_pressure_MPa"])
     wide = with_keys(config, settled.keys)
     assert "feasibility" not in settled_study(wide).keys
 

@@ -1,0 +1,114 @@
+"""Peak pressures that are no property of a knee: out of proportion, or beyond the material."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from foundation.base.flags import Flag, FlagKind
+from foundation.base.loads import AREA, AXIAL_FORCE, MEAN_PRESSURE, PEAK_PRESSURE
+from foundation.base.pose import Pose
+from foundation.surface_contact import SurfaceContact
+
+#: Part of the largest axial load of a compartment above which its loads count.
+CARRIES = 0.05
+#: Largest peak over mean pressure [1] (measured: up to 3.6 on sound meshes of three knees and an
+#: implant, 5 to 12 at rounded edges and a spike).
+_PROPORTION = 5.0
+_INVALID = (FlagKind.STEEP_SIDE, FlagKind.PRESSED_THROUGH)
+
+
+class PeakError(InputError):
+    """A peak pressure is that of a fault of the meshes, or more than the layer bears.
+
+    `place` (3,) is where the pressure is [m], tibial frame.
+    """
+
+    def __init__(self, text: str, place: FloatArray) -> None:
+        super().__init__(text)
+        self.place = place
+
+    def seen_in(self, picture: Path | None) -> PeakError:
+        """Return the error with the file of a picture in its words."""
+        return PeakError(f"{self}; see the cross in {picture}", self.place) if picture else self
+
+
+def check_peaks(
+    model: SurfaceContact, poses: FloatArray, loads: FloatArray, strength: float
+) -> None:
+    """Check the largest peak pressure at poses, and that most out of proportion.
+
+    Parameters
+    ----------
+    model : SurfaceContact
+        Springs over the surfaces.
+    poses : (N, 6) float64
+        Poses of a gait cycle [rad, m].
+    loads : (N, C, 12) float64
+        Loads at the poses, see `foundation.base.loads.LOAD_COLUMNS`.
+    strength : float
+        Pressure that the layer bears at most [Pa].
+
+    Raises
+    ------
+    PeakError
+        If a spring runs sideways through the femur, a peak is more than five times the mean
+        pressure of the contact, or the layer is pressed through or bears less.
+    """
+    carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
+    peak = np.where(carried, loads[..., PEAK_PRESSURE], 0.0)
+    proportion = peak / np.where(carried, loads[..., MEAN_PRESSURE], 1.0)
+    for worst in (proportion, peak):
+        row, side = np.unravel_index(int(np.argmax(worst)), worst.shape)
+        pose, name = Pose.from_array(poses[row]), model.compartment_names[side]
+        flags = [
+            flag
+            for flag in model.evaluate(pose).flags
+            if flag.kind in _INVALID and flag.compartment == name
+        ]
+        lone = proportion[row, side] > _PROPORTION
+        if not flags and not lone and peak[row, side] <= strength:
+            continue
+        place = _place(model, pose, int(side), flags)
+        raise PeakError(
+            f"{peak_words(loads[row, side], name, pose.flexion)}; it is at "
+            f"({', '.join(f'{1e3 * x:.1f}' for x in place)}) mm of the tibial frame, "
+            f"{proportion[row, side]:.1f} times the mean pressure of the contact (expected at "
+            f"most {_PROPORTION:g} times, and {1e-6 * strength:g} MPa): {_fault(flags, lone)}",
+            place,
+        )
+
+
+def peak_words(loads: FloatArray, name: str, flexion: float) -> str:
+    """Return the peak pressure of the loads (12,) of a compartment at a flexion [rad] in words."""
+    return (
+        f"the peak pressure reaches {1e-6 * loads[PEAK_PRESSURE]:.2g} MPa in gait: {name}, "
+        f"{np.degrees(flexion):.0f} deg of flexion, {loads[AXIAL_FORCE]:.0f} N on "
+        f"{1e6 * loads[AREA]:.0f} mm²"
+    )
+
+
+def _place(model: SurfaceContact, pose: Pose, side: int, flags: list[Flag]) -> FloatArray:
+    """Return where the peak pressure of a compartment is, (3,) [m], tibial frame."""
+    for flag in flags:
+        if flag.kind == FlagKind.STEEP_SIDE:
+            return 1e-3 * np.array(flag.values[:3])
+    pressure = np.where(model.compartments == side, model.spring_state(pose).pressure, 0.0)
+    return np.asarray(model.tibia.centroids[int(np.argmax(pressure))])
+
+
+def _fault(flags: list[Flag], lone: bool) -> str:
+    """Return the likely fault, and what to do."""
+    for flag in flags:
+        if flag.kind == FlagKind.STEEP_SIDE:
+            return (
+                f"the spring there runs {flag.values[3]:.2g} mm sideways through the femur, whose "
+                f"surface is {flag.values[4]:.2g} mm away; cut the edge or spike of the tibial "
+                "mesh there off, or smooth it"
+            )
+    if lone:
+        return "a ridge, spike or bump of a mesh; cut it off or smooth it in a mesh editor"
+    return "more than the layer bears; check its thickness and modulus, and the unit of the meshes"
