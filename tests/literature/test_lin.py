@@ -82,7 +82,7 @@ def small_implant(law):
 
 
 def test_families_of_surrogates():
-    """Section 3.8, families: response surfaces, Kriging and Poly-Fourier models."""
+    """Families (section 3.8): response surfaces, Kriging and Poly-Fourier models."""
     assert {"polynomial", "kriging", "poly_fourier"} <= set(FAMILY_NAMES)
 
 
@@ -206,7 +206,7 @@ def test_other_quantities(study):
 
 @pytest.mark.slow
 def test_four_steps(study):
-    """Section 3.8, four steps: design of experiments, simulation, choice of a model, use."""
+    """Four steps (section 3.8): design of experiments, simulation, choice of a model, use."""
     assert {name[0] for name in study.seconds if name[1:2] == ":"} == set("abcdefgh")
 
 
