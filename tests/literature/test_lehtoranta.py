@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from literature_rows import row_test
 from numpy.testing import assert_allclose
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq, least_squares
@@ -427,13 +428,7 @@ ROWS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(
-    ("found", "value", "within"),
-    [row[1:] for row in ROWS],
-    ids=[row[0].split(":")[0] for row in ROWS],
-)
-def test_row(found, value, within):
-    assert (np.abs(np.subtract(found(), value)) <= within).all(), f"{found()}, not {value}"
+test_row = row_test(ROWS)
 
 
 def test_sums_over_springs():

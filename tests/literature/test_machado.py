@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from literature_rows import row_test
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
@@ -606,11 +607,4 @@ ROWS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(
-    ("found", "value", "within"),
-    [row[1:] for row in ROWS],
-    ids=[row[0].split(":")[0] for row in ROWS],
-)
-def test_row(found, value, within):
-    off = np.abs(np.subtract(found(), value, dtype=float))
-    assert (off <= within).all(), f"{found()}, not {value}"
+test_row = row_test(ROWS)
