@@ -116,7 +116,7 @@ def strike_of(result):
 
 def test_rigid_impact_has_an_impulse_but_no_force():
     """Introduction, after eq. 2: no duration, finite jumps of velocity, impulse but no force."""
-    found = [rigid("locked", 0.0, 0.02, steps) for steps in (100, 200, 400)]
+    found = [rigid("locked", 0.0, 0.02, steps) for steps in (100, 200)]
     peaks = np.array([each.reaction[:, 1].max() for each in found])
     jumps = [np.abs(np.diff(each.velocity, axis=0)).max() for each in found]
     assert_allclose(peaks[1:] / peaks[:-1], 2.0, atol=0.2)
@@ -304,11 +304,11 @@ def test_newton_s_law_gains_energy():
 @pytest.mark.parametrize(
     ("case", "law", "lost"),
     [
-        ("reversing", "rate", 5.7),
         ("locked", "rate", 14.7),
         *(
             pytest.param(*row, marks=pytest.mark.slow)
             for row in [
+                ("reversing", "rate", 5.7),
                 ("hinged", "rate", 21.1),
                 ("two legs", "rate", 11.6),
                 ("locked", "printed", 14.1),

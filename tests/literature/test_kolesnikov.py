@@ -710,7 +710,7 @@ def two_bodies(ratio):
     """Return how often two bodies with S₂ = ratio S₁ press on a wall, and until when [s]."""
     motion = simulate_links(
         np.eye(2), [UnilateralLink(np.array([0.0, -1.0]), ratio)], [0.0, 0.0], [1.0, 1.0],
-        step=0.005, n_steps=1100, stiffness=np.array([[1.0, -1.0], [-1.0, 1.0]]),
+        step=0.01, n_steps=550, stiffness=np.array([[1.0, -1.0], [-1.0, 1.0]]),
     )  # fmt: skip
     normal = motion.normal[:, 0]
     return intervals(normal), motion.time[1:][normal > 0.0][-1]

@@ -368,7 +368,7 @@ ROWS = [
      lambda: [most_beyond(FloresLaw), FloresLaw(1e6, 0.4).bonded_force(1e-3, 0.3, 0.5)],
      (0.045, 1e6 * 1e-3**1.5 * (1.0 + 8.0 * 0.6 / (5.0 * 0.4) * 0.6)), 1e-3),
     ("Eq. 26, 27: K = (1 - ν)E/((1 + ν)(1 - 2ν)h), the limit of patches wide against h",
-     lambda: [wide_patch(width) for width in (2.0, 5.0, 20.0)], (1.0229, 1.0098, 1.0007), 2e-4),
+     lambda: [wide_patch(width) for width in (2.0, 5.0)], (1.0229, 1.0098), 2e-4),
     ("Section 3.6, deformation: that of the largest spring; under rigid bodies, their approach",
      lambda: 1e3 * sums(LINEAR, 5e-5)[2] * 2e-3 / LINEAR.confined_modulus, 0.2, 1e-4),
     ("Section 3.6: accuracy depends mostly on the division; missing coupling is worse (differs)",
@@ -621,8 +621,8 @@ def slide(slope, speed, duration):
         return [y[1], force + GRAVITY * math.sin(slope), rate, y[4], normal - weight]
 
     times, start = np.linspace(0.0, duration, 400), [0.0, speed, 0.0, -depth, 0.0]
-    return solve_ivp(motion, (0.0, duration), start, "Radau", times, rtol=1e-6, atol=1e-9,
-                     max_step=1e-2).y  # fmt: skip
+    return solve_ivp(motion, (0.0, duration), start, "Radau", times, rtol=1e-5, atol=1e-9,
+                     max_step=2e-2).y  # fmt: skip
 
 
 def test_friction_of_song():
