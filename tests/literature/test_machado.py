@@ -274,6 +274,7 @@ def newton(contact, place, angles):
     return angles, steps
 
 
+@pytest.mark.slow
 def test_newton_s_method_finds_the_contact():
     """Section 3, eq. 16-21: Newton from the previous step is efficient: 2.9 against 3.5 steps."""
     motion, contact = free(), machado_knee().geometry
