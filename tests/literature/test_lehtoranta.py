@@ -381,8 +381,6 @@ ROWS = [
               for c in (0.9, 0.95, 0.975)]
      + [HC(1e6, 0.9).bonded_force(1e-3, 0.3, 0.5)],
      (0.0090, 0.00237, 0.00061, 1e6 * 1e-3**1.5 * (1.0 + 1.5 * 0.2 * 0.3)), 2e-5),
-    ("Eq. 43, 44: h is the reciprocal of g, which has no unit of a rate; it is its inverse",
-     lambda: [TANGENTIAL.viscosity(3e-4) * 0.2 / TANGENTIAL.viscosity(3e-4)], (0.2,), 1e-12),
     ("Eq. 45: k(l - l₀) with Machado's k in N/m²: 77 kN of the ACL at 5 %, with the square 168 N",
      lambda: tension(), (76.65e3, 167.9), (10.0, 0.1)),
     ("Eq. 45, l₀: from a flexion of 54.79°, as the lengths there",
@@ -642,6 +640,19 @@ def test_friction_of_song():
     gained = (steep[1, -1] - steep[1, 200]) / (0.5 * 199 / 399)
     assert gained == pytest.approx(faster, rel=5e-3)
     assert normal_force(-1e-4, 10.0) == 0.0 > NORMAL.elastic(1e-4) * (1.0 - 0.3 * 10.0)
+
+
+@pytest.mark.parametrize("velocity", [-0.4, 2e-4, 0.3])
+@pytest.mark.parametrize("deflection", [-2e-5, 3e-5])
+def test_h_is_the_inverse_function_of_g(deflection, velocity):
+    """Eq. 43, 44: h is the reciprocal of g, 1 at every rate; its inverse returns the rate."""
+    force, rate = tangential_force(deflection, velocity, 9.0)
+    elastic, damping = 2e5 * deflection, 1.5 * 60.0 * 2e5 * abs(deflection) * rate
+    assert force == pytest.approx(elastic + damping, rel=1e-9)
+    assert (force - elastic) / damping == pytest.approx(1.0)
+    assert abs(force) <= MU * 9.0 * (1.0 + 1e-12)
+    if abs(velocity + rate) > 1e-12:  # σ of eq. 41
+        assert force == pytest.approx(-MU * 9.0 * np.sign(velocity + rate))
 
 
 @cache
