@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
+#: Positive definite; the most negative row is switched twice, and without end.
+TWICE = (np.array([[1, -1, 0], [-1, 2, 1], [0, 1, 2]]), np.array([-3, -3, -4]))
+WITHOUT_END = (
+    np.array([[1, -4, 1, 5], [-4, 20, 2, -16], [1, 2, 15, 13], [5, -16, 13, 30]]),
+    np.array([-2, 12, 14, -3]),
+)
+
 
 def most_negative_rows(a, b, most: int) -> list[int]:
     """Rows of the most negative free term, by Jordan exclusions in fractions: no rounding."""

@@ -14,7 +14,6 @@ TESTS = Path(__file__).parent
 #: Readers of the variable: the fixture that finds the folder, and the tests of the variable.
 READERS = {
     "conftest.py",
-    "benchmarks/literature/test_lehtoranta.py",  # where there is no data
     "pipeline/cli/test_remedies.py",  # where there is no data
     "pipeline/config/test_config.py",
     "pipeline/originals/test_mesh_loading.py",  # where there is no data

@@ -6,13 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from exact_exclusions import most_negative_rows
+from exact_exclusions import TWICE, WITHOUT_END, most_negative_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import linprog, nnls
 
 from benchmarks.complementarity import MATRICES, SYMMETRIC, k_matrix, wishart
-from benchmarks.literature.kolesnikov import TWICE, WITHOUT_END
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
 from dynamics.mechanics.unilateral.complementarity import RULES
 from dynamics.mechanics.unilateral.exclusion import Gauss

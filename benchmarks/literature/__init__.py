@@ -1,1 +1,0 @@
-"""What papers print beside what this project computes, statement by statement."""

@@ -1,0 +1,26 @@
+"""Tables of statements of the literature: a row for each, with its place, and one test of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+
+def row_test(rows: list[tuple]) -> Callable:
+    """Return a test of rows: place and claim, what is computed, the value, how far off it may be.
+
+    The place, up to the colon, names the row in the output of pytest.
+    """
+
+    @pytest.mark.parametrize(
+        ("found", "value", "within"),
+        [row[1:] for row in rows],
+        ids=[row[0].split(":")[0] for row in rows],
+    )
+    def test_row(found, value, within):
+        off = np.abs(np.subtract(found(), value, dtype=float))
+        assert (off <= within).all(), f"{found()}, not {value}"
+
+    return test_row
