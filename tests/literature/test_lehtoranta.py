@@ -3,8 +3,8 @@
 Section 3.8 and figures 5 and 11, which retell Lin et al. (2010), are in `test_lin.py`. The document
 gives no radii, thicknesses or moduli for its comparisons; ours are polyethylene of 463 MPa and
 ν = 0.46, 8 mm thick, and cartilage of 10 MPa and ν = 0.45, 2 mm thick, under a ball of 30 mm.
-Elastic layers are solved by an integral equation, with which finite elements agree within 1 %. A
-row or docstring opens with the place in the document.
+Elastic layers are solved by an integral equation. A row or docstring opens with the place in the
+document.
 """
 
 from __future__ import annotations
