@@ -43,6 +43,8 @@ from pipeline.progress import say
 
 BODIES = ("femur", "tibia")
 _FRAMES = ("anatomical", "file")
+#: Number of triangles that take seconds.
+_LARGE = 50_000
 #: Meshes that are bones where the layer is cartilage.
 BONY = (SOLID, BONE)
 #: Thickness of the cartilage on a bone [mm], and its source. The mean over femur and tibia of 17
@@ -161,7 +163,8 @@ def _prepared(
     for body in BODIES[::-1]:
         files, raw = read[body]
         name = raw.mesh.name
-        say(f"looking at {len(raw.mesh.faces):,} triangles of {name}")
+        if len(raw.mesh.faces) > _LARGE:
+            say(f"looking at {len(raw.mesh.faces):,} triangles of {name}")
         paths = tuple(str(file.resolve()) for file in files)
         found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
         mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)

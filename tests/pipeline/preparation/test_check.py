@@ -122,7 +122,7 @@ def test_everything_is_said_at_once(study, tmp_path, capsys):
 
 
 def test_faults_of_a_mesh(study, tmp_path, shapes):
-    """Repaired and told; without repair a hole is doubtful and a duplicate triangle an error."""
+    """Repaired and told; without repair a large hole and a duplicate triangle are errors."""
     path, tibia = study(), shapes["tibia"]
     lateral = tibia.centroids[tibia.centroids[:, 2] > 0.0].mean(axis=0)
     nearest = np.argsort(np.linalg.norm(tibia.centroids - lateral, axis=1))
@@ -134,7 +134,7 @@ def test_faults_of_a_mesh(study, tmp_path, shapes):
         assert any(words in text for text in notes)
     unrepaired = {"overrides": ("knee.repair_tolerance_mm=0.0",)}
     assert any("2 duplicate triangles" in text for text in texts_of(path, "error", **unrepaired))
-    assert any("1 hole in the surface" in t for t in texts_of(path, "warning", **unrepaired))
+    assert any("1 hole in the surface" in text for text in texts_of(path, "error", **unrepaired))
 
 
 @pytest.mark.parametrize("other", ["femur.ply", "./femur.ply", "copy.ply", "linked.ply"])
