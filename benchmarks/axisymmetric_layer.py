@@ -35,9 +35,9 @@ from skfem import (
 )
 from skfem.helpers import ddot, det, inv, mul, trace, transpose
 
-from benchmarks.exact_layer_compliance import Layer
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
+from tests.oracles.exact_layer_compliance import Layer
 
 #: Stiffness of the contact in place of a rigid one, per modulus over thickness: the sphere sinks in
 #: by about 1e-6 of the thickness.

@@ -12,9 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.frame import Rows, alike, measured, run
 from dynamics.mechanics.planar_knee import (
-    MACHADO_LAWS,
     PROXIMAL,
     SOCKET_CLEARANCE,
     LigamentLimitWarning,
@@ -76,54 +74,6 @@ def apart(one: PlanarMotion, other: PlanarMotion, rows: slice = EARLY) -> tuple[
 def strains(motion: PlanarMotion) -> np.ndarray:
     """Return the strains (n, 4) [1] of MCL, LCL, ACL and PCL."""
     return motion.ligament_length / _REST - 1.0
-
-
-def cases() -> dict[str, PlanarMotion]:
-    """Return the motions of the table by name."""
-    motions = {
-        f"free, {law}, {pull:g} N": free(pull, law) for law in MACHADO_LAWS for pull in PULLS
-    }
-    motions |= {
-        f"free, anterior pull, {pull:g} N": free(pull, direction=ANTERIOR) for pull in PULLS
-    }
-    motions |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "cubic")}
-    motions["free, 50 N, linear ligaments"] = free(PULLS[0], ligaments="linear")
-    for clearance in CLEARANCES:
-        name = f"clearance {1e3 * clearance:g} mm, 50 N"
-        motions[name] = jointed(clearance)
-        motions[f"{name}, no ligaments"] = jointed(clearance, ligaments=False)
-    return motions
-
-
-@measured(
-    "Planar knee, 0.5 s",
-    {"knee": "", **alike(("moved [deg]", "least flexion [deg]"), ".2f"),
-     "largest indentation [mm]": ".3f", "largest contact force [N]": ".1f",
-     **alike([f"largest tension, {name} [N]" for name in NAMES], ".1f"),
-     "loss [J]": ".4f", "error of the energy": ".1e", "limits passed": ""},
-)  # fmt: skip
-def planar_knee() -> Rows:
-    """Motion, contact and ligaments of every knee."""
-    for name, motion in cases().items():
-        forces = motion.ligament_force.max(axis=0, initial=0.0)
-        ligaments = forces if len(forces) else [None] * len(NAMES)
-        error = np.abs(motion.energy_error).max() / motion.kinetic.max()
-        passed = ", ".join(f"{each.ligament} {each.quantity}" for each in motion.limits_passed)
-        flexion = np.ptp(motion.flexion), motion.flexion.min()
-        contact = motion.indentation.max(), motion.contact_force.max()
-        yield name, *flexion, *contact, *ligaments, motion.contact_loss[-1], error, passed
-
-
-@measured(
-    "150 N against 50 N within 0.3 s",
-    {"pull": "", "flexion, in deg": ".2f", "centre of mass, in mm": ".1f",
-     "indentation at 50 N [mm]": ".2f", "at 150 N [mm]": ".2f"},
-)  # fmt: skip
-def pulls_apart() -> Rows:
-    """What a pull of 150 N changes against 50 N within 0.3 s."""
-    for name, direction in (("proximal", PROXIMAL), ("anterior", ANTERIOR)):
-        weak, strong = (free(pull, direction=direction) for pull in PULLS)
-        yield name, *apart(weak, strong), *(m.indentation[EARLY].max() for m in (weak, strong))
 
 
 def _flexions(axes: Axes) -> None:
@@ -197,9 +147,3 @@ def figure() -> Figure:
     for axes in made.axes[-2:]:
         axes.set_xlabel("time [ms]")
     return made
-
-
-TABLES = (planar_knee, pulls_apart)
-
-if __name__ == "__main__":
-    run(__doc__, TABLES, "planar_knee.png", lambda file: figure().savefig(file))
