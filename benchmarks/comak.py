@@ -91,7 +91,7 @@ def units(setup: WalkSetup) -> FloatArray:
     return np.where(rotational, np.pi / 180.0, 1e-3)
 
 
-@measured("OpenSim-JAM", {"quantity": "", "value": ".3g"})
+@measured("OpenSim-JAM", {"quantity": "", "value": ".4g"})
 def against_jam() -> Rows:
     """Agreement with OpenSim-JAM's solution, and times."""
     setup, start, result, spent, prepared, settled = solved()
