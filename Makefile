@@ -85,12 +85,12 @@ dist: $(STAMP) ## build wheel and sdist in dist/
 	@rm -rf dist
 	@$(BIN)/python -m build --no-isolation --outdir dist .
 
-bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
+bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS="accuracy gait"]
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 # An environment of its own: the other engines are large, and no part of the project needs them.
-bench-peers: $(PEERS)/.installed ## time and error beside other contact engines; ARGS=--docs writes docs/peers.*
-	@OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 MPLBACKEND=Agg $(PEERS)/bin/python -m benchmarks.peers $(ARGS)
+bench-peers: $(PEERS)/.installed ## time and error beside other contact engines
+	@OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks $(or $(ARGS),peers)
 
 lint: $(STAMP) ## check style, format and the direction of imports
 	@$(BIN)/python -m ruff check .

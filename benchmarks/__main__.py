@@ -1,41 +1,28 @@
-"""Run all benchmarks of speed and accuracy and print their tables: `python -m benchmarks`."""
+"""Print tables of speed and accuracy: `python -m benchmarks [NAME ...]`.
 
-from benchmarks import (
-    complementarity,
-    contact,
-    coupled_springs,
-    exact_layer,
-    expressions,
-    families,
-    finite_element,
-    fitted_surfaces,
-    gait,
-    gait_models,
-    incompressible_elements,
-    large_strain,
-    planar_knee,
-    restitution,
-    two_layers,
-)
-from benchmarks.frame import run
+A name is that of a module (accuracy), or of one of its tables (accuracy.two_layers). By default:
+accuracy, gait and expressions. `comak` needs OpenSim, which no process can hold beside CasADi, and
+the data; `peers` needs OpenSim and Drake (`make bench-peers`).
+"""
 
-TABLES = (
-    contact.accuracy,
-    families.evaluation,
-    *expressions.TABLES,
-    *fitted_surfaces.TABLES,
-    *gait.TABLES,
-    gait_models.three_models,
-    restitution.restitution,
-    *planar_knee.TABLES,
-    complementarity.worth,
-    *exact_layer.TABLES,
-    *coupled_springs.TABLES,
-    *finite_element.TABLES,
-    incompressible_elements.errors,
-    two_layers.accuracy,
-    *large_strain.TABLES,
-)
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+DEFAULT = ("accuracy", "gait", "expressions")
+
+
+def main() -> None:
+    """Print the tables one after the other, each as soon as it is measured."""
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", default=DEFAULT, metavar="NAME")
+    for name in parser.parse_args().names:
+        module, _, table = name.partition(".")
+        found = import_module(f"benchmarks.{module}")
+        for make in (getattr(found, table),) if table else found.TABLES:
+            print(make(), end="\n\n", flush=True)
+
 
 if __name__ == "__main__":
-    run(__doc__, TABLES)
+    main()

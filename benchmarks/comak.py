@@ -1,34 +1,30 @@
-"""OpenSim-JAM's walking example, its replays and starts: `python -m benchmarks.comak`.
+"""OpenSim-JAM's walking example, passive flexion and anterior laxity, with plane triangles.
 
-Agreement with OpenSim-JAM's published solution, times on one core, starts displaced by 2 mm or 2
-degrees, and variations of a recorded plant against OpenSim. The tables are those of
-docs/muscle_walks.md. It needs `$KNEE_DATA` and OpenSim.
+Agreement with OpenSim-JAM's published results, times on one core, starts displaced by 2 mm or 2
+degrees, and variations of a recorded plant against OpenSim. It needs `$KNEE_DATA` and OpenSim.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.comak_reference import (
-    acceleration_differences,
-    agreement,
-    forces_of,
-    input_difference,
-    jam_solution,
-)
-from benchmarks.frame import Rows, measured, show
-from benchmarks.measures import rms
-from benchmarks.timing import clocked
+from benchmarks.frame import Rows, clocked, measured, rms
 from dynamics.musculoskeletal import ComakResult, record_plant
 from foundation.base.checks import FloatArray
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import shipped_config
+from pipeline.studies.forward_motions.setup import prepare_forward
+from pipeline.studies.forward_motions.simulate import load_forward
 from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
 from pipeline.studies.muscle_walks.summary import body_weight
 from pipeline.studies.muscle_walks.variation import varied_walk
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
+from tests.oracles.jam_solution import JamSolution, jam_solution
 
 #: Displacements of the starts [mm or deg], starts, and distance of equal solutions [mm or deg].
 _AWAY, _STARTS, _SAME = 2.0, 60, 0.05
@@ -48,10 +44,44 @@ _VARIATIONS: tuple[dict[str, float], ...] = (
 )
 
 
-def walk(*overrides: str) -> WalkSetup:
-    """Return the shipped example with plane triangles, as in OpenSim-JAM."""
-    file = load_muscle_walk(shipped_config("comak_walking"), ("walk.surface=flat", *overrides))
-    return prepare_walk(file)
+_REFERENCE = "$KNEE_DATA/derived/jam_lenhart2015_tf_contact_reference.csv"
+#: Columns of the reference by coordinate, and their factor from SI and unit for people.
+_COORDINATES = {
+    **{f"knee_{name}_r": (f"knee_{name}_rad", 180.0 / np.pi, "deg") for name in ("add", "rot")},
+    **{f"knee_{name}_r": (f"knee_{name}_m", 1e3, "mm") for name in ("tx", "ty", "tz")},
+}
+
+
+class Solved(NamedTuple):
+    """The example: setup, first values (S,) [rad, m], solution, and processor times [s]."""
+
+    setup: WalkSetup
+    start: FloatArray
+    result: ComakResult
+    seconds: float
+    prepared: float
+    settled: float
+
+
+@cache
+def solved() -> Solved:
+    """Return the solution of the shipped example with plane triangles, as in OpenSim-JAM."""
+    file = load_muscle_walk(shipped_config("comak_walking"), ("walk.surface=flat",))
+    setup, prepared = clocked(lambda: prepare_walk(file))
+    start, settled = clocked(setup.first_values)
+    return Solved(setup, start, *_timed(setup, start), prepared, settled)
+
+
+@cache
+def replayed() -> WalkSetup:
+    """Return the example by a record of its plant."""
+    setup, start, result, *_ = solved()
+    return replace(setup, plant=record_plant(setup.plant, result, start, setup.settings))  # type: ignore[arg-type]
+
+
+def _timed(setup: WalkSetup, start: FloatArray) -> tuple[ComakResult, float]:
+    setup.comak.run(start)
+    return clocked(lambda: setup.comak.run(start))
 
 
 def units(setup: WalkSetup) -> FloatArray:
@@ -61,18 +91,24 @@ def units(setup: WalkSetup) -> FloatArray:
     return np.where(rotational, np.pi / 180.0, 1e-3)
 
 
-@measured("OpenSim-JAM", {"quantity": "", "value": ".3g"})
-def against_jam(setup: WalkSetup, result: ComakResult) -> Rows:
-    """Agreement with OpenSim-JAM's solution."""
+@measured("OpenSim-JAM", {"quantity": "", "value": ".4g"})
+def against_jam() -> Rows:
+    """Agreement with OpenSim-JAM's solution, and times."""
+    setup, start, result, spent, prepared, settled = solved()
     jam = jam_solution(setup)
     yield from ((f"input {name}", value) for name, value in input_difference(setup, jam).items())
     largest = float(acceleration_differences(setup, jam).max())
     yield "acceleration, its solution put in, largest", largest
     yield from agreement(setup, result, jam).items()
+    same, iterations = displaced_starts(setup, result)
+    yield f"of {_STARTS} displaced starts, to the same solution", same
+    yield "their iterations, mean", iterations
+    yield from (("prepared, in s", prepared), ("settled, in s", settled), ("a cycle, in s", spent))
+    yield "a cycle replayed, in s", _timed(replayed(), start)[1]
 
 
-def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
-    """Return how many frames converge to their solution from displaced starts."""
+def displaced_starts(setup: WalkSetup, result: ComakResult) -> tuple[int, float]:
+    """Return how many displaced starts converge to their solution, and the mean iterations."""
     rng, unit = np.random.default_rng(1), units(setup)
     same, iterations = 0, []
     for _ in range(_STARTS):
@@ -84,19 +120,90 @@ def displaced_starts(setup: WalkSetup, result: ComakResult) -> str:
         whole, _ = setup.comak.solve(frame, before)
         same += not flag and bool((np.abs(found.values - whole.values) / unit).max() < _SAME)
         iterations.append(found.iterations)
-    return f"{same} of {_STARTS} displaced starts, {np.mean(iterations):.1f} iterations"
+    return same, float(np.mean(iterations))
+
+
+def input_difference(setup: WalkSetup, jam: JamSolution) -> dict[str, float]:
+    """Return the largest differences of the motion of the prescribed coordinates [SI]."""
+    motion = setup.plant.motion
+    others = [k for k, n in enumerate(motion.names) if n not in setup.plant.free]
+    return {
+        name: float(np.abs(getattr(motion, name) - getattr(jam, name))[:, others].max())
+        for name in ("values", "speeds", "accelerations")
+    }
+
+
+def acceleration_differences(setup: WalkSetup, jam: JamSolution) -> FloatArray:
+    """Return the largest difference (N,) of accelerations where the solution is put in.
+
+    Of primary and secondary coordinates [rad/s², m/s²]: those that our forces give from the values,
+    speeds and forces of the solution, against its own.
+    """
+    plant, contacts = setup.plant, setup.comak.contacts
+    motion = plant.motion
+    free, secondary = motion.index(plant.free), motion.index(plant.secondary)
+    wanted = motion.accelerations.copy()
+    wanted[:, secondary] = 0.0
+    found = np.empty(len(motion.time))
+    for k in range(len(motion.time)):
+        values, speeds = jam.values[k, secondary], jam.speeds[k, secondary]
+        forces = plant.forces(k, values, speeds)
+        surplus = forces.arms @ jam.forces[k] + jam.reserves[k] - forces.needed
+        surplus += contacts.at(k, values).forces
+        ours = wanted[k, free] + np.linalg.solve(plant.mass(k, values), surplus)
+        found[k] = np.abs(ours - jam.accelerations[k, free]).max()
+    return found
+
+
+def agreement(setup: WalkSetup, result: ComakResult, jam: JamSolution) -> dict[str, float]:
+    """Return how a result agrees with a solution: quantiles over the frames.
+
+    Largest difference over the secondary coordinates [mm or deg], largest difference of the
+    activations [1], size of the difference of the first contact's force [% of body weight] from
+    that of our surfaces at the values of the solution, and ratio of the costs [1].
+    """
+    plant, settings = setup.plant, setup.settings
+    motion = plant.motion
+    places = motion.index(plant.secondary)
+    unit = np.where(np.array(motion.rotational)[places], np.pi / 180.0, 1e-3)
+    apart = (np.abs(result.values - jam.values[:, places]) / unit).max(axis=1)
+    used = np.abs(result.activations - jam.activations).max(axis=1)
+    contacts = setup.comak.contacts
+    theirs = [contacts.at(k, row[places]).loads[0].force for k, row in enumerate(jam.values)]
+    away = forces_of(result)[:, 0] - theirs
+    force = 100.0 * np.linalg.norm(away, axis=1) / body_weight(setup)
+    weights = np.array([settings.muscle_weight(result.muscles, float(t)) for t in result.time])
+    volumes = settings.activation_weight * plant.muscles.volumes()
+    cost = (weights * volumes * jam.activations**2).sum(axis=1)
+    cost += jam.reserves**2 @ settings.reserve_weights(plant.free)
+    return {
+        "converged": float((result.errors < settings.tolerance).sum()),
+        "secondary_median": float(np.median(apart)),
+        "secondary_95": float(np.quantile(apart, 0.95)),
+        "secondary_largest": float(apart.max()),
+        "activation_median": float(np.median(used)),
+        "force_95_percent": float(np.quantile(force, 0.95)),
+        "force_largest_percent": float(force.max()),
+        "cost_ratio_largest": float((result.costs / cost).max()),
+    }
+
+
+def forces_of(result: ComakResult) -> FloatArray:
+    """Return the forces (N, C, 3) [N] of the contacts."""
+    return np.array([[loads.force for loads in frame] for frame in result.loads])
 
 
 @measured(
-    "variations of the record",
+    "Variations of the record",
     {"variation": "", "moves at most, in mm or deg": ".2f", "replay off, in mm or deg": ".3f",
      "contact force off, RMS [N]": ".2f", "RMS [% of body weight]": ".3f", "largest [N]": ".1f"},
 )  # fmt: skip
-def variations(setup: WalkSetup, replayed: WalkSetup, start: FloatArray) -> Rows:
+def variations() -> Rows:
     """Variations: how far they move the walk, and how a replay differs from OpenSim."""
-    nominal, unit = replayed.comak.run(start), units(setup)
+    setup, start, *_ = solved()
+    nominal, unit = replayed().comak.run(start), units(setup)
     for values in _VARIATIONS:
-        varied = varied_walk(replayed, values)
+        varied = varied_walk(replayed(), values)
         ours = varied.comak.run(start)
         theirs = with_opensim(setup, varied).comak.run(start)
         moved = np.abs(theirs.values - nominal.values) / unit
@@ -122,24 +229,22 @@ def with_opensim(setup: WalkSetup, varied: WalkSetup) -> WalkSetup:
     return replace(setup, settings=varied.settings, contacts=varied.contacts)
 
 
-def timed(setup: WalkSetup, start: FloatArray) -> tuple[ComakResult, float]:
-    """Return the result of a cycle, the second time it is simulated, and its processor time [s]."""
-    setup.comak.run(start)
-    return clocked(lambda: setup.comak.run(start))
+@measured(
+    "Moved joints against OpenSim-JAM",
+    {"example": "", "coordinate": "", "RMS": ".3f", "largest": ".3f"},
+)
+def moved_joints() -> Rows:
+    """Differences of the tibiofemoral coordinates of both shipped examples."""
+    reference = pd.read_csv(data_file(_REFERENCE))
+    for example in ("anterior_laxity", "passive_flexion"):
+        theirs = reference[reference["example"] == example]
+        file = load_forward(shipped_config(example), ('forward.surface="flat"',))
+        found = prepare_forward(file.forward).run()
+        for name, (column, factor, unit) in _COORDINATES.items():
+            own = found.values[:, found.secondary.index(name)]
+            other = np.interp(found.time, theirs["time_s"].to_numpy(), theirs[column].to_numpy())
+            apart = factor * (own - other)
+            yield example, f"{name} [{unit}]", rms(apart), np.abs(apart).max()
 
 
-def main() -> None:
-    """Print the tables."""
-    setup, prepared = clocked(walk)
-    start, settled = clocked(setup.first_values)
-    result, spent = timed(setup, start)
-    record = record_plant(setup.plant, result, start, setup.settings)  # type: ignore[arg-type]
-    replayed = replace(setup, plant=record)
-    show([against_jam(setup, result)])
-    print(f"prepared in {prepared:.1f} s, settled in {settled:.1f} s, {spent:.1f} s a cycle")
-    print(f"{displaced_starts(setup, result)}, replayed in {timed(replayed, start)[1]:.1f} s\n")
-    show([variations(setup, replayed, start)])
-
-
-if __name__ == "__main__":
-    main()
+TABLES = (against_jam, variations, moved_joints)

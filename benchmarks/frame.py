@@ -1,61 +1,53 @@
-"""One frame of all benchmarks: rows of SI values become a table with units, and a command.
+"""One frame of all benchmarks: rows of SI values become a table with units; clocks and measures.
 
     @measured("Cost over mesh size", {"edge [mm]": "g", "triangles": "d", "time [ms]": ".2f"})
     def cost() -> Rows:
         for edge in (2e-3, 1e-3):
             yield edge, count, seconds(...)
 
-    if __name__ == "__main__":
-        run(__doc__, [cost])
+    TABLES = (cost,)
 
 `cost()` returns a `Table`, whose text is Markdown. The unit in brackets at the end of a column's
 name says how to show the SI values of that column: the first word in the brackets is the unit.
+`python -m benchmarks` prints the `TABLES` of the modules.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
-#: Folder of the documentation, whose pictures are under version control.
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-#: Default folder of the files that benchmarks write, below the current folder.
-DEFAULT = Path("runs") / "benchmarks"
 
 #: Factor from the SI value to each unit of a column.
 UNITS: Mapping[str, float] = {
-    "%": 100.0, "1": 1.0, "1/s": 1.0, "GB": 1e-9, "J": 1.0, "MPa": 1e-6, "N": 1.0, "N m": 1.0,
-    "deg": float(np.degrees(1.0)), "kN/mm": 1e-6, "m/s": 1.0, "mm": 1e3, "mm²": 1e6, "ms": 1e3,
-    "s": 1.0, "µm": 1e6, "µs": 1e6,
+    "%": 100.0, "1/s": 1.0, "N": 1.0, "MPa": 1e-6, "deg": float(np.degrees(1.0)), "kN/mm": 1e-6,
+    "mm": 1e3, "mm²": 1e6, "ms": 1e3, "s": 1.0, "µm": 1e6, "µs": 1e6,
 }  # fmt: skip
 
 #: A number [SI], several numbers, text, or None for an empty cell.
 Cell = float | str | Sequence[float] | None
 Rows = Iterable[Sequence[Any]]
 Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Table:
     """A measured table.
 
-    Parameters
-    ----------
-    title : str
-        Heading.
-    columns : mapping of str to str
-        Name of each column, which ends with its unit in brackets where the values have one, and the
-        format of its cells: a specification such as ".2f", or, for cells of several numbers, text
-        with fields such as "{:.2f} / {:.2f}".
-    rows : sequence of sequences
-        A `Cell` for each column.
+    Names of columns end with the unit in brackets where the values have one; the formats of their
+    cells are specifications such as ".2f", or, for cells of several numbers, text with fields such
+    as "{:.2f} / {:.2f}". A row has a `Cell` for each column.
     """
 
     title: str
@@ -105,43 +97,35 @@ def alike(names: Iterable[str], form: str) -> dict[str, str]:
     return dict.fromkeys(names, form)
 
 
-def show(tables: Iterable[object]) -> None:
-    """Print tables one after the other, each as soon as it is measured."""
-    for each in tables:
-        print(each, end="\n\n", flush=True)
+def seconds(function: Callable[[], object], budget: float = 0.5) -> float:
+    """Return the median time of a call, from as many calls as the budget [s] allows."""
+    function()  # compiles, fills caches
+    times: list[float] = []
+    while sum(times) < budget and len(times) < 1000:
+        times.append(clocked(function, time.perf_counter)[1])
+    return float(np.median(times))
 
 
-def run(
-    description: str | None,
-    tables: Sequence[Callable[[], object]],
-    picture: str | None = None,
-    draw: Callable[[Path], None] | None = None,
-) -> None:
-    """Run a benchmark as a program: print its tables; draw its picture into `--out` or docs."""
-    parser = argparse.ArgumentParser(description=description)
-    if picture is not None:
-        add_target(parser, picture)
-    chosen = parser.parse_args()
-    show(make() for make in tables)
-    if draw is not None:
-        write(chosen.out, draw)
+def clocked(
+    function: Callable[[], Result], clock: Callable[[], float] = time.process_time
+) -> tuple[Result, float]:
+    """Return the result of one call and its time [s], by default that of the processor."""
+    start = clock()
+    result = function()
+    return result, clock() - start
 
 
-def add_target(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add `--out` and `--docs` for a file of a benchmark."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--out", type=Path, default=DEFAULT / name, metavar="FILE",
-        help="file to write (default: %(default)s)",
-    )  # fmt: skip
-    where.add_argument(
-        "--docs", dest="out", action="store_const", const=DOCS / name,
-        help=f"replace docs/{name}, the one that the documentation shows",
-    )  # fmt: skip
+def rms(values: ArrayLike) -> float:
+    """Return the root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
-def write(file: Path, draw: Callable[[Path], None]) -> None:
-    """Write a file, make its folder, and print the path."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draw(file)
-    print(f"written: {file}")
+def height_at(force: Callable[[float], float], wanted: float, start: float, step: float) -> float:
+    """Return the height [m] at which a femur that is lowered in steps [m] carries a force [N].
+
+    `force` is the axial force [N] at a height; it grows as the femur sinks from `start` [m].
+    """
+    high = start
+    while force(high) < wanted:
+        high -= step
+    return float(brentq(lambda height: force(height) - wanted, high, high + step, xtol=1e-9))

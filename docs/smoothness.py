@@ -17,11 +17,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.exact import polyethylene
-from benchmarks.knees import load_knee
 from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
+from tests.oracles.knees import load_knee
 
 STEPS = 400
 
@@ -41,7 +40,7 @@ def main() -> None:
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     distance = np.arange(STEPS)
     for surface, colour in (("flat", "#d55e00"), ("curved", "#0072b2")):
-        model = ElasticFoundation(*knee, polyethylene(10e-3), surface=surface)
+        model = ElasticFoundation(*knee, LinearLaw(463e6, 0.46, 10e-3), surface=surface)
         poses = [Pose.from_array(start + i * step) for i in range(STEPS)]
         force = np.array([model.evaluate(pose).force for pose in poses])
         bend = np.diff(force[:, 1], 2)

@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 import shapes
 
-from benchmarks.exact_layer_compliance import Layer
-from benchmarks.flat_layer import FlatLayer
 from foundation.finite_element.base import PlaneBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import TriangleMesh
+from tests.oracles.exact_layer_compliance import Layer
+from tests.oracles.flat_layer import FlatLayer
 
 POLYETHYLENE = Layer(463e6, 0.46, 8e-3)
 RADII = (78e-3, 183e-3)

@@ -2,8 +2,7 @@
 
 Beyond the first and the last row, a filter continues a motion by its mirror image about the end
 point, which has no acceleration there: accelerations are off by as much as themselves at the ends,
-and by less near them. `python -m benchmarks.filter_edges` measures this for OpenSim's filter, and
-the errors of contact forces that follow (docs/muscle_walks.md).
+and by less near them (docs/muscle_walks.md, with the errors of contact forces that follow).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from foundation.layer_theory.flat_layer import wave_compliance
 #: Wave number of the layer times half width of the patch.
 _WAVE = 2.0
 #: Excess of the force over that of the wave: the estimate is within 10 % under the balls of
-#: `python -m benchmarks.coupled_springs`.
+#: `make bench ARGS=accuracy.coupled_springs_under_balls`.
 _SHARE = 0.78
 #: Least excess that is said.
 _SAID = 1.1
@@ -78,7 +78,7 @@ def two_digits(excess: float) -> float:
 
 
 def _excess(peak: float) -> float:
-    """Return the excess of force from that of a wave, as `python -m benchmarks.coupled_springs`."""
+    """Return the excess of force from that of a wave [1]."""
     return 1.0 + _SHARE * (peak - 1.0)
 
 

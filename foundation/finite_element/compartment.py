@@ -28,7 +28,7 @@ from foundation.layer_theory.single_thread import one_thread
 
 #: Distance of the edge found from nodal pressures outside the true edge, in node spacings. Near any
 #: smooth edge the pressure has the same form; on paraboloids 0.05 to 0.12 were measured at spacings
-#: of 0.5 and 1 mm (python -m benchmarks.finite_element).
+#: of 0.5 and 1 mm (make bench ARGS=accuracy.finite_elements).
 EDGE_OFFSET = 0.08
 
 

@@ -10,14 +10,14 @@ from foundation.base.flags import Flag, FlagKind
 from foundation.finite_element.compartment import CompartmentContact, PatchState
 
 #: Overlap over thickness up to which linear elasticity gives the peak pressure, and the error of
-#: the peak pressure there [%] (python -m benchmarks.large_strain).
+#: the peak pressure there [%], measured once (docs/finite_element.md).
 LINEAR_STRAIN_LIMIT, _LINEAR_ERROR = 0.14, 5.0
-#: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
+#: Largest sharpness of a peak pressure within about 2 % of the truth (accuracy.finite_elements).
 SHARPEST = 0.25
 
 #: Poisson's ratios, and bounds of the error of force and area at an approach over the node spacing
-#: in half widths of the patch (python -m benchmarks.incompressible_elements); in between linear in
-#: the logarithm of 1 - 2ν.
+#: in half widths of the patch (make bench ARGS=accuracy.nearly_incompressible); in between linear
+#: in the logarithm of 1 - 2ν.
 _RATIOS = np.array([0.48, 0.49, 0.499, 0.4999])
 _FORCE_ERRORS, _AREA_ERRORS = (0.10, 0.15, 0.27, 0.65), (0.2, 0.3, 0.6, 1.3)
 #: Least error of the force that is flagged.

@@ -63,7 +63,7 @@ TOLERANCE = 1e-12
 #: and most exchanges.
 PATIENCE, _MOST = 8, 500
 #: Stiffness over the area that bears: power of the area, and reach of the cells of the bearing
-#: nodes beyond the edge found [edges of a cell], for flat layers of `benchmarks.exact_layer`.
+#: nodes beyond the edge found [edges of a cell], for flat layers of `tests/oracles`.
 _STIFFNESS_POWER, _BEYOND_EDGE = 0.8, 0.14
 
 

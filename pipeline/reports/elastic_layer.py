@@ -16,7 +16,7 @@ from pipeline.store.run_documents import FromTable, Part
 
 #: Strain of a layer, and by how much a neo-Hookean layer under a sphere differs there from the
 #: linear layer [1]: in the force at equal approach, and in the peak pressure at equal force. The
-#: larger of two materials and two energies, by `python -m benchmarks.large_strain`.
+#: larger of two materials and two energies, measured once (docs/finite_element.md).
 _STRAINS = (0.0, 0.04, 0.08, 0.12, 0.17, 0.23, 0.30)
 _FORCE = (0.0, 0.006, 0.015, 0.027, 0.042, 0.07, 0.08)
 _PEAK = (0.0, 0.005, 0.015, 0.028, 0.041, 0.058, 0.083)

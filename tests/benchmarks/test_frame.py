@@ -1,20 +1,18 @@
-"""The frame of the benchmarks: cells in units, tables, and where pictures are drawn."""
+"""The frame of the benchmarks: cells in units, tables, the command."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
-import runpy
 import sys
-from pathlib import Path
 
 import pytest
 
 import benchmarks
-from benchmarks.frame import DOCS, Rows, Table, add_target, alike, measured, shown
-
-ROOT = Path(__file__).resolve().parents[2]
+from benchmarks import accuracy
+from benchmarks.__main__ import main
+from benchmarks.frame import Rows, Table, alike, measured, shown
+from benchmarks.peers import Measured, time_to_error
 
 
 @pytest.mark.parametrize(
@@ -63,61 +61,25 @@ def test_a_row_has_a_cell_for_each_column():
         str(Table("Edges", {"edge [mm]": "g"}, [(1e-3, 2e-3)]))
 
 
-def target(arguments: list[str]) -> Path:
-    parser = argparse.ArgumentParser()
-    add_target(parser, "a.png")
-    return parser.parse_args(arguments).out
+def test_time_to_error_interpolates_the_logarithms():
+    rows = [Measured("x", (1, 1), 1e-3 * 4.0**k, 0.1 / 4.0**k) for k in range(3)]
+    assert time_to_error(rows, 0.05) == pytest.approx(2e-3, rel=1e-12)
+    assert time_to_error(rows, 0.2) == 1e-3
+    assert time_to_error(rows, 1e-3) is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([], Path("runs/benchmarks/a.png")),
-        (["--out", "here/b.png"], Path("here/b.png")),
-        (["--docs"], DOCS / "a.png"),
-    ],
-)
-def test_target(arguments, expected):
-    assert target(arguments) == expected
-
-
-def test_docs_and_out_exclude_each_other(capsys):
-    with pytest.raises(SystemExit):
-        target(["--docs", "--out", "b.png"])
-    assert "not allowed with" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "name", ["integrators", "planar_knee", "restitution", "peers", "two_fidelities"]
-)
-def test_documentation_has_each_picture(name):
-    assert (DOCS / f"{name}.png").is_file()
-
-
-@pytest.mark.slow
-def test_restitution_draws_into_the_given_file_alone(tmp_path, monkeypatch, capsys):
-    """Carried out as a program; the picture of the documentation stays as it was."""
-    before = (DOCS / "restitution.png").read_bytes()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["restitution"])
-    monkeypatch.delitem(sys.modules, "benchmarks.restitution", raising=False)
-    runpy.run_module("benchmarks.restitution", run_name="__main__")
-    assert (DOCS / "restitution.png").read_bytes() == before
-    drawn = tmp_path / "runs" / "benchmarks" / "restitution.png"
-    assert drawn.read_bytes().startswith(b"\x89PNG")
-    assert "written: runs/benchmarks/restitution.png" in capsys.readouterr().out
+def test_the_command_prints_the_named_tables(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "accuracy.springs"])
+    row = ("cartilage", 500.0, 1.46, 0.83, 1.27, 0.75)
+    table = Table("Springs", {"case": "", **alike("abcde", "g")}, [row])
+    monkeypatch.setattr(accuracy, "springs", lambda: table)
+    main()
+    assert capsys.readouterr().out == f"{table}\n\n"
 
 
 def test_every_benchmark_can_be_imported():
-    """Types of benchmarks are not checked; programs and other engines are left out."""
-    left_out = ("__main__", "entries", "hydroelastic", "simbody")
+    """Types of benchmarks are not checked; other engines are left out."""
+    left_out = ("hydroelastic", "simbody")
     for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."):
         if not module.name.endswith(left_out):
             importlib.import_module(module.name)
-
-
-def test_no_benchmark_names_the_folder_of_the_documentation():
-    """The one way to it is `--docs`."""
-    for path in (ROOT / "benchmarks").rglob("*.py"):
-        if path.name != "frame.py":
-            assert '"docs"' not in path.read_text(encoding="utf-8"), path

@@ -14,7 +14,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
-from benchmarks.heel_strike import FRICTION, heel_strike, reversing_impact, rigid
 from dynamics.mechanics.ground import (
     PenaltyGround,
     newton_impact,
@@ -25,6 +24,7 @@ from dynamics.mechanics.ground import (
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.walking.motion_tables import read_motion_table
 from foundation.contact_laws import CompliantFriction
+from tests.oracles.heel_strike import FRICTION, heel_strike, reversing_impact, rigid
 
 #: ε [m/N], β [N s/m] and μ of the default ground.
 COMPLIANCE, DAMPING, MU = 1e-5, 500.0, 0.8

@@ -20,7 +20,6 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
-from benchmarks.complementarity import k_matrix, square_wishart, wishart
 from dynamics.mechanics.unilateral import (
     UnilateralLink,
     simulate_links,
@@ -29,6 +28,7 @@ from dynamics.mechanics.unilateral import (
 )
 from dynamics.mechanics.unilateral import lemke as lemke_module
 from dynamics.mechanics.unilateral.exclusion import Jordan
+from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"
 #: The free minimum has two or three negative values; the least of them belongs to a positive X.

@@ -23,10 +23,6 @@ from scipy.optimize import brentq, least_squares
 from scipy.special import ellipe, ellipk
 from studies import ROOT
 
-from benchmarks.comak_reference import jam_solution
-from benchmarks.exact_layer import exact_contact, paraboloid
-from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
-from benchmarks.exact_layer_compliance import Layer
 from dynamics.mechanics.impact import coefficient_of_restitution
 from dynamics.mechanics.planar_knee import (
     LigamentLimitWarning,
@@ -55,6 +51,10 @@ from foundation.contact_laws import (
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.implant import CondylarImplant
+from tests.oracles.exact_layer import exact_contact, paraboloid
+from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact, press_ball
+from tests.oracles.exact_layer_compliance import Layer
+from tests.oracles.jam_solution import jam_solution
 
 BALL, GRAVITY = 30e-3, 9.81
 HALF_SPACE = Layer(10e6, 0.45, math.inf)

@@ -10,9 +10,6 @@ from beds import IMPLANT, implant_model
 from scipy.optimize import brentq
 from some_slow import first_of, first_rows
 
-from benchmarks.coupled_springs import ball
-from benchmarks.coupled_springs import flat_contact as flat_layer
-from benchmarks.exact_layer import CASES, exact_contact, paraboloid
 from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
@@ -27,6 +24,8 @@ from foundation.elastic_foundation import (
 from foundation.elastic_foundation.dissipation import Dissipation
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from tests.oracles.exact_layer import CASES, exact_contact, paraboloid
+from tests.oracles.flat_layer import ball, flat_bed
 
 E, NU, H = 463e6, 0.46, 8e-3
 
@@ -61,7 +60,7 @@ def pressed(count=3, depth=0.1e-3):
 def test_a_flat_layer_bears_as_exact_contact(case):
     layer = case.layer
     exact = exact_contact(layer, paraboloid(*case.radii), load=case.load, cells=64)
-    model = flat_layer(case, exact)
+    model = flat_bed(case, exact)
     pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
     loads, jacobian, depth = model.compartment_loads(pose, "medial")
     assert loads[AXIAL_FORCE] == pytest.approx(case.load, rel=0.01)
@@ -372,7 +371,7 @@ def test_two_layers_are_both_coupled_or_neither():
 )
 def test_a_layer_under_a_wide_patch_bears_as_exact_contact(ratio, thickness, size, radius):
     case, exact = ball(ratio, thickness, size, radius)
-    model = flat_layer(case, exact)
+    model = flat_bed(case, exact)
     pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
     loads, jacobian, _ = model.compartment_loads(pose, "medial")
     assert loads[AXIAL_FORCE] == pytest.approx(exact.load, rel=0.005)
@@ -391,7 +390,7 @@ def test_a_layer_under_a_wide_patch_bears_as_exact_contact(ratio, thickness, siz
 def test_a_layer_has_smooth_loads(numbers):
     """Also where the finer lattice takes over as the patch grows."""
     case, exact = ball(*numbers)
-    model = flat_layer(case, exact)
+    model = flat_bed(case, exact)
     heights = np.linspace(0.9, 1.1, 21)
     rows = np.zeros((21, 6))
     rows[:, 4] = -heights * exact.approach
@@ -404,7 +403,7 @@ def test_independent_springs_say_how_much_too_stiff_they_are():
     for numbers in ((0.47, 1e-3, 8.0, 0.3), (0.49, 2e-3, 3.5, 0.1), (0.4999, 2e-3, 8.0, 0.3)):
         case, exact = ball(*numbers)
         layer = case.layer
-        linear = flat_layer(case, exact).with_law(
+        linear = flat_bed(case, exact).with_law(
             LinearLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness)
         )
         loads = linear.loads(Pose(superior=-exact.approach))
@@ -416,6 +415,6 @@ def test_independent_springs_say_how_much_too_stiff_they_are():
 @pytest.mark.parametrize("ratio", [0.3, 0.45, 0.46])
 def test_ordinary_springs_are_not_flagged(ratio):
     case, exact = ball(ratio, 3e-3, 2.0, 0.1)
-    model = flat_layer(case, exact)
+    model = flat_bed(case, exact)
     for law in (LinearLaw(10e6, ratio, 3e-3), ModifiedLaw.hertz(10e6, 0.499, 0.1)):
         assert model.with_law(law).loads(Pose(superior=-exact.approach)).flags == ()

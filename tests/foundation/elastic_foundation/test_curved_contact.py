@@ -13,8 +13,8 @@ from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
 from some_slow import first_rows
 
-from benchmarks.exact import contact_poses, exact_loads, polyethylene
 from foundation.base.pose import Pose
+from tests.oracles.exact_implant import contact_poses, exact_loads, polyethylene
 
 
 def sphere_errors(level, width, cells, depth, *, count=30, surface="curved"):

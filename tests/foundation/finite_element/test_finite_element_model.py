@@ -11,9 +11,6 @@ from hexahedral_blocks import sparse_compliance
 from scipy.spatial.transform import Rotation
 from shapes import pressed_poses, turned_pose
 
-from benchmarks.exact_layer import exact_contact, paraboloid
-from benchmarks.exact_layer_axisymmetric import press_ball
-from benchmarks.flat_layer import FlatLayer
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
@@ -22,6 +19,9 @@ from foundation.finite_element.condensation import compliance
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surfaces.mesh import TriangleMesh
+from tests.oracles.exact_layer import exact_contact, paraboloid
+from tests.oracles.exact_layer_axisymmetric import press_ball
+from tests.oracles.flat_layer import FlatLayer
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ import pytest
 import shapes
 from scipy.special import j0
 
-from benchmarks.exact_layer import exact_contact, paraboloid
-from benchmarks.exact_layer_compliance import Layer
 from foundation import kernels
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
@@ -19,6 +17,8 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 from foundation.surfaces.mesh import TriangleMesh
+from tests.oracles.exact_layer import exact_contact, paraboloid
+from tests.oracles.exact_layer_compliance import Layer
 
 E, NU, T = 10e6, 0.45, 3e-3
 

@@ -14,7 +14,6 @@ from scipy.spatial.transform import Rotation
 from some_slow import first_of
 from studies import ROOT, export
 
-from benchmarks.peers.solids import shell
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
 from foundation.implant.condylar_implant import CondylarImplant
@@ -25,6 +24,7 @@ from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surface_checks import check_surfaces
 from pipeline.preparation.checkup import check_study
+from tests.oracles.shells import shell
 
 Pair = dict[str, TriangleMesh]
 IMPLANT_AXES = ("-x", "y", "-z")

@@ -13,7 +13,6 @@ from scipy.spatial.transform import Rotation
 from solids import closed_insert
 from studies import export, implant_meshes
 
-from benchmarks.corresponding_knees import corresponding_knees
 from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.statics.height import pose_at_load
@@ -27,6 +26,7 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.shape_surfaces import shape_modes
 from pipeline.runner import _file_digests
+from tests.oracles.corresponding_knees import corresponding_knees
 
 COUNT = 5
 BODIES = ("femur", "tibia")

@@ -12,7 +12,6 @@ import tomli_w
 from some_slow import first_of
 from studies import TINY, WAVEFORMS, export
 
-from benchmarks.peers.solids import shell
 from foundation.base.findings import Finding
 from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
@@ -28,6 +27,7 @@ from pipeline.preparation.checkup import check_study, run_findings
 from pipeline.preparation.expected_time import stages_of
 from pipeline.preparation.findings import Findings
 from pipeline.store.sample_tables import export_tables
+from tests.oracles.shells import shell
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from PIL import Image
 from studies import WAVEFORMS, export
 
-from benchmarks.corresponding_knees import corresponding_knees
 from foundation.anatomy.shape_modes import ShapeModes
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import WriteError
@@ -19,6 +18,7 @@ from pipeline.preparation import checkup, shape_picture
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.shape_checkup import mode_words
 from pipeline.preparation.shape_picture import draw_shape_modes
+from tests.oracles.corresponding_knees import corresponding_knees
 
 BODIES = ("femur", "tibia")
 COUNT = 5

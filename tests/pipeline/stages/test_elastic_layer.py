@@ -10,7 +10,6 @@ import pytest
 from some_slow import first_rows
 from studies import SMOKE
 
-from benchmarks.coupled_springs import ball, flat_contact
 from dynamics.simulator.result import SimulationResult, Statistics
 from foundation.base.errors import InputError
 from foundation.base.loads import AXIAL_FORCE
@@ -31,6 +30,7 @@ from pipeline.stages import elastic_layer as stage
 from pipeline.stages.elastic_layer import elastic_layer
 from pipeline.stages.equal_loads import LEAST_LOAD, POSES, chosen_instants, equal_loads
 from pipeline.store.layer_document import ElasticLayer
+from tests.oracles.flat_layer import ball, flat_bed
 
 POLYETHYLENE = 463e6, 0.46, 8e-3
 CONFIG = load_config(SMOKE)
@@ -124,7 +124,7 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
     ratio, thickness, _, radius = case
     known, exact = ball(*case)
     law = LinearLaw(known.layer.youngs_modulus, ratio, thickness)
-    springs = flat_contact(known, exact).with_law(law)
+    springs = flat_bed(known, exact).with_law(law)
     # Springs of stiffness k under a paraboloid: F = pi R k d^2, p = k d.
     stiffness = law.confined_modulus / thickness
     depth = np.sqrt(exact.load / (np.pi * radius * stiffness))

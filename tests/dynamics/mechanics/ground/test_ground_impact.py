@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.heel_strike import FRICTION, RESTITUTION, reversing_impact, soft
 from dynamics.mechanics.ground import (
     ContactPoint,
     Leg,
@@ -21,6 +20,7 @@ from dynamics.mechanics.ground import (
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
+from tests.oracles.heel_strike import FRICTION, RESTITUTION, reversing_impact, soft
 
 GIVEN = {"restitution": RESTITUTION, "friction": FRICTION}
 

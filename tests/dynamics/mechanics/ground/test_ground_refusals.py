@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.heel_strike import heel_strike, reversing_impact, soft
 from dynamics.mechanics.ground import (
     ContactPoint,
     Leg,
@@ -24,6 +23,7 @@ from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.ground.impact import contact_impulse
 from dynamics.mechanics.segments import Segment
 from dynamics.simulator.equations import SimulationError
+from tests.oracles.heel_strike import heel_strike, reversing_impact, soft
 
 NAN = np.nan
 START, KANE = heel_strike(), reversing_impact()

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from some_slow import first_of
 
-from benchmarks.heel_strike import heel_strike, soft
 from dynamics.mechanics.ground import (
     ContactPoint,
     Leg,
@@ -18,6 +17,7 @@ from dynamics.mechanics.ground import (
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
+from tests.oracles.heel_strike import heel_strike, soft
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
 

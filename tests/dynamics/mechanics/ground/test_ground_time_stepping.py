@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from benchmarks.heel_strike import heel_strike, reversing_impact, rigid
 from dynamics.mechanics.ground import ContactPoint, Leg, simulate_rigid_strike
 from dynamics.mechanics.segments import Segment
+from tests.oracles.heel_strike import heel_strike, reversing_impact, rigid
 
 FOOT = Leg({"foot": Segment(1.0, [0.0, 0.0], [0.05, 0.0], 0.01)})
 POINTS = [ContactPoint(n, "foot", [x, -0.05]) for n, x in (("heel", -0.1), ("ball", 0.1))]

@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import lsq_linear, minimize
 
-from benchmarks.complementarity import MATRICES, SYMMETRIC, ill_conditioned, skewed, wishart
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
 from dynamics.mechanics.unilateral import blocks as blocks_module
 from dynamics.mechanics.unilateral.subsystem import PivotError, Subsystem
 from foundation.base.errors import InputError
+from tests.oracles.complementarity import MATRICES, SYMMETRIC, ill_conditioned, skewed, wishart
 
 
 def residual(a, b, solution, equalities=()):

@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import linprog, nnls
 
-from benchmarks.complementarity import MATRICES, SYMMETRIC, k_matrix, wishart
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
 from dynamics.mechanics.unilateral.complementarity import RULES
 from dynamics.mechanics.unilateral.exclusion import Gauss
 from dynamics.mechanics.unilateral.lemke import lemke
+from tests.oracles.complementarity import MATRICES, SYMMETRIC, k_matrix, wishart
 
 #: Problems per class and size.
 PROBLEMS = {2: 40, 3: 60, 5: 60, 10: 40, 20: 8, 50: 4}

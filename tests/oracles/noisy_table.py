@@ -1,0 +1,71 @@
+"""A table of poses and loads with errors, its study, and what its surrogate is worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tomli_w
+
+import surrogates
+from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
+from pipeline.config.schema import Config
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee import Knee
+from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
+from pipeline.stages.run_folder import read_path
+from pipeline.store.sample_tables import in_people_units
+from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
+from surrogates.sampling.space import SampleSpace
+
+#: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
+LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
+
+
+def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.DataFrame:
+    """Return `count` poses of each compartment with the loads of the original model."""
+    parts = []
+    rng = np.random.default_rng(seed)
+    for name in COMPARTMENTS:
+        poses, load = space.draw(rng.random((count, 6)))
+        table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
+        table = table.assign(compartment=name, index=np.arange(count), load_N=load)
+        parts.append(evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load"))
+    table = pd.concat(parts, ignore_index=True)
+    return table[table["status"] == OK].reset_index(drop=True)
+
+
+def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
+    """Return a table with `part` times the errors above."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([ANGLE_ERROR] * 3 + [POSITION_ERROR] * 3)
+    changed = table.copy()
+    changed[list(POSE_COLUMNS)] += part * sizes * rng.standard_normal((len(table), 6))
+    factor = 1.0 + part * LOAD_ERROR * rng.standard_normal((len(table), len(LOAD_COLUMNS)))
+    # A centre of pressure is known to a tenth of a millimetre, not to a part of its coordinates.
+    factor[:, 9:] = 1.0
+    changed[list(LOAD_COLUMNS)] *= factor
+    changed[list(LOAD_COLUMNS[9:])] += part * 1e-4 * rng.standard_normal((len(table), 3))
+    return changed
+
+
+def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
+    """Write a table as CSV in mm and degrees, and its study; return the study's file."""
+    columns = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
+    if not quantities:
+        columns = [name for name in columns if name not in QUANTITY_COLUMNS]
+    folder.mkdir(parents=True, exist_ok=True)
+    in_people_units(table[columns]).to_csv(folder / "poses_and_loads.csv", index=False)
+    tree = {"original": {"kind": "table", "file": "poses_and_loads.csv"}, **sections}
+    (folder / "study.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+    return folder / "study.toml"
+
+
+def cycle_errors(config: Config, folder: Path, knee: Knee) -> dict[str, float]:
+    """Return RMS over range [%] of the columns of a table's cycle against the original model's."""
+    gait = GaitSimulation.of(config.simulation, read_path(folder))
+    models = {"original": knee.model, "surrogate": surrogates.load(folder / "knee.npz")}
+    table = simulation_table({name: gait(model) for name, model in models.items()})
+    return {row.column: 100 * row.rms_over_range for row in compare_cycles(table)}

@@ -1,0 +1,218 @@
+"""The converged loads of the analytic implant against closed forms and independent quadrature."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from some_slow import first_of
+
+from foundation.base.pose import Pose, generalised_force
+from foundation.implant import CondylarImplant
+from foundation.implant.condyle import Condyle
+from foundation.implant.dish import Dish
+from tests.oracles.exact_implant import (
+    RULES,
+    PatchError,
+    contact_poses,
+    exact_loads,
+    polyethylene,
+    stiffness_of,
+)
+
+BALL, BOWL, DEPTH = 20e-3, 23e-3, 0.15e-3
+STIFFNESS = stiffness_of(polyethylene())
+
+
+def ball_in_bowl() -> tuple[CondylarImplant, Pose]:
+    """Return spheres of radius BALL in spherical dishes of radius BOWL, pressed DEPTH deep."""
+    condyle = Condyle(
+        posterior_radius=BALL, distal_radius=BALL, anterior_radius=BALL, coronal_radius=BALL
+    )
+    dish = Dish(sagittal_radius=BOWL, coronal_radius=BOWL, half_length=18e-3)
+    implant = CondylarImplant(condyle, condyle, dish, dish)
+    home = implant.home_pose(0.3)
+    return implant, replace(home, superior=home.superior - DEPTH)
+
+
+def along_bowl(angle: float, drop: float) -> float:
+    """Return the indentation along the bowl's normal, the ball's centre lying `drop` too low."""
+    ahead = drop * np.cos(angle)
+    return ahead + np.sqrt(BALL**2 - drop**2 + ahead**2) - BOWL
+
+
+def force_of_ball(rule: str) -> float:
+    """Return the axial force on one ball from a one-dimensional integral."""
+    drop = BOWL - BALL + DEPTH
+    edge = np.arccos((BOWL**2 + drop**2 - BALL**2) / (2.0 * BOWL * drop))
+    ring = 2.0 * np.pi * STIFFNESS * BOWL**2
+
+    def energy(low: float) -> float:
+        rim = np.arccos((BOWL**2 + low**2 - BALL**2) / (2.0 * BOWL * low))
+        return ring * quad(lambda a: 0.5 * along_bowl(a, low) ** 2 * np.sin(a), 0.0, rim)[0]
+
+    def customary(a: float) -> float:
+        return along_bowl(a, drop) * np.cos(a) * np.sin(a)
+
+    def nearest(a: float) -> float:
+        down = BOWL * np.cos(a) - drop
+        distance = np.hypot(BOWL * np.sin(a), down)
+        return (BALL - distance) * down / distance * np.sin(a)
+
+    def hydroelastic(b: float) -> float:
+        # b is the angle on the ball; the depth is measured from the bowl's centre.
+        from_bowl = np.sqrt(drop**2 + BALL**2 + 2.0 * drop * BALL * np.cos(b))
+        return (from_bowl - BOWL) * np.cos(b) * np.sin(b)
+
+    if rule == "consistent":
+        step = 1e-7
+        return (energy(drop + step) - energy(drop - step)) / (2.0 * step)
+    if rule == "hydroelastic":
+        rim = np.arcsin(BOWL * np.sin(edge) / BALL)
+        return 2.0 * np.pi * STIFFNESS * BALL**2 * quad(hydroelastic, 0.0, rim)[0]
+    return ring * quad({"customary": customary, "nearest": nearest}[rule], 0.0, edge)[0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ball_in_bowl(rule):
+    implant, pose = ball_in_bowl()
+    loads = exact_loads(implant, pose, rule=rule)
+    force = force_of_ball(rule)
+    for side in (loads.medial, loads.lateral):
+        np.testing.assert_allclose(side.force, [0.0, force, 0.0], rtol=2e-6, atol=1e-6 * force)
+    np.testing.assert_allclose(loads.peak_pressure, STIFFNESS * DEPTH, rtol=1e-9)
+    # The bearing forces act under the middles of the dishes, so that the total has no moment.
+    arm = 0.5 * implant.spacing
+    np.testing.assert_allclose(loads.lateral.moment[0], -arm * force, rtol=2e-6)
+    np.testing.assert_allclose(loads.moment, 0.0, atol=1e-6 * arm * force)
+
+
+def test_area_of_ball_in_bowl_is_a_spherical_cap():
+    implant, pose = ball_in_bowl()
+    drop = BOWL - BALL + DEPTH
+    cosine = (BOWL**2 + drop**2 - BALL**2) / (2.0 * BOWL * drop)
+    area = exact_loads(implant, pose).medial.area
+    np.testing.assert_allclose(area, 2.0 * np.pi * BOWL**2 * (1.0 - cosine), rtol=1e-6)
+
+
+def test_rules_differ():
+    forces = [force_of_ball(rule) for rule in RULES]
+    assert np.diff(np.sort(forces)).min() > 1e-4 * forces[0]
+
+
+def test_light_contact_is_a_paraboloid():
+    """Relative curvatures 1/Rx, 1/Ry: F = pi K sqrt(Rx Ry) d², area 2 pi sqrt(Rx Ry) d."""
+    implant = CondylarImplant.single_radius(25e-3)
+    depth = 1e-6
+    home = implant.home_pose(0.2)
+    loads = exact_loads(implant, replace(home, superior=home.superior - depth)).medial
+    radius = np.sqrt(25e-3 * 45e-3 / 20e-3 * 20e-3 * 23e-3 / 3e-3)
+    # The next term of the expansion is of the order of depth over the radii, 1e-4.
+    np.testing.assert_allclose(loads.force[1], np.pi * STIFFNESS * radius * depth**2, rtol=3e-4)
+    np.testing.assert_allclose(loads.area, 2.0 * np.pi * radius * depth, rtol=3e-4)
+
+
+@cache
+def general_pose() -> tuple[CondylarImplant, Pose]:
+    implant = CondylarImplant()
+    return implant, contact_poses(implant, 1, seed=4, low=1500.0, high=1600.0)[0]
+
+
+def midpoint_rule(implant: CondylarImplant, pose: Pose, step: float) -> tuple[np.ndarray, float]:
+    """Return customary force [N] and stored energy [J] from equal cells over both dishes."""
+    force, energy = np.zeros(3), 0.0
+    for side, dish in (("medial", implant.medial_dish), ("lateral", implant.lateral_dish)):
+        outer, inner = dish.sagittal_radius, dish.coronal_radius
+        u = np.arange(dish.limits[0], dish.limits[1], step / outer)
+        v = np.arange(-dish.half_angle, dish.half_angle, step / inner)
+        uu, vv = (a.ravel() for a in np.meshgrid(u, v, indexing="ij"))
+        points, normals = implant.insert_surface(side, uu, vv)
+        near = implant.femur_distance((points - pose.translation) @ pose.rotation_matrix) < 0.0
+        points, normals, vv = points[near], normals[near], vv[near]
+        areas = step**2 * (outer - inner + inner * np.cos(vv)) / outer
+        depth = implant.femur_depth(points, -normals, pose)
+        force += STIFFNESS * (areas * depth) @ normals
+        energy += 0.5 * STIFFNESS * float(areas @ depth**2)
+    return force, energy
+
+
+@pytest.mark.slow
+def test_midpoint_rule_over_the_whole_dish():
+    implant, pose = general_pose()
+    force, _ = midpoint_rule(implant, pose, 0.1e-3)
+    np.testing.assert_allclose(
+        exact_loads(implant, pose).force, force, rtol=0, atol=1e-4 * force[1]
+    )
+
+
+def test_consistent_loads_are_the_gradient_of_the_energy_and_customary_ones_are_not():
+    implant, pose = general_pose()
+    turn, shift = np.array([0.3, 0.5, -0.4]), np.array([0.4, -1.0, 0.3])
+    way = np.concatenate([turn * 1e-5, shift * 1e-6])
+    up, down = (
+        midpoint_rule(implant, Pose.from_array(pose.array + s * way), 0.2e-3)[1] for s in (1, -1)
+    )
+    slope = 0.5 * (up - down)
+    errors = [
+        -float(generalised_force(pose, exact_loads(implant, pose, rule=rule).wrench) @ way) / slope
+        - 1.0
+        for rule in ("consistent", "customary")
+    ]
+    assert abs(errors[0]) < 3e-4
+    assert abs(errors[1]) > 1e-3
+
+
+@pytest.mark.parametrize("rule", first_of(RULES, 2))
+def test_refinement_changes_nothing(rule):
+    implant, pose = general_pose()
+    loads = exact_loads(implant, pose, rule=rule).total.array
+    finer = exact_loads(implant, pose, rule=rule, spokes=600, nodes=40).total.array
+    scale = np.repeat([finer[1], np.abs(finer[3:6]).max()], 3)
+    np.testing.assert_allclose(loads[:6] / scale, finer[:6] / scale, rtol=0, atol=5e-6)
+    np.testing.assert_allclose(loads[6:9], finer[6:9], rtol=5e-6)
+
+
+@pytest.mark.slow
+def test_poses_follow_the_seed_and_the_limits():
+    implant = CondylarImplant()
+    poses = contact_poses(implant, 3, seed=1, low=200.0, high=300.0)
+    again = contact_poses(implant, 3, seed=1, low=200.0, high=300.0)
+    assert poses == again
+    assert contact_poses(implant, 1, seed=2, low=200.0, high=300.0)[0] != poses[0]
+    for pose in poses:
+        assert 200.0 <= exact_loads(implant, pose).force[1] <= 300.0
+        assert 0.0 <= pose.flexion <= np.radians(60.0)
+        assert abs(pose.lateral) <= 0.7e-3
+        assert abs(pose.anterior - implant.home_pose(pose.flexion).anterior) <= 4e-3
+
+
+def test_no_contact_no_loads():
+    implant = CondylarImplant()
+    home = implant.home_pose(0.0)
+    loads = exact_loads(implant, replace(home, superior=home.superior + 1e-3))
+    assert not loads.total.array[:9].any()
+    assert np.isnan(loads.centre_of_pressure).all()
+
+
+@pytest.mark.parametrize("change", [{"lateral": 2e-3}, {"flexion": np.radians(109.0)}])
+def test_patch_cut_by_a_rim_is_refused(change):
+    implant = CondylarImplant()
+    home = implant.home_pose(change.get("flexion", 0.0))
+    pose = replace(home, superior=home.superior - 0.3e-3, **change)
+    with pytest.raises(PatchError, match="cut by the"):
+        exact_loads(implant, pose)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda implant, home: exact_loads(implant, home, rule="usual"), "rule"),
+        (lambda implant, home: exact_loads(implant, home, -1.0), "stiffness"),
+        (lambda implant, home: contact_poses(implant, 1, seed=1, low=5000.0), "low"),
+    ],
+)
+def test_bad_arguments_are_named(call, named):
+    implant = CondylarImplant()
+    with pytest.raises(ValueError, match=named):
+        call(implant, implant.home_pose(0.0))
