@@ -179,7 +179,9 @@ def test_interrupted_run(
 ) -> None:
     calls = []
 
-    def interrupted(config: Any, folder: Path, *, resume: bool, replace: bool) -> None:
+    def interrupted(
+        config: Any, folder: Path, *, resume: bool, replace: bool, despite_errors: bool
+    ) -> None:
         calls.append((config.design.budget, folder, resume, replace))
         raise KeyboardInterrupt
 

@@ -246,7 +246,7 @@ def test_one_half_of_a_body_is_refused(tmp_path, monkeypatch, capsys, body):
         export(own, tmp_path / f"{name}.stl")
     assert main(["init", "--material", "polyethylene", "--yes"]) == 2
     told = capsys.readouterr().err
-    assert {"femur": "single condyle", "tibia": "no two plateaus beside each other"}[body] in told
+    assert {"femur": "single condyle", "tibia": "one plateau alone"}[body] in told
 
 
 def test_a_stated_direction_leaves_the_zero_of_flexion():

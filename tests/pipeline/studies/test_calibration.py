@@ -139,6 +139,9 @@ def test_samples_without_answer_are_an_error(bed):
         def indentation(self, pose, compartment):
             return 0.0
 
+        def compartment_flags(self, pose, compartment):
+            return ()
+
     with pytest.raises(StageError, match="found 0"):
         samples_by(Nowhere(), 2)
 
