@@ -21,8 +21,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 #: Peak over mean pressure, and length of a line in the femur over the distance of its start from
 #: the surface, above which a spring is flagged [1] (measured over flexion and gait at 50 to 3000 N:
 #: up to 3.6 and 2.3 on sound meshes of three knees and an implant, 5 to 12 and 4 to 190 at rounded
-#: edges and a spike).
-_PROPORTION, _SIDEWAYS = 3.0, 3.0
+#: edges and a spike); shorter lines [m] are within the shape of the facets.
+_PROPORTION, _SIDEWAYS, _SHORT = 3.0, 3.0, 0.2e-3
 #: Depth below a facet where its wall begins, and farthest end of the wall [m].
 _BELOW, _REACH = 1e-6, 0.1
 #: Number of pieces of the femur among which the nearest point is sought.
@@ -52,6 +52,8 @@ def steep_side(
     length : float
         Length of the line in the femur [m].
     """
+    if length <= _SHORT:
+        return ()
     start = (place - pose.translation) @ pose.rotation_matrix
     nearest, _ = femur.nearest_points(start[None], _NEAR)
     distance = float(np.linalg.norm(nearest[0] - start))

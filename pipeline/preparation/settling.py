@@ -21,7 +21,7 @@ from pipeline.originals.candidates import OFFSET_UNITS
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.layer_checks import strength_of
 from pipeline.originals.reference_path import neutral_position, reference_path
-from pipeline.preparation.peaks import CARRIES, check_peaks, peak_words
+from pipeline.preparation.peaks import check_peaks, peak_words
 from pipeline.preparation.swing import TooLong, swing
 from pipeline.progress import say
 from pipeline.stages.gait_bounds import largest_of
@@ -31,6 +31,8 @@ from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath
 _STIFFER = (1.0, 2.0, 4.0)
 #: Half widths of the sampled domain over the largest offset in gait.
 _ROOM = 1.2
+#: Part of the largest axial load of a compartment above which the ratios of its forces count.
+_CARRIES = 0.05
 
 
 @dataclass
@@ -155,7 +157,7 @@ def _widen(settled: Settled, config: Config, largest: FloatArray) -> None:
 
 def _raise_bounds(settled: Settled, config: Config, loads: FloatArray, flexion: FloatArray) -> None:
     """Raise bounds of feasible loads that the loads (N, C, 12) at flexions (N,) of gait exceed."""
-    carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
+    carried = loads[..., AXIAL_FORCE] > _CARRIES * loads[..., AXIAL_FORCE].max()
     row, side = np.unravel_index(
         int(np.argmax(np.where(carried, loads[..., PEAK_PRESSURE], 0.0))), carried.shape
     )
