@@ -34,9 +34,9 @@ _SOME = 2000
 #: inner wall: the rim turns by 90 deg to either side.
 _CLEARLY, _TURN, _NEARER = 0.6, np.radians(75.0), 0.6
 #: Cosine between the outward normal of the outer wall and the inward one of the inner wall below it
-#: up to which no column of cartilage carries a spring (60 deg), and number of pieces of the inner
-#: wall among which the nearest point is sought. Sound peaks of two knees differ by 0.7 % at 0.2.
-_COLUMN, _NEAR = 0.5, 10
+#: up to which no column of cartilage carries a spring (73 deg), and number of pieces of the inner
+#: wall among which the nearest point is sought. Sound peaks of two knees differ by 0.2 % at 0.2.
+_COLUMN, _NEAR = 0.3, 10
 
 
 def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
