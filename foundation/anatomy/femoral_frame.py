@@ -182,7 +182,7 @@ def _start(mesh: TriangleMesh) -> FloatArray:
             "the flexion axis; the winding is inverted: flip the normals in a mesh editor"
         )
     # The surface lies below the middle of its hull: a femur is open at the top.
-    up = middle - np.average(mesh.centroids, axis=0, weights=mesh.areas)
+    up = middle - mesh.centroid
     return level_frame(vectors[:, 0], up)
 
 

@@ -156,7 +156,7 @@ class _Body:
     def of(cls, own: TriangleMesh, other: TriangleMesh, *, rigid: bool) -> _Body:
         shift = np.zeros(3)
         if rigid:
-            shift = _middle(own) - _middle(other)
+            shift = own.centroid - other.centroid
         tree = SurfaceTree(other.vertices[other.faces])
         return cls(other, own, tree, smooth_surface(other), Rotation.identity(), shift)
 
@@ -205,11 +205,6 @@ class _Body:
             turn = Rotation.from_rotvec(motion[:3])
             self.turn = turn * self.turn
             self.shift = turn.apply(self.shift) + motion[3:]
-
-
-def _middle(mesh: TriangleMesh) -> FloatArray:
-    """Return the centroid of a surface (3,) [m]."""
-    return np.asarray(np.average(mesh.centroids, axis=0, weights=mesh.areas))
 
 
 def _solved(

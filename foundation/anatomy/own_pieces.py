@@ -22,7 +22,13 @@ from foundation.base.checks import FloatArray
 from foundation.base.wording import counted
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.surface_shape import BODY, is_closed, principal_axes, selected
+from foundation.surfaces.surface_shape import (
+    is_closed,
+    is_nearly_closed,
+    joined,
+    principal_axes,
+    selected,
+)
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: A piece below this part of the area of the largest one is none of its own, and largest number of
@@ -108,7 +114,7 @@ def _host(parts: list[TriangleMesh], piece: int) -> int | None:
     """Return the closed or nearly closed piece within which a piece lies, such as a cavity."""
     some = parts[piece].vertices[:: -(-len(parts[piece].vertices) // _INSIDE)]
     for host, other in enumerate(parts[:piece]):
-        if np.linalg.norm(other.area_vectors.sum(axis=0)) < BODY * other.areas.sum() and (
+        if is_nearly_closed(other) and (
             np.median([abs(_turns_around(other, point)) for point in some]) > 0.5
         ):
             return host
@@ -161,7 +167,7 @@ def _depth(first: TriangleMesh, second: TriangleMesh) -> float | None:
     above = float(areas[height > 0.0].sum() / areas.sum())
     depth = float(np.average(height, weights=areas))
     if 1.0 - _OUTER < above < _OUTER:
-        x, y, z = 1e3 * np.average(first.centroids, axis=0, weights=first.areas)
+        x, y, z = 1e3 * first.centroid
         raise MeshError(
             f"{first.name}: two sheets of {len(first.faces):,} and {len(second.faces):,} triangles "
             f"about ({x:.0f}, {y:.0f}, {z:.0f}) mm lie over one another, at most "
@@ -217,7 +223,7 @@ def _bodies(parts: list[TriangleMesh], pieces: list[int], body: str) -> list[_Bo
     singles = [(piece,) for piece in pieces if piece not in paired]
     found = []
     for own in (*pairs, *singles):
-        bearing = _bearing(_joined([parts[k] for k in own]), body)
+        bearing = _bearing(joined([parts[k] for k in own]), body)
         if bearing is not None:
             found.append(_Body(own, bearing))
     return found
@@ -231,7 +237,7 @@ def _chosen(bodies: list[_Body], near: FloatArray | None) -> _Body | None:
     rivals = [each for each, area in zip(bodies, areas, strict=True) if area > _RIVAL * max(areas)]
     best = max(rivals, key=lambda each: float(each.bearing.areas.sum()))
     if near is not None:
-        best = min(rivals, key=lambda each: float(np.linalg.norm(_middle(each.bearing) - near)))
+        best = min(rivals, key=lambda each: float(np.linalg.norm(each.bearing.centroid - near)))
     for other in rivals:
         depth = _depth(best.bearing, other.bearing) if other is not best else None
         if depth is not None and depth < 0.0:
@@ -275,7 +281,7 @@ def _apart(first: TriangleMesh, second: TriangleMesh) -> tuple[FloatArray, bool]
     Partners have similar areas, do not overlap along the direction, and have a gap between them of
     less than the width.
     """
-    step = _middle(second) - _middle(first)
+    step = second.centroid - first.centroid
     across = step / np.linalg.norm(step)
     places = [each.vertices @ across for each in (first, second)]
     width = max(float(np.ptp(place)) for place in places)
@@ -292,7 +298,7 @@ def _belongs(piece: TriangleMesh, own: TriangleMesh, body: str) -> bool:
         return False
     places = _places(piece, own)
     facing = float(places.areas[places.opposed].sum() / places.areas.sum())
-    heights = (piece.vertices - _middle(own)) @ principal_axes(own)[0][0]
+    heights = (piece.vertices - own.centroid) @ principal_axes(own)[0][0]
     level = body == "femur" or float(np.abs(heights).max()) < _LEVEL
     return level and facing < _FACING
 
@@ -305,20 +311,6 @@ def _is_thick(piece: TriangleMesh) -> bool:
 
 def _distance(piece: TriangleMesh, own: TriangleMesh) -> float:
     return float(np.min(KDTree(own.vertices).query(piece.vertices)[0]))
-
-
-def _middle(mesh: TriangleMesh) -> FloatArray:
-    return np.asarray(np.average(mesh.centroids, axis=0, weights=mesh.areas))
-
-
-def _joined(parts: list[TriangleMesh]) -> TriangleMesh:
-    """Return pieces as one mesh."""
-    if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
-    faces = [part.faces + start for part, start in zip(parts, starts, strict=True)]
-    points = np.concatenate([part.vertices for part in parts])
-    return TriangleMesh(points, np.concatenate(faces), parts[0].name)
 
 
 def _below(piece: TriangleMesh, depth: float) -> str:

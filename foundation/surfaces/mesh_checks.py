@@ -25,6 +25,7 @@ from foundation.surfaces.readers.surface_file import UNITS
 from foundation.surfaces.surface_shape import (
     BODY,
     is_closed,
+    is_nearly_closed,
     opposed_pieces,
     outwardness,
     ridge_rise,
@@ -195,9 +196,7 @@ def hole_findings(mesh: TriangleMesh, bearing: TriangleMesh | None = None) -> _F
         ends = mesh.vertices[edges.ends[edges.count == 1]].reshape(-1, 3)
         inside = np.array([point.tobytes() in own for point in ends], dtype=np.bool_)
         count = np.bincount(np.repeat(loops.label, 2), weights=inside, minlength=len(is_hole))
-        is_hole = (
-            is_hole | (np.linalg.norm(mesh.area_vectors.sum(axis=0)) < BODY * mesh.areas.sum())
-        ) & (count > 0)
+        is_hole = (is_hole | is_nearly_closed(mesh)) & (count > 0)
     holes = np.flatnonzero(is_hole)
     if len(holes) == 0:
         return

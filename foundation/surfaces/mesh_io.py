@@ -24,7 +24,7 @@ from foundation.surfaces.readers.surface_file import SurfaceFile, UnsupportedCon
 from foundation.surfaces.readers.text import plain_text
 from foundation.surfaces.readers.threemf import read_3mf
 from foundation.surfaces.readers.xml_vtk import read_xml_vtk
-from foundation.surfaces.triangle_mesh import MeshError
+from foundation.surfaces.triangle_mesh import MeshError, stacked
 
 _READERS: dict[str, Callable[[Path], SurfaceFile]] = {
     ".stl": read_stl,
@@ -125,11 +125,7 @@ def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
                 f"{path}: the file states the unit {other.unit or 'none'}, {paths[0]} "
                 f"{first.unit or 'none'}; expected files of one unit: export both alike"
             )
-    starts = np.cumsum([0, *(len(each.points) for each in found[:-1])])
-    points, faces = weld(
-        np.concatenate([each.points for each in found]),
-        np.concatenate([each.faces + start for each, start in zip(found, starts, strict=True)]),
-    )
+    points, faces = weld(*stacked([each.points for each in found], [each.faces for each in found]))
     remarks = tuple(
         f"{path.name}: {remark}"
         for path, each in zip(paths, found, strict=True)

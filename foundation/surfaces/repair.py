@@ -32,6 +32,7 @@ from foundation.surfaces.surface_shape import (
     enclosed,
     inverted_shells,
     is_closed,
+    joined,
     opposed_pieces,
 )
 from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
@@ -255,7 +256,7 @@ def _filled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         return mesh, ""
     added = counted(len(filled.mesh.faces) - len(outer.faces), "triangle")
     x, y, z = 1e3 * filled.centre
-    whole = _joined(filled.mesh, _selected(mesh, inner)) if inner.any() else filled.mesh
+    whole = joined([filled.mesh, _selected(mesh, inner)]) if inner.any() else filled.mesh
     return whole, (
         f"{counted(filled.holes, 'hole')} filled with {added}, the largest "
         f"{1e3 * filled.across:.2g} mm across, about ({x:.0f}, {y:.0f}, {z:.0f}) mm"
@@ -272,12 +273,6 @@ def _levelled(mesh: TriangleMesh, tolerance: float, body: str) -> _Step:
         f"{counted(found.spikes, 'spike')} levelled, the largest {1e3 * found.height:.2g} mm off "
         f"the surface around, at ({x:.1f}, {y:.1f}, {z:.1f}) mm"
     )
-
-
-def _joined(mesh: TriangleMesh, other: TriangleMesh) -> TriangleMesh:
-    """Return two meshes as one, triangles in their order."""
-    faces = np.concatenate([mesh.faces, other.faces + len(mesh.vertices)])
-    return TriangleMesh(np.concatenate([mesh.vertices, other.vertices]), faces, mesh.name)
 
 
 _STEPS = (

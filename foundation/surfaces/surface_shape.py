@@ -6,12 +6,14 @@ cartilage (Lenhart et al. 2015), the Grand Challenge implant and the built-in im
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.surfaces.mesh_topology import find_edges, label_pieces
-from foundation.surfaces.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh, stacked
 
 #: A surface is a sphere if its vertices are this close to one, over the radius, and cover at least
 #: this part of it.
@@ -37,6 +39,19 @@ BODY = 0.3
 def is_closed(mesh: TriangleMesh) -> bool:
     """Return whether a surface has no boundary."""
     return not bool((find_edges(mesh.faces, len(mesh.vertices)).count == 1).any())
+
+
+def is_nearly_closed(mesh: TriangleMesh) -> bool:
+    """Return whether a surface has about as much area to each side as to the other."""
+    return bool(np.linalg.norm(mesh.area_vectors.sum(axis=0)) < BODY * mesh.areas.sum())
+
+
+def joined(meshes: Sequence[TriangleMesh]) -> TriangleMesh:
+    """Return meshes as one with the name of the first, triangles in their order."""
+    if len(meshes) == 1:
+        return meshes[0]
+    points, faces = stacked([mesh.vertices for mesh in meshes], [mesh.faces for mesh in meshes])
+    return TriangleMesh(points, faces, meshes[0].name)
 
 
 def selected(mesh: TriangleMesh, kept: NDArray[np.bool_]) -> TriangleMesh:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,6 +91,11 @@ class TriangleMesh:
     def normals(self) -> FloatArray:
         """Unit outward normal of each triangle, (F, 3) [1]."""
         return frozen(self.area_vectors / self.areas[:, None])
+
+    @cached_property
+    def centroid(self) -> FloatArray:
+        """Centroid of the surface, (3,) [m]."""
+        return frozen(np.average(self.centroids, axis=0, weights=self.areas))
 
     def mirrored(self) -> TriangleMesh:
         """Return the mirror image in z (left knee <-> right knee), triangles in the same order.
@@ -187,3 +193,10 @@ def edge_length(mesh: TriangleMesh) -> float:
     """Return the median edge length of a mesh [m]."""
     corners = mesh.vertices[mesh.faces]
     return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
+
+
+def stacked(points: Sequence[FloatArray], faces: Sequence[IntArray]) -> tuple[FloatArray, IntArray]:
+    """Return vertices (V, 3) [any unit] and triangles (F, 3) of several surfaces in order."""
+    starts = np.cumsum([0, *(len(each) for each in points[:-1])])
+    moved = [each + start for each, start in zip(faces, starts, strict=True)]
+    return np.concatenate(points), np.concatenate(moved)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.anatomy.joint_end import is_long
-from foundation.anatomy.own_pieces import own_pieces
+from foundation.anatomy.own_pieces import OwnPieces, own_pieces
+from foundation.base.checks import FloatArray
 from foundation.base.findings import Finding
 from foundation.surfaces.decimation import HUGE, decimate
 from foundation.surfaces.mesh import MeshWarning, TriangleMesh, load_mesh, placement
@@ -147,11 +148,8 @@ def _unsmoothed(
     repair_tolerance_mm: float,
 ) -> LoadedMesh:
     file = _of_file(paths, versions, config.unit, body, repair_tolerance_mm, config.decimate_um)
-    mesh, part = file.mesh, None
-    left_out: tuple[str, ...] = ()
-    origin = 1e-3 * np.array(config.origin_mm)
-    if repair_tolerance_mm > 0.0:
-        mesh, left_out = own_pieces(mesh, body, origin)
+    origin, part = 1e-3 * np.array(config.origin_mm), None
+    mesh, left_out = own_part(file.mesh, body, origin, repair_tolerance_mm)
     place = placement(config.axes, np.radians(config.rotation_deg), origin)
     mesh = TriangleMesh(place(mesh.vertices), mesh.faces, mesh.name)
     mesh = mesh.mirrored() if side == "left" else mesh
@@ -210,6 +208,16 @@ def mesh_of_files(
     """
     paths = data_files(files)
     return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)
+
+
+def own_part(
+    mesh: TriangleMesh, body: str, near: FloatArray | None, repair_tolerance_mm: float
+) -> OwnPieces:
+    """Return the pieces that are the body, of which one is near (3,) [m], see `own_pieces`.
+
+    Without a repair, these are all pieces.
+    """
+    return own_pieces(mesh, body, near) if repair_tolerance_mm > 0.0 else OwnPieces(mesh)
 
 
 def _versions(paths: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:

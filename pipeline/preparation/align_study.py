@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from foundation.anatomy.evidence import AnatomicalFrame
-from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import rotation_of
@@ -20,7 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
 from pipeline.files import write_text
 from pipeline.originals.bearing_part import BearingPart
-from pipeline.originals.mesh_loading import load_surface, mesh_of_files
+from pipeline.originals.mesh_loading import load_surface, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -170,8 +169,7 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
         )
     tolerance = config.knee.repair_tolerance_mm
     mesh = mesh_of_files(stated.files, stated.unit, body, tolerance, stated.decimate_um).mesh
-    near = 1e-3 * np.array(stated.origin_mm)
-    return own_pieces(mesh, body, near).mesh if tolerance > 0.0 else mesh
+    return own_part(mesh, body, 1e-3 * np.array(stated.origin_mm), tolerance).mesh
 
 
 def _slope_deg(config: Config) -> float:

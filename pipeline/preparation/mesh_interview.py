@@ -10,14 +10,13 @@ import numpy as np
 
 from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
 from foundation.anatomy.joint_end import is_long
-from foundation.anatomy.own_pieces import own_pieces
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
-from pipeline.originals.mesh_loading import mesh_of_files
+from pipeline.originals.mesh_loading import mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
     check_before_alignment,
@@ -169,13 +168,11 @@ def _prepared(
         found = mesh_of_files(paths, keys[body]["unit"], body, tolerance)
         mesh = TriangleMesh(found.mesh.vertices, found.mesh.faces, name)
         repairs += [f"{name}: repaired: {text}" for text in found.repairs]
-        if tolerance > 0.0:
-            # Of both femurs, that of the tibia in use.
-            mesh, left_out = own_pieces(mesh, body, near)
-            near = np.average(mesh.centroids, axis=0, weights=mesh.areas)
-            for text in left_out:
-                told.add(f"{name}: {text}")
-        meshes[body] = mesh
+        # Of both femurs, that of the tibia in use.
+        meshes[body], left_out = own_part(mesh, body, near, tolerance)
+        near = meshes[body].centroid
+        for text in left_out:
+            told.add(f"{name}: {text}")
     for text in repairs:
         told.add(text)
     return {body: meshes[body] for body in BODIES}, repairs

@@ -15,7 +15,7 @@ from foundation.surface_contact import SurfaceContact
 
 #: Part of the largest axial load above which the loads of a compartment count: at small loads, a
 #: contact is few triangles wide, and its peak out of proportion on sound meshes, too.
-CARRIES = 0.25
+_CARRIES = 0.25
 #: Largest peak over mean pressure [1] (measured: up to 3.6 on sound meshes of three knees and an
 #: implant, 5 to 12 at rounded edges and a spike).
 _PROPORTION = 5.0
@@ -59,7 +59,7 @@ def check_peaks(
         If a spring runs sideways through the femur, a peak is more than five times the mean
         pressure of the contact, or the layer is pressed through or bears less.
     """
-    carried = loads[..., AXIAL_FORCE] > CARRIES * loads[..., AXIAL_FORCE].max()
+    carried = loads[..., AXIAL_FORCE] > _CARRIES * loads[..., AXIAL_FORCE].max()
     peak = np.where(carried, loads[..., PEAK_PRESSURE], 0.0)
     proportion = peak / np.where(carried, loads[..., MEAN_PRESSURE], 1.0)
     for worst in (proportion, peak):
