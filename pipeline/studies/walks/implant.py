@@ -7,7 +7,6 @@ import numpy as np
 from dynamics.simulator.result import SimulationResult
 from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS
-from pipeline.studies.implant_forces.alignment import WalkCourse
 from pipeline.studies.implant_forces.comparison import MeasuredWalk, compare_with_implant
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile
@@ -31,9 +30,9 @@ def measured_walk(file: WalkFile, walk: Walk, result: SimulationResult) -> Measu
         part: _at(knee.percent, result.gait_percent, np.asarray(columns[f"{part}_force_y_N"]))
         for part in COMPARTMENTS
     }
-    course = WalkCourse(walk.trial.time, knee.axial_force, knee.flexion)
-    what = "the planar leg"
-    return compare_with_implant(file.implant_forces, course, predicted, walk.body_weight, what)
+    return compare_with_implant(
+        file.implant_forces, walk.trial.time, predicted, walk.body_weight, "the planar leg"
+    )
 
 
 def _at(wanted: FloatArray, percent: FloatArray, values: FloatArray) -> FloatArray:

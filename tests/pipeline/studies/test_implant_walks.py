@@ -15,6 +15,7 @@ from pipeline.studies.walks.loads import measure
 from pipeline.studies.walks.walk import load_walk
 
 POUND = 4.4482216152605
+COLUMNS = {"time": "Time(sec)", "medial": "Medial (lbf)", "lateral": "Lateral (lbf)", "unit": "lbf"}
 
 
 def write_forces(path, time, medial, lateral, header="Time(sec),Medial (lbf),Lateral (lbf)"):
@@ -41,7 +42,7 @@ def test_compartments_of_a_planar_walk_are_those_of_the_simulated_cycle(tmp_path
     given = np.interp(walk.knee.percent, percent, medial)
     rows = walk.trial.time, given, force - given
     table = write_forces(tmp_path / "forces.csv", *rows)
-    keys = {"file": str(table)}
+    keys = {"file": str(table), **COLUMNS}
     file = load_walk(walk_config(tmp_path, "no-run", *files, implant_forces=keys))
     parts = measured_walk(file, walk, cycle).comparison.parts
     assert parts["total"].rms_N == pytest.approx(0.0, abs=0.01)
@@ -64,16 +65,6 @@ def test_the_contact_with_both_compartments_is_the_measured_one():
         implant._tibiofemoral(result("knee_r", "knee_l"))
 
 
-def test_the_flexion_of_a_contact_is_the_angle_that_moves_most():
-    values = np.array([[0.0, 0.1, 0.0], [0.9, 0.2, 5.0]])
-    motion = SimpleNamespace(
-        values=values, rotational=(True, True, False), index=lambda names: list(range(len(names)))
-    )
-    contact = SimpleNamespace(name="knee", coordinates=("flex", "add", "tx"))
-    setup = SimpleNamespace(plant=SimpleNamespace(motion=motion), contacts=[contact])
-    np.testing.assert_array_equal(implant._flexion(setup, "knee"), [0.0, 0.9])
-
-
 def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     time = np.linspace(0.0, 1.3, 40)
     force = 900.0 + 500.0 * np.sin(time)
@@ -81,7 +72,7 @@ def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     model = str(knee_data / "jam_grand_challenge_DM" / "DM.osim")
 
     def checked(**keys):
-        config = ImplantForcesConfig(file=str(table), **keys)
+        config = ImplantForcesConfig(file=str(table), **COLUMNS, **keys)
         walk = SimpleNamespace(model=model)
         implant.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
 
@@ -89,7 +80,7 @@ def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     checked(contact="knee_contact")
     with pytest.raises(InputError, match=r"a contact of DM\.osim, knee_contact, pf_contact"):
         checked(contact="tf_contact")
-    table.write_text("time,medial,lateral\n")
-    with pytest.raises(InputError, match="expected a row of names above three or more rows"):
+    table.write_text("time,medial,lateral\n0,1,2\n")
+    with pytest.raises(InputError, match=r"expected a row of names with .*Medial \(lbf\)"):
         checked()
     implant.check_implant_forces(SimpleNamespace(implant_forces=None))
