@@ -27,11 +27,11 @@ def init(
 
     Examples
     --------
-    $ knee-contact init
+    $ knee-contact init --material cartilage
     $ knee-contact init mine.toml --femur femur.stl --tibia tibia.stl \
-        --material cartilage --yes
+        --material cartilage
     $ knee-contact init left.toml --femur f.ply --tibia t.ply --side left \
-        --unit mm --axes=-x,y,-z --material polyethylene --yes
+        --unit mm --axes=-x,y,-z --material polyethylene
     """
     from pipeline.preparation.interview import write_starter
 

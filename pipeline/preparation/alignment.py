@@ -401,7 +401,6 @@ def _side(
     if named_side not in (None, shape):
         if certainty == "sure":
             raise OpenQuestion(
-                "--side",
                 f"is this a right or a left knee? The file names say {named_side}, the shape says "
                 f"{shape} ({reason})",
                 "add --side right or --side left",

@@ -18,7 +18,7 @@ Mesh = Annotated[tuple[Path, ...], Parameter(metavar="FILE", consume_multiple=Fa
 
 @dataclass(frozen=True)
 class InitOptions:
-    """Values of a first configuration; None for a value to be asked for or guessed.
+    """Values of a first configuration; None for a value to be guessed.
 
     Parameters
     ----------
@@ -60,8 +60,6 @@ class InitOptions:
         Poisson's ratio [1] (default: from the material).
     thickness_mm : float, optional
         Thickness of the layer [mm] (default: from the material).
-    yes : bool
-        Ask no questions; accept every guess and default.
     force : bool
         Replace an existing file.
     """
@@ -86,5 +84,4 @@ class InitOptions:
     ] = None  # fmt: skip
     poissons_ratio: Annotated[float | None, Parameter(metavar="NU")] = None
     thickness_mm: Annotated[float | None, Parameter(metavar="H")] = None
-    yes: bool = False
     force: bool = False

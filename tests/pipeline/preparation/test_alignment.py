@@ -228,7 +228,7 @@ def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments
     monkeypatch.chdir(tmp_path)
     for body, mesh in shapes.items():
         export(mesh, tmp_path / f"{body}.stl", scale=1e3)
-    assert main(["init", "--material", "polyethylene", "--yes", *arguments]) == 2
+    assert main(["init", "--material", "polyethylene", *arguments]) == 2
     told = capsys.readouterr().err
     for word in words:
         assert word in told
@@ -244,7 +244,7 @@ def test_one_half_of_a_body_is_refused(tmp_path, monkeypatch, capsys, body):
     meshes[body] = TriangleMesh(mesh.vertices, half, mesh.name)
     for name, own in meshes.items():
         export(own, tmp_path / f"{name}.stl")
-    assert main(["init", "--material", "polyethylene", "--yes"]) == 2
+    assert main(["init", "--material", "polyethylene"]) == 2
     told = capsys.readouterr().err
     assert {"femur": "single condyle", "tibia": "one plateau alone"}[body] in told
 
@@ -274,7 +274,7 @@ def study(tmp_path, monkeypatch, knee_data):
 
 @pytest.mark.slow
 def test_init_and_align_agree(study, capsys):
-    assert main(["init", "--material", "cartilage", "--yes", "--json"]) == 0
+    assert main(["init", "--material", "cartilage", "--json"]) == 0
     written = json.loads(capsys.readouterr().out)
     picture = study / "mine_frames.png"
     assert written["picture"] == picture.name
@@ -295,7 +295,7 @@ def test_init_and_align_agree(study, capsys):
 @pytest.mark.slow
 def test_align_mends_a_configuration(study, capsys):
     """The lines that `align` prints replace those of the configuration."""
-    assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
+    assert main(["init", "--material", "cartilage", "--frames", "file"]) == 0
     capsys.readouterr()
     assert main(["align", "mine.toml"]) == 0
     told = capsys.readouterr().out
@@ -320,7 +320,7 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
     monkeypatch.chdir(tmp_path)
     for body, mesh in pair_of(knee_data, SOLIDS).items():
         export(mesh, tmp_path / f"{body}.stl")
-    assert main(["init", "--material", "polyethylene", "--yes"]) == 0
+    assert main(["init", "--material", "polyethylene"]) == 0
     told = capsys.readouterr().out
     assert told.count("closed solid: only the bearing surface is used") == 2
     config = load_config(tmp_path / "mine.toml")
@@ -334,7 +334,7 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
 @pytest.mark.slow
 def test_align_writes_the_frames(study, capsys):
     """The remedy of a configuration whose origins are far off."""
-    assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
+    assert main(["init", "--material", "cartilage", "--frames", "file"]) == 0
     assert main(["check", "mine.toml"]) == 2
     told = capsys.readouterr().out
     assert "knee-contact align mine.toml --write" in told, told
@@ -352,7 +352,7 @@ def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
     meshes["tibia"] = placed(meshes["tibia"], turned(0, 70, 0), (0, 0, 0))
     for body, mesh in meshes.items():
         export(mesh, tmp_path / f"{body}.stl")
-    assert main(["init", "--material", "polyethylene", "--yes"]) == 2
+    assert main(["init", "--material", "polyethylene"]) == 2
     told = capsys.readouterr().err
     assert "see mine_question.png" in told
     answers = re.findall(r"--tibia-anterior=(-?[xyz])", told)
@@ -376,7 +376,7 @@ def test_align_asks_for_the_side(tmp_path, monkeypatch, knee_data, capsys):
     for body, mesh in pair_of(knee_data, LENHART).items():
         export(mesh, tmp_path / f"{body}-L.stl")
     files = ["--femur", "femur-L.stl", "--tibia", "tibia-L.stl", "--frames", "file"]
-    assert main(["init", *files, "--material", "cartilage", "--yes"]) == 0
+    assert main(["init", *files, "--material", "cartilage"]) == 0
     capsys.readouterr()
     assert main(["align", "mine.toml"]) == 2
     told = capsys.readouterr().err
