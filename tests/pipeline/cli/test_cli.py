@@ -121,7 +121,7 @@ def test_help_needs_no_large_package():
         (("export",), "--fmu", VERSIONS),
         (("loads",), "--angle-unit", ANGLE_UNITS),
         (("motion",), "--length-unit", LENGTH_UNITS),
-        (("samples", "export"), "--format", ("csv", "parquet", "mat", "xlsx")),
+        (("samples", "export"), "--format", ("csv", "parquet")),
     ],
 )
 def test_choices_are_those_of_the_library(command, option, choices):
