@@ -87,7 +87,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact | {"law": sections["contact"]["law"]},
-        "remarks": [*meshes.guesses, *reasons, *assumed],
+        "remarks": [*meshes.guesses, *assumed, *reasons],
     }
 
 

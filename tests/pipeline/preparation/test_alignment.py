@@ -106,9 +106,8 @@ def test_mirrored_knees_are_left_knees(knee_data, names):
 
 def test_file_names_against_a_certain_shape_ask(knee_data):
     meshes = pair_of(knee_data, LENHART)
-    with pytest.raises(OpenQuestion, match="names say left, the shape says right") as raised:
+    with pytest.raises(OpenQuestion, match=r"names say left, .* add --side right or --side left"):
         propose_alignment(meshes, named_side="left")
-    assert raised.value.option == "--side"
     assert propose_alignment(meshes, named_side="left", side_stated=True).side == "left"
 
 
