@@ -53,7 +53,8 @@ class ColumnSummary(Computed):
 class TableSummary(Computed):
     """Counts of a stored table, and the ranges of its numeric columns.
 
-    `checksum` is "matches", "none" for version 1, or "damaged: ..."; a damaged table has no counts.
+    `checksum` is "matches", "none" for tables of other programs, or "damaged: ..."; a damaged table
+    has no counts.
     `ok` and `failed` are None without a status; `reasons` are the numbers of failed rows.
     """
 
