@@ -522,7 +522,7 @@ class TestPage:
         plain = browser.new_context(java_script_enabled=False)
         page = plain.new_page()
         page.goto((drawn_run / "report.html").as_uri())
-        told = page.locator("figure.chart noscript").first.inner_text()
+        told = page.locator("figure.chart noscript").first.text_content()
         assert "the tables beside this page have the numbers" in told
         assert not page.locator("figure.chart button").first.is_visible()
         plain.close()
