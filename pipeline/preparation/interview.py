@@ -102,7 +102,7 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
         return []
     values = ", ".join(f"{key} = {usual[key]}" for key in left)
     return [
-        f"{WARNING}{values}: typical of {material}, as the meshes do not tell; state "
+        f"assumed: {values}, typical of {material}, as the meshes do not tell; state "
         f"{', '.join(keys[key] for key in left)}"
     ]
 
