@@ -19,6 +19,7 @@ from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.mesh_loading import mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
+    bone_of,
     check_before_alignment,
     check_placed,
     frame_keys,
@@ -130,7 +131,10 @@ def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> Mesh
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
         picture = config.with_name(f"{config.stem}_question.png")
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
+        unit = keys["femur"]["unit"]
+        alignment = _aligned(
+            meshes, options, named_side, np.radians(slope), interview, picture, unit
+        )
         notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
@@ -227,8 +231,8 @@ def _frames(options: InitOptions, interview: Interview) -> str:
             )
         return "file"
     if options.frames == "file":
-        for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
-            if getattr(options, option) is not None:
+        for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
+            if getattr(options, option) not in (None, ()):
                 raise InputError(
                     f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
                     "one of the two options"
@@ -340,13 +344,18 @@ def _aligned(
     slope: float,
     interview: Interview,
     picture: Path,
+    unit: str,
 ) -> Alignment:
-    """Return the proposed alignment; ask what the shape leaves open, with a picture."""
+    """Return the proposed alignment; ask what the shape leaves open, with a picture.
+
+    A bone of the femur is in the `unit` of the femur's mesh.
+    """
     anterior = {
         body: axis_of(text)
         for body in BODIES
         if (text := getattr(options, f"{body}_anterior")) is not None
     }
+    bone = bone_of(options.femur_bone, unit) if options.femur_bone else None
     while True:
         try:
             return propose_alignment(
@@ -355,6 +364,7 @@ def _aligned(
                 options.side or named_side,
                 side_stated=options.side is not None,
                 slope=slope,
+                bone=bone,
             )
         except OpenQuestion as error:
             question = shown_question(error, meshes, picture)
@@ -362,7 +372,9 @@ def _aligned(
                 raise question from error
             if question.option == "--side":
                 side = interview.choose(question.question, "--side", None, SIDES)
-                return propose_alignment(meshes, anterior, side, side_stated=True, slope=slope)
+                return propose_alignment(
+                    meshes, anterior, side, side_stated=True, slope=slope, bone=bone
+                )
             assert question.body is not None
             anterior[question.body] = interview.ask(
                 question.question, question.option, None, axis_of
