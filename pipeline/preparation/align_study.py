@@ -89,7 +89,7 @@ def align_study(
             side or named_side,
             side_stated=side is not None,
             slope=np.radians(_slope_deg(config) if slope_deg is None else slope_deg),
-            bone=bone_of(bone, config.knee.femur.unit) if bone and config.knee.femur else None,
+            bone=_bone(config, bone),
         )
     except OpenQuestion as error:
         asked = file.with_name(f"{file.stem}_question.png")
@@ -163,6 +163,13 @@ def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:
         yield from ("", f"[knee.{body}]")
         # Text, numbers and lists look the same in JSON and TOML.
         yield from (f"{key} = {json.dumps(value)}" for key, value in own.items())
+
+
+def _bone(config: Config, files: tuple[Path, ...]) -> TriangleMesh | None:
+    """Return the bone (V, 3) [m] of the femur in files, if any."""
+    if not files or config.knee.femur is None:
+        return None
+    return bone_of(files, config.knee.femur.unit or "m")
 
 
 def _in_metres(config: Config, body: str) -> TriangleMesh:

@@ -264,8 +264,9 @@ def test_a_stated_direction_leaves_the_zero_of_flexion():
 
 def with_shaft(femur: TriangleMesh, turn: np.ndarray) -> TriangleMesh:
     """A femur [m] and the tube of a shaft, 100 mm long, up the second axis of a turn."""
-    tube = trimesh.creation.cylinder(radius=14e-3, height=0.1, sections=40).subdivide().subdivide().subdivide()
-    points = (tube.vertices + [0.0, 0.0, 0.09]) @ QUARTER @ turn.T
+    tube = trimesh.creation.cylinder(radius=14e-3, height=0.1, sections=40)
+    tube = tube.subdivide().subdivide().subdivide()
+    points = (tube.vertices + np.array([0.0, 0.0, 0.09])) @ QUARTER @ turn.T
     return joined(femur, TriangleMesh(points, np.asarray(tube.faces)))
 
 
@@ -288,7 +289,7 @@ def test_the_shaft_of_a_bone_tells_the_zero_of_flexion(shapes, flexed):
 )
 def test_bones_that_tell_no_zero_are_refused(shapes, shift, words):
     femur = shapes["femur"]
-    bone = TriangleMesh(femur.vertices + [0.0, shift, 0.0], femur.faces, "bone")
+    bone = TriangleMesh(femur.vertices + np.array([0.0, shift, 0.0]), femur.faces, "bone")
     with pytest.raises(MeshError, match=words):
         propose_alignment(shapes, {body: np.array([1.0, 0.0, 0.0]) for body in shapes}, bone=bone)
 
