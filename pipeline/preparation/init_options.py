@@ -44,6 +44,9 @@ class InitOptions:
         Signed axis of the femoral file nearest to anterior, if the shape does not tell.
     tibia_anterior : str, optional
         Signed axis of the tibial file nearest to anterior, if the shape does not tell.
+    femur_bone : tuple of Path
+        Bone of the femur, in the frame and unit of the femoral file: its shaft tells the zero of
+        flexion within 5 deg, the cartilage alone within 17 deg.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the material).
     side : {"right", "left"}, optional
@@ -74,6 +77,7 @@ class InitOptions:
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
     femur_anterior: FileAxis = None
     tibia_anterior: FileAxis = None
+    femur_bone: Mesh = ()
     slope_deg: Annotated[float | None, Parameter(metavar="DEG", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
     repair_tolerance_mm: Annotated[float | None, Parameter(metavar="MM")] = None

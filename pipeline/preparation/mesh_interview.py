@@ -19,6 +19,7 @@ from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.mesh_loading import mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
+    bone_of,
     check_before_alignment,
     check_placed,
     frame_keys,
@@ -118,7 +119,8 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
         picture = config.with_name(f"{config.stem}_question.png")
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), picture)
+        unit = keys["femur"]["unit"]
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), picture, unit)
         notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
@@ -231,8 +233,8 @@ def _frames(options: InitOptions) -> str:
             )
         return "file"
     if options.frames == "file":
-        for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
-            if getattr(options, option) is not None:
+        for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
+            if getattr(options, option) not in (None, ()):
                 raise InputError(
                     f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
                     "one of the two options"
@@ -333,13 +335,18 @@ def _aligned(
     named_side: str | None,
     slope: float,
     picture: Path,
+    unit: str,
 ) -> Alignment:
-    """Return the proposed alignment; an `OpenQuestion` has a picture of what the shape leaves."""
+    """Return the proposed alignment; an `OpenQuestion` has a picture of what the shape leaves.
+
+    A bone of the femur is in the `unit` of the femur's mesh.
+    """
     anterior = {
         body: axis_of(text)
         for body in BODIES
         if (text := getattr(options, f"{body}_anterior")) is not None
     }
+    bone = bone_of(options.femur_bone, unit) if options.femur_bone else None
     try:
         return propose_alignment(
             meshes,
@@ -347,6 +354,7 @@ def _aligned(
             options.side or named_side,
             side_stated=options.side is not None,
             slope=slope,
+            bone=bone,
         )
     except OpenQuestion as error:
         raise shown_question(error, meshes, picture) from error

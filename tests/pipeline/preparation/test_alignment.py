@@ -8,8 +8,10 @@ import tomllib
 
 import numpy as np
 import pytest
+import trimesh
 from matplotlib.figure import Figure
 from scipy.spatial.transform import Rotation
+from solids import joined
 from some_slow import first_of
 from studies import export
 
@@ -219,6 +221,7 @@ def test_distance_between_frames(shapes):
         (["--slope-deg", "nan"], ["--slope-deg: expected -20 to 30, found nan"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
         (["--femur-anterior", "w"], ["anterior axis of a file: expected x, y or z"]),
+        (["--frames", "file", "--femur-bone", "femur.stl"], ["--femur-bone has no effect"]),
         (["--frames", "file", "--slope-deg", "5"], ["--slope-deg has no effect"]),
         (["--axes", "x,y,-z"], ["mirror image"]),
     ],
@@ -256,6 +259,38 @@ def test_a_stated_direction_leaves_the_zero_of_flexion():
     away = Rotation.from_matrix(own.rotation @ turn).magnitude()
     assert np.degrees(away) < 1.0
     assert own.evidence["zero of flexion"].certainty == "likely"
+
+
+def with_shaft(femur: TriangleMesh, turn: np.ndarray) -> TriangleMesh:
+    """A femur [m] and the tube of a shaft, 100 mm long, up the second axis of a turn."""
+    tube = trimesh.creation.cylinder(radius=14e-3, height=0.1, sections=40)
+    tube = tube.subdivide().subdivide().subdivide()
+    points = (tube.vertices + np.array([0.0, 0.0, 0.09])) @ QUARTER @ turn.T
+    return joined(femur, TriangleMesh(points, np.asarray(tube.faces)))
+
+
+@pytest.mark.parametrize("flexed", [-12.0, 0.0, 9.0])
+def test_the_shaft_of_a_bone_tells_the_zero_of_flexion(shapes, flexed):
+    """The axis to the head is 2 deg behind the shaft, however the shaft leans to the side."""
+    forward = {body: np.array([1.0, 0.0, 0.0]) for body in shapes}
+    without = propose_alignment(shapes, forward).frames["femur"]
+    frame = without.rotation.T
+    bone = with_shaft(shapes["femur"], frame @ turned(5, 0, flexed))
+    found = propose_alignment(shapes, forward, bone=bone).frames["femur"]
+    turn = Rotation.from_matrix(without.rotation @ found.rotation.T).as_rotvec(degrees=True)
+    np.testing.assert_allclose(turn, [0.0, 0.0, flexed + 2.0], atol=0.2)
+    np.testing.assert_array_equal(found.origin, without.origin)
+    assert "direction of the shaft, within 5 deg" in found.evidence["zero of flexion"].reason
+
+
+@pytest.mark.parametrize(
+    ("shift", "words"), [(0.05, r"lies 4\d mm from .*--femur-bone"), (0.0, "no shaft is seen")]
+)
+def test_bones_that_tell_no_zero_are_refused(shapes, shift, words):
+    femur = shapes["femur"]
+    bone = TriangleMesh(femur.vertices + np.array([0.0, shift, 0.0]), femur.faces, "bone")
+    with pytest.raises(MeshError, match=words):
+        propose_alignment(shapes, {body: np.array([1.0, 0.0, 0.0]) for body in shapes}, bone=bone)
 
 
 # ---- the commands --------------------------------------------------------------------------------
