@@ -421,13 +421,13 @@ def _side(
     plateaus = shape_of(tibia_mesh, tibia.rotation).medial_left
     scores = [score for score in (plateaus, lead.score) if abs(score) > _LIKELY]
     agreeing = len(scores) > 0 and min(scores) * max(scores) > 0.0
-    clear = agreeing or abs(sum(scores)) > _CERTAIN
-    shape = None if not clear else "right" if sum(scores) > 0.0 else "left"
+    # Both may be small, and wrong alike (measured: 0.04 and 0.12 on a left knee).
+    shape = None if abs(sum(scores)) <= _CERTAIN else "right" if sum(scores) > 0.0 else "left"
     if shape is None:
         if named_side is None:
             return None, Evidence("unknown", "neither shape nor file names tell")
         return named_side, Evidence("sure", "from the file names")
-    certainty = "sure" if agreeing and abs(sum(scores)) > _CERTAIN else "likely"
+    certainty = "sure" if agreeing else "likely"
     sign, medial = (1.0, "left") if shape == "right" else (-1.0, "right")
     found = [
         *([f"{_PLATEAU} is {medial}"] if sign * plateaus > _LIKELY else []),
