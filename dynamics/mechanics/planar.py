@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -124,6 +125,11 @@ class Tree:
         bodies, roots = (np.array(each, dtype=np.int64) for each in (parent, bases))
         return cls(bodies, place, axis, turning, offsets, roots, carried)
 
+    @cached_property
+    def slides(self) -> IntArray:
+        """Bodies on slides, (M,)."""
+        return np.flatnonzero(self.axis != 0.0)
+
     @property
     def count(self) -> int:
         """Number of bodies, N."""
@@ -138,15 +144,19 @@ class Tree:
         slide = self.axis * above
         arm = self.place * above + slide * coordinates[:count]
         rows = (1j * arm)[:, None] * self.turning[parent]
-        rows[range(count), range(count)] += slide
+        if self.slides.size:
+            rows[self.slides, self.slides] += slide[self.slides]
         bias = -arm * spin_above**2 + 2j * slide * rates[:count] * spin_above
         for row, body in enumerate(self.bases):
             x, y = count + 2 * row, count + 2 * row + 1
             arm[body] += complex(coordinates[x], coordinates[y])
             rows[body, x], rows[body, y] = 1.0, 1j
-        jacobian = np.vstack([self.carried @ rows, np.zeros(rows.shape[1])])
-        position, bias = (np.append(self.carried @ each, 0.0) for each in (arm, bias))
-        return Pose(self, unit, spin, PointMotion(position, jacobian @ rates, jacobian, bias))
+        # One product for all, with a row of zeros for the ground.
+        whole = np.zeros((count + 1, rows.shape[1] + 2), dtype=np.complex128)
+        whole[:count] = self.carried @ np.column_stack([rows, arm, bias])
+        jacobian = whole[:, :-2]
+        joints = PointMotion(whole[:, -2], jacobian @ rates, jacobian, whole[:, -1])
+        return Pose(self, unit, spin, joints)
 
 
 class Pose(NamedTuple):

@@ -18,13 +18,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
-from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
-from dynamics.mechanics.planar_knee.knee import PROXIMAL, PlanarKnee, Pull
-from dynamics.mechanics.planar_knee.ligaments import PLANAR_LIGAMENT_KINDS, PlanarLigament
-from dynamics.mechanics.planar_knee.motion import PlanarMotion
+from dynamics.mechanics.planar_knee.contact_point import (
+    ClearanceJoint,
+    ContactGeometry,
+    ProfileContact,
+)
+from dynamics.mechanics.planar_knee.knee import (
+    PLANAR_LIGAMENT_KINDS,
+    PROXIMAL,
+    PlanarKnee,
+    PlanarLigament,
+    PlanarMotion,
+    Pull,
+    simulate_planar_knee,
+)
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
-from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.contact_laws import (
     ContactLaw,
@@ -39,8 +47,6 @@ _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-#: Clearance of the joint, the socket's radius minus the femur's [m]: a tibia that is nearly plane.
-SOCKET_CLEARANCE = 0.2
 #: Strain at which a linear ligament has the tension of the quadratic one [1]; our choice.
 MATCHING_STRAIN = 0.05
 _DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
@@ -155,7 +161,7 @@ def machado_knee(
 
 
 def machado_clearance_knee(
-    clearance: float = SOCKET_CLEARANCE,
+    clearance: float = 0.2,
     pull: float = 50.0,
     law: str | ContactLaw = "hertz",
     *,

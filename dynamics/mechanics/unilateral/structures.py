@@ -148,9 +148,7 @@ def solve_structure(
     forces[on], potential, exclusions, found = problem.solve(order)
     _check_balance(b, a * k, forces, a * k * offset, q)
     switched = tuple(int(on[row]) for row in exclusions)
-    return Structure(
-        frozen(forces), frozen(-potential), frozen(b.T @ potential), switched, found
-    )
+    return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched, found)
 
 
 def _per_member(

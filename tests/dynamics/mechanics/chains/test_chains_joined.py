@@ -323,10 +323,6 @@ def test_links_of_no_force_need_no_direction():
             r"chains c, d: expected bases .* found a ring of attachments",
         ),
         (
-            lambda: Chain("c", (ROD,), FreeBase()).base_at(0.0),
-            r"chain c: base: expected a fixed point or a prescribed path, found FreeBase",
-        ),
-        (
             lambda: simulate_chains(Assembly((Chain("c", (ROD,), FreeBase()),)), TIMES, [0], [0]),
             r"bases: expected shape \(1, 2\)",
         ),

@@ -17,9 +17,9 @@ from dynamics.mechanics.chains import (
     Joint,
     PrescribedMotion,
     ViscoelasticLink,
-    rk4,
     simulate_chains,
 )
+from dynamics.mechanics.chains.simulation import _rk4 as rk4
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665

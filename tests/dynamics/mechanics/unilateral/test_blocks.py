@@ -40,10 +40,6 @@ def test_large_problems_meet_all_conditions(name, n):
         assert_allclose(solution.x, single.x, rtol=0.0, atol=1e-8 * single.x.max())
 
 
-
-
-
-
 def test_scaling_of_large_problems():
     rng = np.random.default_rng(2)
     for make in (wishart, skewed):
@@ -54,10 +50,6 @@ def test_scaling_of_large_problems():
         assert scaled.order == "blocks"
         assert_array_equal(scaled.active, plain.active)
         assert_allclose(scaled.x * scale, plain.x, rtol=1e-9, atol=1e-12)
-
-
-
-
 
 
 def test_blocks_of_degenerate_and_singular_matrices():
@@ -71,8 +63,6 @@ def test_blocks_of_degenerate_and_singular_matrices():
         assert residual(a, b, solve_complementarity(a, b)) < 1e-9
     with pytest.raises(ComplementarityError, match="ended on a ray"):
         solve_complementarity(-np.eye(70, k=1), -np.ones(70))
-
-
 
 
 # ---- equalities ----
@@ -161,8 +151,6 @@ def test_only_equalities_is_a_linear_system():
 def test_equalities_that_are_no_rows(bad):
     with pytest.raises(InputError, match="equalities: expected indices from 0 to 2"):
         solve_complementarity(np.eye(3), np.ones(3), equalities=bad)
-
-
 
 
 @pytest.mark.parametrize("rule", ["most_negative", "blocks"])
