@@ -22,11 +22,11 @@ from scipy.optimize import minimize
 
 from dynamics.mechanics.unilateral import (
     UnilateralLink,
+    complementarity,
     simulate_links,
     solve_complementarity,
     solve_structure,
 )
-from dynamics.mechanics.unilateral import complementarity
 from dynamics.mechanics.unilateral.complementarity import free_terms
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
