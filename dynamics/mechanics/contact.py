@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import Assembly, Terms
-from dynamics.mechanics.planar import ComplexArray, PointMotion, as_vectors
+from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.closing import Terms
+from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_in, check_number
 

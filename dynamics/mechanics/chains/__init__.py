@@ -5,7 +5,7 @@ angles. Its base is fixed, follows a path, is free, or sits on another chain; vi
 and rigid closures join the chains.
 """
 
-from dynamics.mechanics.chains.assembly import Assembly, Instant
+from dynamics.mechanics.chains.assembly import Assembly
 from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
 from dynamics.mechanics.chains.parts import (
     GROUND,
@@ -18,7 +18,8 @@ from dynamics.mechanics.chains.parts import (
     SlidingJoint,
     ViscoelasticLink,
 )
-from dynamics.mechanics.chains.simulation import ChainsResult, simulate_chains
+from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.chains.simulation import simulate_chains
 
 __all__ = [
     "GROUND",

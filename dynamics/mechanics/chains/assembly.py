@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.constants
 from numpy.typing import ArrayLike
 
+from dynamics.mechanics.chains.closing import Terms, check_closed, close_state, independent
 from dynamics.mechanics.chains.links import LinkLaws
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.parts import (
@@ -32,9 +32,9 @@ from dynamics.mechanics.chains.parts import (
     ViscoelasticLink,
     check_members,
 )
+from dynamics.mechanics.chains.result import Instant
 from dynamics.mechanics.planar import (
     ComplexArray,
-    PointMotion,
     Pose,
     Tree,
     as_complex,
@@ -54,83 +54,8 @@ from foundation.base.checks import (
 )
 from foundation.base.errors import InputError
 
-#: Ratio of singular values under which closures count as dependent.
-DEPENDENT = 1e-9
-#: Gap [m] and its rate [m/s] of a closed structure, and of a state in which forces are evaluated.
-CLOSED, LARGEST_GAP = 1e-13, 1e-6
 #: Rate at which gaps decay in an integration [1/s].
 DECAY = 20.0
-#: Most Newton steps to a closed structure, and longest change of a coordinate in one [rad or m].
-STEPS, LONGEST_STEP = 50, 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class Instant:
-    """State and forces at one time, of N segments, K chains, L links, C closures, M sliding joints.
-
-    Forces and positions are in the global frame.
-
-    Parameters
-    ----------
-    angles, rates, accelerations : (N,) float64
-        Absolute, of the segments [rad, rad/s, rad/s²].
-    torques : (N,) float64
-        Driving torque (of a sliding joint force) at the joint proximal of each segment, positive on
-        that segment [N m or N]: prescribed chains need it, free chains have it from their drive;
-        without the passive torques.
-    link_forces, closure_forces : (L, 2) and (C, 2) float64
-        Force on the second point [N]; the opposite acts on the first.
-    link_torques : (L,) float64
-        Torque on the second segment of each link [N m].
-    kinetic, potential : float
-        Kinetic energy, and potential energy of gravity, joints and links [J].
-    joint_forces, joint_moments : (N, 2) and (N,) float64
-        Force and moment on each segment at its proximal joint [N, N m]; the moment is passive
-        torque and drive of a pin, that of the guide of a sliding joint.
-    momentum, angular_momentum : (2,) float64 and float
-        Linear [kg m/s], and angular about the origin [kg m²/s].
-    joints : (N, 2) float64
-        Proximal joints of the segments [m].
-    slides, slide_rates, slide_accelerations : (M,) float64
-        Displacements of the sliding joints [m, m/s, m/s²].
-    bases, base_rates, base_accelerations : (K, 2) float64
-        Bases of the chains [m, m/s, m/s²].
-    base_forces : (K, 2) float64
-        Force on the first segment of each chain at its base [N]; zero of a free base.
-    """
-
-    angles: FloatArray
-    rates: FloatArray
-    accelerations: FloatArray
-    torques: FloatArray
-    link_forces: FloatArray
-    kinetic: Any
-    potential: Any
-    link_torques: FloatArray
-    closure_forces: FloatArray
-    joint_forces: FloatArray
-    joint_moments: FloatArray
-    momentum: FloatArray
-    angular_momentum: Any
-    joints: FloatArray
-    slides: FloatArray
-    slide_rates: FloatArray
-    slide_accelerations: FloatArray
-    bases: FloatArray
-    base_rates: FloatArray
-    base_accelerations: FloatArray
-    base_forces: FloatArray
-
-
-class Terms(NamedTuple):
-    """Terms of the equations in n coordinates, with the motion of centres, links and closures."""
-
-    mass: FloatArray
-    bias: FloatArray
-    force: FloatArray
-    centres: PointMotion
-    links: PointMotion
-    closures: PointMotion
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +163,7 @@ class Assembly:
         """The tree of the N segments."""
         count = len(self.columns)
         parent, place, slides, carriers = [], [], {}, {}
-        for chain, part in self.parts():
+        for chain in self.chains:
             above, at, carrier = self._base(chain)
             for segment, joint in zip(chain.segments, chain.all_joints, strict=True):
                 k = len(parent)
@@ -419,6 +344,14 @@ class Assembly:
         offsets = self.tree.offsets[second] - self.tree.offsets[first]
         return self._turns @ state[0] + offsets, self._turns @ state[1]
 
+    def _at(
+        self, time: float, coordinates: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, Pose, Terms]:
+        """Return state, pose and terms at free coordinates (F,) and their rates."""
+        state = self.state(time, coordinates, rates)
+        pose = self.tree.at(state[0], state[1])
+        return state, pose, self.equations(pose, state)
+
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -427,8 +360,7 @@ class Assembly:
         Over the coordinates of all N segments, free and prescribed, then those of the free bases,
         in a state (F,) [rad or m] of the free coordinates. Drives are not part of Q.
         """
-        state = self.state(time, angles, rates)
-        found = self.equations(self.tree.at(state[0], state[1]), state)
+        state, _, found = self._at(time, angles, rates)
         kept = np.ones(len(self._free), dtype=bool)
         kept[len(self.free) :] = self._free[len(self.free) :]
         bias = found.bias + found.mass[:, ~kept] @ state[2, ~kept]
@@ -441,8 +373,7 @@ class Assembly:
 
         Gaps c of closures decay at a rate α [1/s], c'' = -2 α c' - α² c.
         """
-        state = self.state(time, angles, rates)
-        terms = self.equations(self.tree.at(state[0], state[1]), state)
+        state, _, terms = self._at(time, angles, rates)
         return self.solve(time, terms, state, decay)
 
     def solve(
@@ -467,7 +398,7 @@ class Assembly:
         """Return accelerations (n,), torques (N,) and forces λ (C,) of the closures."""
         free, count = self._free, len(self.free)
         gap, speed, rows, curved = terms.closures.rows()
-        if self.closures and not _independent(rows[:, free]):
+        if self.closures and not independent(rows[:, free]):
             raise SimulationError(
                 "closures: expected independent closures, found dependent closures: remove a "
                 "closure that repeats others, or avoid the dead point of the structure"
@@ -508,8 +439,7 @@ class Assembly:
 
         Where the sign changes, torques at the joints cannot impose the prescribed angles.
         """
-        state = self.state(time, angles, rates)
-        terms = self.equations(self.tree.at(state[0], state[1]), state)
+        _, _, terms = self._at(time, angles, rates)
         matrix = self._matrix(terms.mass, terms.closures.rows()[2])
         return float(np.linalg.slogdet(matrix)[0])
 
@@ -520,8 +450,7 @@ class Assembly:
 
         In a state (F,) of the free coordinates [rad, m].
         """
-        state = self.state(0.0, coordinates, rates)
-        terms = self.equations(self.tree.at(state[0], state[1]), state)
+        _, _, terms = self._at(0.0, coordinates, rates)
         return terms.closures.rows()[2][:, self._free]
 
     def gaps(self, time: float, angles: ArrayLike, rates: ArrayLike) -> tuple[float, float]:
@@ -531,8 +460,7 @@ class Assembly:
         """
         if not self.closures:
             return 0.0, 0.0
-        state = self.state(time, angles, rates)
-        found = self.equations(self.tree.at(state[0], state[1]), state).closures
+        found = self._at(time, angles, rates)[2].closures
         return float(np.abs(found.position).max()), float(np.abs(found.velocity).max())
 
     def close(
@@ -547,46 +475,11 @@ class Assembly:
         InputError
             If the closures depend on each other, or no closed state is found.
         """
-        state = self.state(time, angles, rates)[:2]
-        free = self._free
+        state, free = self.state(time, angles, rates)[:2], self._free
         if self.closures:
-            self._close(state)
+            at = lambda state: self.equations(self.tree.at(state[0], state[1]), state)  # noqa: E731
+            close_state(state, free, at, float(np.abs(self.tree.place).max()))
         return state[0, free], state[1, free]
-
-    def _close(self, state: FloatArray) -> None:
-        """Close the state (2, n) in place."""
-        free = self._free
-        # Rounding grows with the distance from the origin.
-        places = np.concatenate([np.abs(self.tree.place), np.abs(state[0, len(self.free) :])])
-        for _ in range(STEPS):
-            terms, weighted = self._weighted(state)
-            gap = terms.closures.rows()[0]
-            if np.abs(gap).max() <= CLOSED * max(1.0, places.max()):
-                break
-            change = weighted @ gap
-            state[0, free] -= change / max(1.0, np.abs(change).max() / LONGEST_STEP)
-        else:
-            raise InputError(
-                f"closures: expected a closed structure near the stated one, found gaps of "
-                f"{np.abs(gap).max():.3g} m after {STEPS} Newton steps: start closer"
-            )
-        for _ in range(2):  # the second step takes the rounding of the first
-            terms, weighted = self._weighted(state)
-            state[1, free] -= weighted @ terms.closures.rows()[1]
-
-    def _weighted(self, state: FloatArray) -> tuple[Terms, FloatArray]:
-        """Return the terms and M⁻¹ Gᵀ (G M⁻¹ Gᵀ)⁻¹ of the free coordinates, (F, 2 C)."""
-        free = self._free
-        terms = self.equations(self.tree.at(state[0], state[1]), state)
-        rows = terms.closures.rows()[2][:, free]
-        if not _independent(rows):
-            raise InputError(
-                "closures: expected independent closures of free segments, found dependent "
-                "closures or closures of fixed segments: remove closures, or start away from the "
-                "dead point"
-            )
-        spread = np.linalg.solve(terms.mass[np.ix_(free, free)], rows.T)
-        return terms, np.linalg.solve((rows @ spread).T, spread.T).T
 
     # ---- all that an instant has ----
 
@@ -602,9 +495,7 @@ class Assembly:
             joints cannot impose the prescribed angles.
         """
         check_closed(*self.gaps(time, angles, rates))
-        state = self.state(time, angles, rates)
-        pose = self.tree.at(state[0], state[1])
-        terms = self.equations(pose, state)
+        state, pose, terms = self._at(time, angles, rates)
         state[2], torques, pins = self._solve(terms, state, self._drives(time, state), 0.0)
         pulls = self._laws.forces(terms.links.position, terms.links.velocity)
         turns = self._laws.torques(*self._twist(state))
@@ -686,21 +577,3 @@ class Assembly:
         joints = self._passive[1] @ (self._joint_angles @ state[1]) ** 2
         links, turning = terms.links, self._twist(state)[1]
         return float(joints) + self._laws.dissipation(links.position, links.velocity, turning)
-
-
-def _independent(rows: FloatArray) -> bool:
-    """Return whether the rows of a Jacobian (2 C, F) are independent."""
-    if rows.shape[0] > rows.shape[1]:
-        return False
-    values = np.linalg.svd(rows, compute_uv=False)
-    return bool(values[-1] > DEPENDENT * values[0])
-
-
-def check_closed(gap: float, speed: float) -> None:
-    """Raise an InputError if a largest gap [m] or its rate [m/s] is too large."""
-    if max(gap, speed) > LARGEST_GAP:
-        raise InputError(
-            f"angles, rates: expected a state that leaves closures open by at most "
-            f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
-            f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import DECAY, Assembly, Instant, check_closed
+from dynamics.mechanics.chains.assembly import DECAY, Assembly
+from dynamics.mechanics.chains.closing import check_closed
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.parts import Attachment, FreeBase
+from dynamics.mechanics.chains.result import ChainsResult, Instant
 from dynamics.mechanics.planar import as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
@@ -34,39 +36,6 @@ UNIMPOSED = (
     "no torque at the joint imposes these angles: use a relative Attachment."
 )
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
-
-
-@dataclass(frozen=True, eq=False)
-class ChainsResult(Instant):
-    """Motion and forces of an assembly at T instants.
-
-    Every field of `Instant` has the instants along a new first axis, such as `angles`, (T, N)
-    [rad], and `kinetic`, (T,) [J].
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Segments in the order of the arrays, chain.segment, N.
-    time : (T,) float64
-        Instants [s].
-    drift : (T,) float64
-        Largest gap of a closure in the integration, before it was closed [m].
-    link_names, slide_names, closure_names, chain_names : tuple of str
-        Links L, segments on sliding joints M, closures C and chains K, in the order of the arrays.
-    """
-
-    columns: tuple[str, ...]
-    time: FloatArray
-    drift: FloatArray
-    link_names: tuple[str, ...]
-    slide_names: tuple[str, ...]
-    closure_names: tuple[str, ...]
-    chain_names: tuple[str, ...]
-
-    @property
-    def energy(self) -> FloatArray:
-        """Kinetic and potential energy together, (T,) [J]."""
-        return self.kinetic + self.potential
 
 
 def simulate_chains(

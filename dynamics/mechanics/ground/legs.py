@@ -63,7 +63,7 @@ def striking_legs(
     ankle : {"locked", "hinged"}
         Two segments a leg, thigh and shank with foot, or three.
     joint_stiffness, joint_damping, joint_rest : float, (n,) or (sides, n) array_like
-        Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad]; see `Joint`.
+        Laws of hip (against the upright trunk), knee (and ankle) [N m/rad, N m s/rad, rad].
 
     Raises
     ------

@@ -118,14 +118,14 @@ class PenaltyGround:
 class GroundContacts:
     """Points of an assembly above ground at y = 0."""
 
-    #: Above zero [m], so that rounding at the instant of arrival cannot be mistaken for a departure.
+    #: Above zero [m]: rounding at the instant of arrival is no departure.
     release = 1e-10
 
     def __init__(
         self,
         assembly: Assembly,
         points: Sequence[ContactPoint],
-        ground: PenaltyGround = PenaltyGround(),  # noqa: B008 (it is frozen)
+        ground: PenaltyGround = PenaltyGround(),
     ) -> None:
         check_unique("contact points", [each.name for each in points], some=True)
         for each in points:

@@ -262,7 +262,7 @@ class _KneeContact:
     release = 0.0  # where the force, with its exponent of 3/2, has a kink
 
     def __init__(self, knee: PlanarKnee) -> None:
-        self._knee, self._start = knee, None
+        self._knee, self._start, self._closed = knee, None, False
 
     def locate(self, pose: Pose) -> Located:
         z, unit = complex(pose.joints.position[0]), complex(pose.unit[0])
@@ -276,8 +276,8 @@ class _KneeContact:
     def forces(
         self, gap: FloatArray, rate: FloatArray, deflection: FloatArray, mode: Mode
     ) -> tuple[FloatArray, FloatArray]:
-        knee, force = self._knee, 0.0
-        if mode.closed[0]:
+        knee, force, self._closed = self._knee, 0.0, bool(mode.closed[0])
+        if self._closed:
             started = max(float(mode.approach[0]), knee.least_impact_rate)
             force = float(knee.law.force(-gap[0], -rate[0, 1], started))
         return np.array([[0.0, force]]), np.zeros(1)
@@ -288,9 +288,9 @@ class _KneeContact:
     def dissipation(
         self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
     ) -> tuple[float, float]:
-        law, force = self._knee.law, float(forces[0, 1])
-        elastic = law.stiffness * max(-float(gap[0]), 0.0) ** law.exponent if force > 0.0 else 0.0
-        return (elastic - force) * float(rate[0, 1]), 0.0
+        law, depth = self._knee.law, max(-float(gap[0]), 0.0)
+        elastic = law.stiffness * depth**law.exponent if self._closed else 0.0
+        return (elastic - float(forces[0, 1])) * float(rate[0, 1]), 0.0
 
 
 class LigamentExcess(NamedTuple):

@@ -2,13 +2,14 @@
 
 An exclusion interchanges x and y of a row; the free terms follow from the active subsystem,
 x_a = -A_aa⁻¹ B_a and y_i = A_ia x_a + B_i. The fast rule takes the row with the most negative free
-term until none is negative (Kolesnikov 2004), which ends for K-matrices (Chandrasekaran 1970, Opsearch 7:263-268), not for every positive-definite A. Once n
-exclusions have not lowered the number of negative rows, the negative row of least index is taken
-until the number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994,
-Computers Ops Res 21:587-596), which ends for every P-matrix (Murty 1974, Opsearch 11:123-130).
-Large problems switch all negative rows at once, as long as their number falls (Kostreva 1978).
-Where a pivot may be zero or the safeguard takes too long, Lemke's method follows. docs/mechanics.md
-has matrices on which the fast rule repeats rows or cycles.
+term until none is negative (Kolesnikov 2004), which ends for K-matrices (Chandrasekaran 1970,
+Opsearch 7:263-268), not for every positive-definite A. Once n exclusions have not lowered the
+number of negative rows, the negative row of least index is taken until the number falls (Kostreva
+1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994, Computers Ops Res 21:587-596), which ends
+for every P-matrix (Murty 1974, Opsearch 11:123-130). Large problems switch all negative rows at
+once, as long as their number falls (Kostreva 1978). Where a pivot may be zero or the safeguard
+takes too long, Lemke's method follows. docs/mechanics.md has matrices on which the fast rule
+repeats rows or cycles.
 """
 
 from __future__ import annotations
