@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray, IntArray
 
-ComplexArray: TypeAlias = NDArray[np.complexfloating[Any, Any]]
+#: Complex numbers; operations with real ones make arrays of many types.
+ComplexArray: TypeAlias = NDArray[Any]
 
 
 def as_complex(vectors: FloatArray) -> ComplexArray:

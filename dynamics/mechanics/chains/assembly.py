@@ -162,7 +162,9 @@ class Assembly:
     def tree(self) -> Tree:
         """The tree of the N segments."""
         count = len(self.columns)
-        parent, place, slides, carriers = [], [], {}, {}
+        parent: list[int] = []
+        place: list[complex] = []
+        slides, carriers = {}, {}
         for chain in self.chains:
             above, at, carrier = self._base(chain)
             for segment, joint in zip(chain.segments, chain.all_joints, strict=True):
@@ -406,7 +408,8 @@ class Assembly:
         known = np.where(free, 0.0, state[2])
         right = terms.force - terms.bias - terms.mass @ known + self._joint_angles.T @ drives
         if free.all() and not self.closures:
-            return np.linalg.solve(terms.mass, right), drives, np.zeros(0, dtype=np.complex128)
+            moved = np.asarray(np.linalg.solve(terms.mass, right), dtype=np.float64)
+            return moved, drives, np.zeros(0, dtype=np.complex128)
         wanted = -(rows @ known) - curved - 2.0 * decay * speed - decay**2 * gap
         try:
             found = np.linalg.solve(self._matrix(terms.mass, rows), np.append(right, wanted))

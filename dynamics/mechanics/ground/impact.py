@@ -108,10 +108,11 @@ def _response(
     mass = assembly.terms(0.0, q, v)[0]
     closed = assembly.constraint_rows(q, v)
     if not len(closed):
-        return rows, np.linalg.solve(mass, rows.T), v
+        return rows, np.asarray(np.linalg.solve(mass, rows.T), dtype=np.float64), v
     whole = np.block([[mass, closed.T], [closed, np.zeros((len(closed),) * 2)]])
     right = np.vstack([rows.T, np.zeros((len(closed), len(rows)))])
-    return rows, np.linalg.solve(whole, right)[: len(mass)], v
+    found = np.asarray(np.linalg.solve(whole, right), dtype=np.float64)
+    return rows, found[: len(mass)], v
 
 
 def jump(
@@ -158,8 +159,8 @@ def _impact(
     velocity = free + to_velocity @ impulse
     after = rows @ velocity
     work = 0.5 * impulse @ (rows @ free + after)
-    pairs = (each.reshape(2, -1).T for each in (impulse, before, after))
-    return RigidImpact(velocity, *pairs, energy_change=float(work))
+    pairs = [each.reshape(2, -1).T for each in (impulse, before, after)]
+    return RigidImpact(velocity, pairs[0], pairs[1], pairs[2], float(work))
 
 
 def path_impact(

@@ -213,8 +213,9 @@ def simulate_strike(
     problem = ContactProblem(assembly, GroundContacts(assembly, points, ground))
     q, v = coordinates(assembly, position, velocity)
     times = np.linspace(0.0, duration, count)
-    options = {"rtol": rtol, "atol": atol, "method": method}
-    return problem.simulate(q, v, times, name="ground contact", **options)[0]
+    return problem.simulate(
+        q, v, times, name="ground contact", atol=atol, rtol=rtol, method=method
+    )[0]
 
 
 def coordinates(

@@ -90,21 +90,12 @@ class ProfileContact:
     tibia: PolarProfile
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
-        """Return the contact point.
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad].
 
-        Parameters
-        ----------
-        place : (float, float, float)
-            Origin (x, y) [m] and angle φ [rad] of the tibia.
-        start : (float, float), optional
-            Angles of the previous step [rad], from which the contact is followed. Without a start,
-            or if that fails, the search covers all common normals and returns that with the least
-            gap. Concave profiles may have several contacts, of which one is returned.
-
-        Raises
-        ------
-        SimulationError
-            If the profiles have no common normal, as beyond the end of an open profile.
+        The contact is followed from the angles of the previous step [rad]. Without a start, or if
+        that fails, the search covers all common normals and returns that with the least gap;
+        concave profiles may have several contacts. Raises `SimulationError` if the profiles have no
+        common normal, as beyond the end of an open profile.
         """
         if start is not None:
             followed = _newton(self.femur, self.tibia, place, start)

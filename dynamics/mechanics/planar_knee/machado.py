@@ -4,7 +4,7 @@ The femoral frame is printed at 90° (table 1) and used at 0° here: only then d
 lengths follow from the printed attachments. The paper gives no coordinates of the profiles (a
 circle of 40 mm and a plane are printed), no place of the plane and no radius of the socket of the
 joint with clearance; ours are a circle about the femoral origin, `PLANE_DISTANCE` (the ends of the
-plane are 82 mm from the ξ axis, far beyond the bone) and `SOCKET_CLEARANCE`. docs/mechanics.md has
+plane are 82 mm from the ξ axis, far beyond the bone) and 200 mm of clearance. docs/mechanics.md has
 the reasons.
 """
 
@@ -157,7 +157,12 @@ def machado_knee(
     femur = PolarProfile.circle(radius, kind=kind)
     tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
     contact, bundles = ProfileContact(femur, tibia), machado_ligaments(ligaments)
-    return _knee(Pull(pull, direction=_direction(direction)), _law(law, None), contact, bundles)
+    return _knee(
+        Pull(pull, direction=check_array("direction", direction, (2,))),
+        _law(law, None),
+        contact,
+        bundles,
+    )
 
 
 def machado_clearance_knee(
@@ -171,10 +176,8 @@ def machado_clearance_knee(
     """Return the knee with a revolute joint with clearance instead of the free contact.
 
     The femoral circle is the journal in a socket of the tibia. At the start the wall of the socket
-    touches the plane of the free knee where the journal is closest, so that a large clearance is
-    the nearly plane tibia of the paper (figure 16) and an infinite one the free contact. The law
-    has the stiffness of a sphere in this spherical socket. Tibia, ligaments and pull are those of
-    the free knee.
+    touches the plane of the free knee where the journal is closest: an infinite clearance is the
+    free contact. The law has the stiffness of a sphere in this socket.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def machado_clearance_knee(
     centre = np.array([PLANE_DISTANCE + radius + clearance, s * x - c * y])
     joint = ClearanceJoint(radius, clearance, centre)
     bundles = machado_ligaments() if ligaments else ()
-    load = Pull(pull, direction=_direction(direction))
+    load = Pull(pull, direction=check_array("direction", direction, (2,)))
     return _knee(load, _law(law, radius + clearance), joint, bundles)
 
 
@@ -205,7 +208,7 @@ def compare_machado_laws(
     laws: Mapping[str, ContactLaw] | None = None,
     direction: ArrayLike = PROXIMAL,
 ) -> dict[str, PlanarMotion]:
-    """Return the motion of the knee with free contact under each of several contact laws.
+    """Return the motion of the knee with free contact from `machado_state`, by contact law.
 
     Parameters
     ----------
@@ -217,11 +220,6 @@ def compare_machado_laws(
         Laws by name; by default `machado_laws()`, the laws of figure 8 of Lehtoranta (2011).
     direction : (2,) array_like
         Direction of the pull [1], as of `machado_knee`.
-
-    Returns
-    -------
-    dict of str to PlanarMotion
-        Motions from `machado_state` by the name of the law.
     """
     return {
         name: simulate_planar_knee(
@@ -229,10 +227,6 @@ def compare_machado_laws(
         )
         for name, law in (machado_laws() if laws is None else laws).items()
     }
-
-
-def _direction(direction: ArrayLike) -> FloatArray:
-    return check_array("direction", direction, (2,))
 
 
 def _law(law: str | ContactLaw, socket: float | None) -> ContactLaw:
