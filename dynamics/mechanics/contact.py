@@ -33,7 +33,7 @@ _MOST_EVENTS = 100_000
 
 
 class Located(NamedTuple):
-    """P places where a body may touch a fixed one."""
+    """P places where a body may touch a fixed one, every field (P,) [m]."""
 
     #: (P,) [m], negative in contact.
     gap: FloatArray
@@ -77,7 +77,7 @@ class Contacts(Protocol):
 
 
 class Mode(NamedTuple):
-    """Which of P contacts are closed, and the rate of approach at which they closed [m/s]."""
+    """Which contacts (P,) are closed, and the rate of approach at which they closed [m/s]."""
 
     closed: BoolArray
     approach: FloatArray
@@ -291,7 +291,7 @@ class ContactProblem:
         return self.contacts.locate(self.assembly.tree.at(full[0], full[1])).gap
 
     def touch(self, time: float, state: FloatArray, mode: Mode) -> _Touch:
-        """Return the contacts at a time [s] in a state (2 F + P + 4,)."""
+        """Return the contacts (P,) at a time [s] in a state of 2 F + P + 4 entries."""
         half, count = len(self.assembly.coordinate_names), len(self.contacts.names)
         full = self.assembly.complete(time, state[:half], state[half : 2 * half])
         pose = self.assembly.tree.at(full[0], full[1])
@@ -306,7 +306,7 @@ class ContactProblem:
         return _Touch(full, terms, points, found.normal, found.gap, rate, forces, relaxing)
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rate of a state (2 F + P + 4,) [any unit] at a time [s]."""
+        """Return the rate (n,) of a state of n = 2 F + P + 4 entries [any unit] at a time [s]."""
         assembly, half = self.assembly, len(self.assembly.coordinate_names)
         at = self.touch(time, state, self.mode)
         full = at.state

@@ -44,7 +44,7 @@ def cross(place: ComplexArray, vector: ComplexArray) -> FloatArray:
 
 
 class PointMotion(NamedTuple):
-    """Motion of P points in n coordinates."""
+    """Motion (P,) [m] of points in n coordinates."""
 
     #: (P,) [m].
     position: ComplexArray
@@ -68,14 +68,14 @@ class PointMotion(NamedTuple):
         return (self.jacobian.conj().T @ forces).real
 
     def rows(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return c, c', G (2 P, n) [m or 1] and G' q' (2 P,) of vectors that shall be constant."""
+        """Return c, c', G and G' q' of constant vectors, as rows (m, n) [m or 1], m = 2 P."""
         position, velocity, jacobian, bias = (np.concatenate([a.real, a.imag]) for a in self)
         return position, velocity, jacobian, bias
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Trees of N bodies with B moving bases, in n = N + 2 B coordinates; the ground is body N."""
+    """Trees of bodies (N,) [m] with B moving bases; the ground is body N; n = N + 2 B."""
 
     #: Body of the joint of each body, (N,).
     parent: IntArray
@@ -161,7 +161,7 @@ class Tree:
 
 
 class Pose(NamedTuple):
-    """A tree of N bodies at an instant; the last row of every field is that of the ground."""
+    """A tree at an instant; the last of the rows (N + 1,) [m] of a field is the ground."""
 
     tree: Tree
     #: exp(i φ), (N + 1,) [1].

@@ -21,7 +21,7 @@ STEPS, LONGEST_STEP = 50, 0.5
 
 
 class Terms(NamedTuple):
-    """Terms of the equations in n coordinates, with the motion of centres, links and closures."""
+    """M (n, n) [kg m²], b, Q (n,) [N m], and the motion of centres, links and closures."""
 
     mass: FloatArray
     bias: FloatArray
@@ -77,7 +77,7 @@ def _weighted(
 
 
 def independent(rows: FloatArray) -> bool:
-    """Return whether the rows of a Jacobian (2 C, F) [m or 1] are independent."""
+    """Return whether the rows of a Jacobian (m, F) [m or 1] are independent."""
     if rows.shape[0] > rows.shape[1]:
         return False
     values = np.linalg.svd(rows, compute_uv=False)

@@ -17,7 +17,7 @@ SHORTEST_LINE = 1e-9
 
 
 class LinkLaws(NamedTuple):
-    """Laws of L links; every field (L,) has one entry per link."""
+    """Laws of L links; every field (L,) has one entry per link [N/m, N s/m, m]."""
 
     names: tuple[str, ...]
     is_line: np.ndarray
