@@ -25,10 +25,11 @@ from studies import ROOT
 
 from dynamics.mechanics.planar_knee import (
     LigamentLimitWarning,
-    compare_machado_laws,
+    machado_knee,
     machado_laws,
     machado_ligaments,
     machado_state,
+    simulate_planar_knee,
 )
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.contact_laws import (
@@ -660,7 +661,8 @@ def runs(restitution):
     """Return the planar knee of Machado et al. at 50 N under the four laws."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LigamentLimitWarning)
-        return compare_machado_laws(50.0, laws=machado_laws(restitution=restitution))
+        laws, start = machado_laws(restitution=restitution), machado_state()
+        return {n: simulate_planar_knee(machado_knee(50.0, law), start) for n, law in laws.items()}
 
 
 def deepest_contact(motion):

@@ -257,6 +257,13 @@ class Assembly:
         places = [[complex(*each.ends[end][2]) for each in members] for end in (0, 1)]
         return np.array(bodies, dtype=int), np.array(places, dtype=complex)
 
+    @cached_property
+    def _points(self) -> tuple[IntArray, ComplexArray]:
+        """Bodies and places of all centres of mass, first and second ends."""
+        bodies, places = self._ends
+        count, centres = len(self.columns), self._masses[2]
+        return np.append(np.arange(count), bodies), np.append(centres, places)
+
     # ---- equations of motion ----
 
     def free_coordinates(
@@ -313,15 +320,14 @@ class Assembly:
 
     def equations(self, pose: Pose, state: FloatArray) -> Terms:
         """Return the terms of the equations at a pose and its state (2 or more, n) [rad or m]."""
-        mass, inertia, centre = self._masses
-        turning, count = self.tree.turning[:-1], len(mass)
-        at = pose.points(np.arange(count), centre)
-        links = closures = at.part(slice(0))
-        if self.links or self.closures:
-            (first, second), (start, end) = self._ends
-            vectors = pose.points(second, end).minus(pose.points(first, start))
-            links = vectors.part(slice(len(self.links)))
-            closures = vectors.part(slice(len(self.links), None))
+        mass, inertia, _ = self._masses
+        turning, count, ends = self.tree.turning[:-1], len(mass), len(self._ends[0][0])
+        points = pose.points(*self._points)
+        at = points.part(slice(count))
+        first, second = points.part(slice(count, count + ends)), points.part(slice(-ends, None))
+        vectors = second.minus(first) if ends else points.part(slice(0))
+        links = vectors.part(slice(len(self.links)))
+        closures = vectors.part(slice(len(self.links), None))
         stiffness, damping, neutral = self._passive
         t = self._joint_angles
         force = at.force(mass * complex(*np.asarray(self.gravity)))

@@ -24,7 +24,6 @@ from dynamics.mechanics.planar_knee.knee import (
 )
 from dynamics.mechanics.planar_knee.machado import (
     MACHADO_LAWS,
-    compare_machado_laws,
     machado_clearance_knee,
     machado_data,
     machado_knee,
@@ -50,7 +49,6 @@ __all__ = [
     "PolarProfile",
     "ProfileContact",
     "Pull",
-    "compare_machado_laws",
     "machado_clearance_knee",
     "machado_data",
     "machado_knee",

@@ -11,7 +11,7 @@ the reasons.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,7 @@ from dynamics.mechanics.planar_knee.knee import (
     PROXIMAL,
     PlanarKnee,
     PlanarLigament,
-    PlanarMotion,
     Pull,
-    simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
 from foundation.base.checks import FloatArray, check_array, check_in
@@ -199,34 +197,6 @@ def machado_clearance_knee(
     bundles = machado_ligaments() if ligaments else ()
     load = Pull(pull, direction=check_array("direction", direction, (2,)))
     return _knee(load, _law(law, radius + clearance), joint, bundles)
-
-
-def compare_machado_laws(
-    pull: float = 50.0,
-    duration: float = 0.5,
-    *,
-    laws: Mapping[str, ContactLaw] | None = None,
-    direction: ArrayLike = PROXIMAL,
-) -> dict[str, PlanarMotion]:
-    """Return the motion of the knee with free contact from `machado_state`, by contact law.
-
-    Parameters
-    ----------
-    pull : float
-        Amplitude of the pull [N].
-    duration : float
-        Simulated time [s], > 0.
-    laws : mapping of str to ContactLaw, optional
-        Laws by name; by default `machado_laws()`, the laws of figure 8 of Lehtoranta (2011).
-    direction : (2,) array_like
-        Direction of the pull [1], as of `machado_knee`.
-    """
-    return {
-        name: simulate_planar_knee(
-            machado_knee(pull, law, direction=direction), machado_state(), duration
-        )
-        for name, law in (machado_laws() if laws is None else laws).items()
-    }
 
 
 def _law(law: str | ContactLaw, socket: float | None) -> ContactLaw:

@@ -159,7 +159,7 @@ class PolarProfile:
         return rho * c, rho * s, t_x, t_y, curvature, speed
 
     def frames(self, angles: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return points and normals (m, 2) [m, 1] and curvatures (m,) [1/m] at angles (m,) [rad]."""
+        """Return points, normals (m, 2) [m, 1] and curvatures (m,) [1/m] at angles (m,) [rad]."""
         checked = check_array("angles", angles, (None,))
         for each in checked:
             if not self.contains(each):

@@ -24,7 +24,6 @@ from dynamics.mechanics.planar_knee import (
     PolarProfile,
     ProfileContact,
     Pull,
-    compare_machado_laws,
     machado_clearance_knee,
     machado_knee,
     machado_laws,
@@ -289,19 +288,15 @@ def test_energy_balances_and_dissipative_laws_only_lose(law):
 
 
 @pytest.mark.slow
-def test_four_laws_of_lehtoranta_in_one_call():
+def test_four_laws_of_lehtoranta():
     """More damping, a at c = 0.3: shallower contact and less motion."""
-    motions = compare_machado_laws(50.0)
+    motions = {name: free(name, duration=0.5) for name in MACHADO_LAWS}
     factors = {n: law.hysteresis_factor for n, law in machado_laws().items() if n != "hertz"}
     assert_allclose(list(factors.values()), [1.05, 0.6825, 8 * 0.7 / 1.5], rtol=1e-12)
     order = ["hertz", *sorted(factors, key=factors.get)]
     assert (np.diff([motions[name].indentation.max() for name in order]) < 0.0).all()
     moved = np.degrees([np.ptp(motions[name].flexion) for name in order])
     assert_allclose(moved, [51.0, 48.5, 47.5, 43.8], rtol=0.0, atol=0.06)
-    softer = {name: replace(law, stiffness=4e5) for name, law in machado_laws().items()}
-    ours = compare_machado_laws(20.0, 0.02, laws=softer, direction=(0.0, 1.0))["flores"]
-    knee = machado_knee(20.0, softer["flores"], direction=(0.0, 1.0))
-    assert_allclose(ours.state, simulate_planar_knee(knee, machado_state(), 0.02).state, rtol=1e-12)
 
 
 @pytest.mark.slow
