@@ -21,6 +21,7 @@ from dynamics.mechanics.chains.closing import Terms
 from dynamics.mechanics.planar import ComplexArray, PointMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, IntArray, check_in, check_number
+from foundation.contact_laws import CompliantFriction, ContactLaw
 
 BoolArray = NDArray[np.bool_]
 
@@ -45,7 +46,7 @@ class Located(NamedTuple):
 
 
 class Contacts(Protocol):
-    """P contacts of an assembly; rates and forces (P, 2) are tangential and normal [m/s, N]."""
+    """P places of an assembly that may touch fixed bodies."""
 
     #: Gap at which a contact counts as open [m].
     release: float
@@ -59,21 +60,66 @@ class Contacts(Protocol):
         """Return the contacts at a pose of the tree."""
         ...
 
-    def forces(
-        self, gap: FloatArray, rate: FloatArray, deflection: FloatArray, mode: Mode
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the forces (P, 2) [N] on the bodies and the rates (P,) [m/s] of deflections."""
-        ...
 
-    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> Any:
-        """Return the energy [J] of all contacts at gaps and deflections (..., P) [m]."""
-        ...
+class SurfaceLaw:
+    """Normal law and friction of P contacts; rates and forces (P, 2) [m/s, N], tangent first.
+
+    Contacts only dissipate energy. Where a surface leaves faster than the other follows (no force,
+    gap < 0), the energy left in the spring is lost.
+    """
+
+    #: Normal force over indentation and rate.
+    normal: ContactLaw
+    #: Friction, None without.
+    friction: CompliantFriction | None
+    #: Lower limit of the impact rate of the law [m/s].
+    least_approach: float = 0.01
+
+    def normal_force(
+        self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
+    ) -> FloatArray:
+        """Return Fn (P,) [N] of closed contacts at gaps (P,) [m] and their rates [m/s].
+
+        `approach` (P,) [m/s] is the rate at which they closed.
+        """
+        started = np.maximum(approach, self.least_approach)
+        return np.maximum(self.normal.bonded_force(-gap, -gap_rate, started), 0.0)
+
+    def contact_forces(
+        self,
+        gap: FloatArray,
+        rate: FloatArray,
+        deflection: FloatArray,
+        closed: BoolArray,
+        approach: FloatArray | float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return forces T and Fn (P, 2) [N] on the bodies, and rates of deflections (P,) [m/s].
+
+        At gaps and deflections (P,) [m]; open contacts bear no force.
+        """
+        normal = np.where(closed, self.normal_force(gap, rate[:, 1], approach), 0.0)
+        if self.friction is None:
+            return np.column_stack((np.zeros(len(gap)), normal)), np.zeros(len(gap))
+        force, relaxing = self.friction.evaluate(deflection[:, None], rate[:, :1], normal)
+        return np.column_stack((force[:, 0], normal)), relaxing[:, 0]
+
+    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
+        """Return the total spring energy [J] at gaps and deflections (..., P) [m]."""
+        normal = np.asarray(self.normal.energy(-gap)).sum(axis=-1)
+        return normal + (0.0 if self.friction is None else self.friction.energy(deflection))
 
     def dissipation(
         self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
     ) -> tuple[float, float]:
-        """Return the powers lost in normal and in tangential direction [W], of fields (P,)."""
-        ...
+        """Return the powers lost in normal and in tangential direction [W], both >= 0.
+
+        At gaps (P,) [m], forces (P, 2) [N] and rates of deflections (P,) [m/s].
+        """
+        law = self.normal
+        elastic = law.stiffness * np.maximum(-gap, 0.0) ** law.exponent
+        viscous = 0.0 if self.friction is None else self.friction.damping * relaxing**2
+        sliding = viscous - forces[:, 0] * (rate[:, 0] - relaxing)
+        return float(((elastic - forces[:, 1]) * rate[:, 1]).sum()), float(sliding.sum())
 
 
 class Mode(NamedTuple):
@@ -197,6 +243,7 @@ class ContactProblem:
 
     assembly: Assembly
     contacts: Contacts
+    law: SurfaceLaw
     load: Callable[[float], FloatArray] | None = None
     mode: Mode = field(init=False)
     changes: list[ContactChange] = field(default_factory=list)
@@ -301,7 +348,7 @@ class ContactProblem:
         along = found.normal.conj() * points.velocity
         rate = np.column_stack([-along.imag, along.real])
         deflection = state[2 * half : 2 * half + count]
-        forces, relaxing = self.contacts.forces(found.gap, rate, deflection, mode)
+        forces, relaxing = self.law.contact_forces(found.gap, rate, deflection, *mode)
         terms = self.assembly.equations(pose, full)
         return _Touch(full, terms, points, found.normal, found.gap, rate, forces, relaxing)
 
@@ -314,7 +361,9 @@ class ContactProblem:
         load = np.zeros(full.shape[1]) if self.load is None else self.load(time)
         terms = at.terms._replace(force=at.terms.force + pushed + load)
         acceleration = assembly.solve(time, terms, full)
-        lost = self.contacts.dissipation(at.gap, at.rate, at.forces, at.relaxing)
+        # A step of free flight may reach into the other body before the event ends the flight.
+        gap = np.where(self.mode.closed, at.gap, 0.0)
+        lost = self.law.dissipation(gap, at.rate, at.forces, at.relaxing)
         works = [assembly.dissipation(at.terms, full), *lost, load @ full[1]]
         return np.concatenate([state[half : 2 * half], acceleration, at.relaxing, works])
 
@@ -332,7 +381,7 @@ class ContactProblem:
             forces=np.array([each.forces for each in touched]),
             kinetic=energy[:, 0],
             potential=energy[:, 1],
-            stored=self.contacts.stored_energy(gap, states[:, 2 * half : -4]),
+            stored=self.law.stored_energy(gap, states[:, 2 * half : -4]),
             joint_loss=states[:, -4],
             normal_loss=states[:, -3],
             tangential_loss=states[:, -2],

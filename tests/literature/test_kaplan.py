@@ -59,7 +59,7 @@ class PrintedGround(PenaltyGround):
             size = np.hypot(slip, self.reversal_speed)
         return -way / size * bound - self.damping * slip
 
-    def contact_forces(self, gap, rate, deflection, closed):
+    def contact_forces(self, gap, rate, deflection, closed, approach=1.0):
         """Return forces (P, 2) [N] and rates of d_t [m/s]; off the ground d_t is forgotten."""
         normal = -gap / self.compliance - self.damping * rate[:, 1]
         tangential = self.tangential_force(gap, deflection, rate[:, 0])

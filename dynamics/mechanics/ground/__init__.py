@@ -9,6 +9,7 @@ from dynamics.mechanics.contact import ContactChange, StrikeResult
 from dynamics.mechanics.ground.impact import RigidImpact, newton_impact, path_impact
 from dynamics.mechanics.ground.legs import striking_legs
 from dynamics.mechanics.ground.strike import (
+    CompliantGround,
     ContactPoint,
     PenaltyGround,
     simulate_strike,
@@ -16,6 +17,7 @@ from dynamics.mechanics.ground.strike import (
 )
 
 __all__ = [
+    "CompliantGround",
     "ContactChange",
     "ContactPoint",
     "PenaltyGround",

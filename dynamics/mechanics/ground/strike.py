@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.contact import BoolArray, ContactProblem, Located, Mode, StrikeResult
+from dynamics.mechanics.contact import ContactProblem, Located, StrikeResult, SurfaceLaw
 from dynamics.mechanics.planar import PointMotion, Pose
 from foundation.base.checks import (
     FloatArray,
@@ -28,7 +29,7 @@ from foundation.base.checks import (
     check_unique,
 )
 from foundation.base.errors import InputError
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws import CompliantFriction, ContactLaw, SpringDashpotLaw
 
 METHODS = ("LSODA", "DOP853", "RK45", "Radau")
 
@@ -56,7 +57,33 @@ class ContactPoint:
 
 
 @dataclass(frozen=True)
-class PenaltyGround:
+class CompliantGround(SurfaceLaw):
+    """Compliant ground, or another contact, with any normal law.
+
+    Parameters
+    ----------
+    normal : ContactLaw
+        Normal force over indentation and rate.
+    friction : CompliantFriction, optional
+        Friction; by default none.
+    least_approach : float
+        Lower limit of the impact rate of the law [m/s], > 0.
+    """
+
+    normal: ContactLaw
+    friction: CompliantFriction | None = None
+    least_approach: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_numbers(self, above=0.0, least_approach="m/s")
+        if not isinstance(self.normal, ContactLaw):
+            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
+        if not isinstance(self.friction, CompliantFriction | None):
+            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
+
+
+@dataclass(frozen=True)
+class PenaltyGround(SurfaceLaw):
     """Compliant ground with friction; docs/mechanics.md states the law.
 
     The defaults are not measured: a body of 75 kg at rest on one point sinks 7.4 mm.
@@ -81,38 +108,10 @@ class PenaltyGround:
         if not isinstance(self.friction, CompliantFriction):
             raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
-    def normal_force(self, gap: FloatArray, gap_rate: FloatArray) -> FloatArray:
-        """Return Fn (P,) [N] of points in contact at heights (P,) [m] and their rates [m/s]."""
-        return np.maximum(0.0, -gap / self.compliance - self.damping * gap_rate)
-
-    def contact_forces(
-        self, gap: FloatArray, rate: FloatArray, deflection: FloatArray, closed: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the forces T and Fn (P, 2) [N] on all points, and s' (P,) [m/s].
-
-        At heights and deflections s (P,) [m] and velocities (P, 2) [m/s]; open points bear no
-        force.
-        """
-        normal = np.where(closed, self.normal_force(gap, rate[:, 1]), 0.0)
-        force, relaxing = self.friction.evaluate(deflection[:, None], rate[:, :1], normal)
-        return np.column_stack((force[:, 0], normal)), relaxing[:, 0]
-
-    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
-        """Return the total spring energy [J] at gaps and deflections (..., P) [m]."""
-        normal = 0.5 * (np.minimum(gap, 0.0) ** 2).sum(axis=-1) / self.compliance
-        return normal + self.friction.energy(deflection)
-
-    def dissipation(
-        self, gap: FloatArray, rate: FloatArray, forces: FloatArray, deflection_rate: FloatArray
-    ) -> tuple[float, float]:
-        """Return the powers lost in normal and in tangential direction [W], both >= 0.
-
-        At heights (P,) [m], velocities (P, 2) [m/s], forces (P, 2) [N] and s' (P,) [m/s].
-        """
-        normal = -(forces[:, 1] + np.minimum(gap, 0.0) / self.compliance) * rate[:, 1]
-        viscous = self.friction.damping * deflection_rate**2
-        sliding = -forces[:, 0] * (rate[:, 0] - deflection_rate)
-        return float(normal.sum()), float((viscous + sliding).sum())
+    @cached_property
+    def normal(self) -> SpringDashpotLaw:  # type: ignore[override]
+        """The spring and dashpot."""
+        return SpringDashpotLaw(1.0 / self.compliance, self.damping)
 
 
 class GroundContacts:
@@ -121,17 +120,12 @@ class GroundContacts:
     #: Above zero [m]: rounding at the instant of arrival is no departure.
     release = 1e-10
 
-    def __init__(
-        self,
-        assembly: Assembly,
-        points: Sequence[ContactPoint],
-        ground: PenaltyGround = PenaltyGround(),
-    ) -> None:
+    def __init__(self, assembly: Assembly, points: Sequence[ContactPoint]) -> None:
         check_unique("contact points", [each.name for each in points], some=True)
         for each in points:
             check_in(f"contact point {each.name}: segment", ".".join(each.segment),
                      assembly.columns)  # fmt: skip
-        self.assembly, self.ground = assembly, ground
+        self._assembly = assembly
         self.names = tuple(each.name for each in points)
         self._bodies = np.array([assembly.index(each.segment) for each in points], dtype=np.int64)
         self._places = np.array([complex(*np.asarray(each.position)) for each in points])
@@ -139,35 +133,19 @@ class GroundContacts:
 
     def at(self, position: FloatArray, velocity: FloatArray) -> PointMotion:
         """Return the motion of the points at free coordinates (F,) [rad, m] and their rates."""
-        state = self.assembly.state(0.0, position, velocity)
-        return self.assembly.tree.at(state[0], state[1]).points(self._bodies, self._places)
+        state = self._assembly.state(0.0, position, velocity)
+        return self._assembly.tree.at(state[0], state[1]).points(self._bodies, self._places)
 
     def locate(self, pose: Pose) -> Located:
         """Return the contacts at a pose of the tree."""
         height = pose.points(self._bodies, self._places).position.imag
         return Located(height, self._bodies, self._places, self._normals)
 
-    def forces(
-        self, gap: FloatArray, rate: FloatArray, deflection: FloatArray, mode: Mode
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return forces (P, 2) [N] and rates of the deflections (P,) [m/s]."""
-        return self.ground.contact_forces(gap, rate, deflection, mode.closed)
-
-    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
-        """Return the energy [J] at gaps and deflections (..., P) [m]."""
-        return self.ground.stored_energy(gap, deflection)
-
-    def dissipation(
-        self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
-    ) -> tuple[float, float]:
-        """Return the powers lost in normal and in tangential direction [W], of fields (P,)."""
-        return self.ground.dissipation(gap, rate, forces, relaxing)
-
 
 def simulate_strike(
     assembly: Assembly,
     points: Sequence[ContactPoint],
-    ground: PenaltyGround,
+    ground: SurfaceLaw,
     position: ArrayLike,
     velocity: ArrayLike,
     duration: float,
@@ -185,7 +163,7 @@ def simulate_strike(
         Chains, such as those of `striking_legs`.
     points : sequence of ContactPoint
         Points that may touch the ground, P of them.
-    ground : PenaltyGround
+    ground : PenaltyGround or CompliantGround
         Contact and friction.
     position, velocity : (F,) array_like
         Free coordinates of the assembly [m, rad] and their rates at time 0.
@@ -208,9 +186,9 @@ def simulate_strike(
     count = check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
-    if not isinstance(ground, PenaltyGround):
-        raise InputError(f"ground: expected a PenaltyGround, found {ground!r}")
-    problem = ContactProblem(assembly, GroundContacts(assembly, points, ground))
+    if not isinstance(ground, SurfaceLaw):
+        raise InputError(f"ground: expected a PenaltyGround or a CompliantGround, found {ground!r}")
+    problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
     q, v = coordinates(assembly, position, velocity)
     times = np.linspace(0.0, duration, count)
     return problem.simulate(
@@ -230,7 +208,7 @@ def coordinates(
 def standing_start(
     assembly: Assembly,
     points: Sequence[ContactPoint],
-    ground: PenaltyGround,
+    ground: SurfaceLaw,
     position: ArrayLike,
     velocity: ArrayLike,
     standing: str | Sequence[str],
@@ -264,8 +242,9 @@ def standing_start(
     if not wanted:
         raise InputError("standing: expected at least one point, found none")
     rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
-    contacts = GroundContacts(assembly, points, ground)
-    depth = ground.compliance * assembly.weight / rests.sum()
+    contacts = GroundContacts(assembly, points)
+    share = assembly.weight / rests.sum() / ground.normal.stiffness
+    depth = share ** (1.0 / ground.normal.exponent)
     q[-1] -= contacts.at(q, v).position.imag[rests].mean() + depth
     at = contacts.at(q, v)
     _check_heights(names, at.position.imag, rests)

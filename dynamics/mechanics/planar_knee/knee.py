@@ -27,7 +27,8 @@ from dynamics.mechanics.chains import (
     FreeBase,
     ViscoelasticLink,
 )
-from dynamics.mechanics.contact import ContactChange, ContactProblem, Located, Mode
+from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
+from dynamics.mechanics.ground import CompliantGround
 from dynamics.mechanics.planar import Pose
 from dynamics.mechanics.planar_knee.contact_point import (
     Angles,
@@ -252,7 +253,8 @@ class PlanarKnee:
 
     def problem(self) -> ContactProblem:
         """Return the equations of motion with their memory."""
-        return ContactProblem(self.assembly, _KneeContact(self), self.load)
+        law = CompliantGround(self.law, None, self.least_impact_rate)
+        return ContactProblem(self.assembly, _KneeContact(self), law, self.load)
 
 
 class _KneeContact:
@@ -262,7 +264,7 @@ class _KneeContact:
     release = 0.0  # where the force, with its exponent of 3/2, has a kink
 
     def __init__(self, knee: PlanarKnee) -> None:
-        self._knee, self._start, self._closed = knee, None, False
+        self._knee, self._start = knee, None
 
     def locate(self, pose: Pose) -> Located:
         z, unit = complex(pose.joints.position[0]), complex(pose.unit[0])
@@ -272,25 +274,6 @@ class _KneeContact:
         local = (complex(*found.point) - z) / unit
         return Located(np.array([found.gap]), np.zeros(1, dtype=np.int64), np.array([local]),
                        np.array([complex(*found.normal)]))  # fmt: skip
-
-    def forces(
-        self, gap: FloatArray, rate: FloatArray, deflection: FloatArray, mode: Mode
-    ) -> tuple[FloatArray, FloatArray]:
-        knee, force, self._closed = self._knee, 0.0, bool(mode.closed[0])
-        if self._closed:
-            started = max(float(mode.approach[0]), knee.least_impact_rate)
-            force = float(knee.law.force(-gap[0], -rate[0, 1], started))
-        return np.array([[0.0, force]]), np.zeros(1)
-
-    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
-        return self._knee.law.energy(-gap[:, 0])
-
-    def dissipation(
-        self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
-    ) -> tuple[float, float]:
-        law, depth = self._knee.law, max(-float(gap[0]), 0.0)
-        elastic = law.stiffness * depth**law.exponent if self._closed else 0.0
-        return (elastic - float(forces[0, 1])) * float(rate[0, 1]), 0.0
 
 
 class LigamentExcess(NamedTuple):

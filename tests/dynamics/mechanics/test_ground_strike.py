@@ -11,6 +11,7 @@ from some_slow import first_of
 
 from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase
 from dynamics.mechanics.ground import (
+    CompliantGround,
     ContactPoint,
     PenaltyGround,
     newton_impact,
@@ -19,7 +20,7 @@ from dynamics.mechanics.ground import (
     standing_start,
     striking_legs,
 )
-from foundation.contact_laws import CompliantFriction
+from foundation.contact_laws import CompliantFriction, HertzLaw
 from tests.oracles.heel_strike import heel_strike, kinetic, places, reversing_impact, rows, soft
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
@@ -323,3 +324,14 @@ standing = partial(
 def test_bad_arguments_are_named(call, change, message):
     with pytest.raises(ValueError, match=message):
         call(**change)
+
+
+def test_any_law_of_contact_bears_a_foot():
+    """A foot lands on Hertz's law without friction: energy stays, the depth is that of the law."""
+    ground, start = CompliantGround(HertzLaw(1e6)), ([0.0, 0.0, 0.05], [0.0, 0.2, -0.3])
+    result = simulate_strike(foot(gravity=0.0), under(0.0), ground, *start, 0.05)
+    deepest = (1.25 * 0.3**2 / 1e6) ** 0.4
+    assert_allclose(-result.gap.min(), deepest, rtol=1e-4)
+    assert_allclose(result.velocity[-1], [0.0, 0.2, 0.3], rtol=0.0, atol=1e-7)
+    assert_allclose(result.energy, result.energy[0], rtol=1e-7)
+    assert_array_equal(result.forces[..., 0], 0.0)
