@@ -204,7 +204,7 @@ class StrikeResult:
 
     @property
     def loss(self) -> FloatArray:
-        """Total work lost so far, (T,) [J]; energy + loss is constant in an exact solution."""
+        """Work lost so far, (T,) [J]; energy + loss is constant without drives, tables and loads."""
         return self.joint_loss + self.normal_loss + self.tangential_loss
 
     @property
