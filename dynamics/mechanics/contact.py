@@ -204,7 +204,7 @@ class StrikeResult:
 
     @property
     def loss(self) -> FloatArray:
-        """Work lost so far, (T,) [J]; energy + loss is constant without drives, tables and loads."""
+        """Work lost so far, (T,) [J]; energy + loss is constant without drives and tables."""
         return self.joint_loss + self.normal_loss + self.tangential_loss
 
     @property
