@@ -259,9 +259,7 @@ class Connection:
 
     def __post_init__(self) -> None:
         for end in ("first", "second"):
-            where = getattr(self, end)
-            if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
-                raise InputError(f"{self.label}: {end}: expected (chain, segment), found {where!r}")
+            check_place(f"{self.label}: {end}", getattr(self, end))
         check_fields(self, f"{self.label}: ", first_point=(2,), second_point=(2,))
         if self.first == self.second:
             raise InputError(
@@ -354,6 +352,12 @@ class ViscoelasticLink(Connection):
         if self.kind == "bushing" and (self.pull_only or self.exponent != 1.0):
             name = "pull_only" if self.pull_only else "exponent"
             raise InputError(f"{of} {name}: expected the kind 'line', found {self.kind!r}")
+
+
+def check_place(name: str, where: object) -> None:
+    """Raise an InputError that calls it by a name unless this is (chain, segment)."""
+    if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
+        raise InputError(f"{name}: expected (chain, segment), found {where!r}")
 
 
 def check_members(name: str, members: object, *kinds: type) -> None:

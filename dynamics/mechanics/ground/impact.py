@@ -24,14 +24,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.ground.strike import ContactPoint, GroundContacts, coordinates
+from dynamics.mechanics.ground.strike import (
+    ContactPoint,
+    GroundContacts,
+    check_free,
+    coordinates,
+)
 from dynamics.mechanics.unilateral.complementarity import (
     ComplementarityError,
     solve_complementarity,
 )
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_in, check_number
-from foundation.base.errors import InputError
 
 LAWS = ("poisson", "stronge")
 
@@ -101,8 +105,7 @@ def _response(
     assembly: Assembly, points: Sequence[ContactPoint], position: ArrayLike, velocity: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return J (2 P, F) of all tangential, then all normal velocities, M⁻¹ Jᵀ, and rates (F,)."""
-    if not assembly.free.all():
-        raise InputError("assembly: expected free chains in an impact, found prescribed angles")
+    check_free(assembly)
     q, v = coordinates(assembly, position, velocity)
     rows = GroundContacts(assembly, points).at(q, v).rows()[2]
     mass = assembly.terms(0.0, q, v)[0]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.parts import check_place
 from dynamics.mechanics.contact import ContactProblem, Located, StrikeResult, SurfaceLaw
 from dynamics.mechanics.planar import PointMotion, Pose
 from foundation.base.checks import (
@@ -53,6 +54,7 @@ class ContactPoint:
     position: ArrayLike
 
     def __post_init__(self) -> None:
+        check_place(f"contact point {self.name}: segment", self.segment)
         check_fields(self, f"contact point {self.name}: ", position=(2,))
 
 
@@ -205,6 +207,15 @@ def coordinates(
     return q, check_array("velocity", velocity, (count,))
 
 
+def check_free(assembly: Assembly) -> None:
+    """Raise an InputError unless impulses move every coordinate."""
+    if len(assembly.coordinate_names) < assembly.tree.turning.shape[1]:
+        raise InputError(
+            "assembly: expected free chains on fixed or free bases under impulses, found "
+            "prescribed angles or paths; simulate them with `simulate_strike`"
+        )
+
+
 def standing_start(
     assembly: Assembly,
     points: Sequence[ContactPoint],
@@ -235,6 +246,7 @@ def standing_start(
         is not in the ground, or another point is.
     """
     q, v = coordinates(assembly, position, velocity)
+    check_free(assembly)
     if not assembly.coordinate_names[-1].endswith(" base y"):
         raise InputError("assembly: expected a free hip, found a pinned one; leave out `anchor`")
     names = [each.name for each in points]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from some_slow import first_of
 
-from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase
+from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase, PrescribedMotion
 from dynamics.mechanics.ground import (
     CompliantGround,
     ContactPoint,
@@ -280,6 +281,13 @@ def test_standing_start_bears_the_weight_at_rest():
     assert_array_equal(q[:-1], wanted[:-1])
 
 
+def led() -> Assembly:
+    """The leg of Kane on a path of its hip."""
+    time = np.linspace(0.0, 1.0, 6)
+    path = PrescribedMotion(time, np.column_stack([time, time]))
+    return replace(KANE.leg, chains=(replace(KANE.leg.chains[0], base=path),))
+
+
 START, KANE = heel_strike(), reversing_impact()
 STATE = {"assembly": START.leg, "position": START.position, "velocity": START.velocity}
 HIT = {"assembly": KANE.leg, "position": KANE.position, "velocity": KANE.velocity,
@@ -307,6 +315,12 @@ standing = partial(
         (striking_legs, {"joint_damping": [1.0, -1.0]}, r"joint_damping: expected >= 0, found -1"),
         (strike, {"points": []}, r"contact points: expected at least one, .* found none"),
         (strike, {"points": [ContactPoint("heel", ("leg", "hand"), [0, 0])]}, r"heel: segment: "),
+        (
+            partial(ContactPoint, "heel", position=[0, 0]),
+            {"segment": "shank"},
+            r"contact point heel: segment: expected \(chain, segment\), found 'shank'",
+        ),
+        (newton, {"assembly": led()}, r"assembly: expected free chains .* found prescribed"),
         (strike, {"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
         (strike, {"duration": 0.0}, r"duration: expected > 0 s"),
         (strike, {"samples": 1}, r"samples: expected >= 2"),
