@@ -583,6 +583,7 @@ class Assembly:
 
     def dissipation(self, terms: Terms, state: FloatArray) -> float:
         """Return the power [W] that dampers of joints and links take in a state (2, n) [rad, m]."""
-        joints = self._passive[1] @ (self._joint_angles @ state[1]) ** 2
+        damping = self._passive[1]
+        joints = damping @ (self._joint_angles @ state[1]) ** 2 if damping.any() else 0.0
         links, turning = terms.links, self._twist(state)[1]
         return float(joints) + self._laws.dissipation(links.position, links.velocity, turning)
