@@ -13,8 +13,8 @@ STIFFNESS, DAMPING = (60.0, 400.0, 400.0), (2.0, 15.0, 10.0)
 #: Thigh, shank and foot of stance and swing leg, and their joint angles without torque [deg].
 ANGLES = (-8.0, -22.0, 0.6, 25.0, 20.0, 20.0)
 REST = ((-8.0, -14.0, 22.6), (25.0, -5.0, 0.0))
-#: Hip [m/s] and segments [rad/s] before the stance foot is brought to rest.
-RATES = (0.8, -0.1, -1.5, -1.5, 0.0, -0.5, -0.5, -0.5)
+#: Segments [rad/s] and hip [m/s] before the stance foot is brought to rest.
+RATES = (-1.5, -1.5, 0.0, -0.5, -0.5, -0.5, 0.8, -0.1)
 STANDING = ("stance heel", "stance ball")
 
 
@@ -27,7 +27,7 @@ def main() -> dict[str, float]:
         joint_damping=DAMPING,
         joint_rest=np.radians(REST),
     )
-    position = [0.0, 0.9, *np.radians(ANGLES)]
+    position = [*np.radians(ANGLES), 0.0, 0.9]
     start = standing_start(legs, points, ground, position, RATES, STANDING)
     result = simulate_strike(legs, points, ground, *start, 0.2, samples=401)
     changes = {(each.point, each.closed): each.time for each in result.changes}

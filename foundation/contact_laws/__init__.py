@@ -2,9 +2,9 @@
 
 Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`), with a coefficient of
 restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
-`FloresLaw`) or a constant dissipation (`ConstantHuntCrossleyLaw`); Hertz's stiffness of spheres and
-of curved bodies; friction of elastic-viscous tangential contact with Coulomb's limit. Metres,
-newtons, seconds.
+`FloresLaw`) or a constant dissipation (`ConstantHuntCrossleyLaw`, `SpringDashpotLaw`); Hertz's
+stiffness of spheres and of curved bodies; friction of elastic-viscous tangential contact with
+Coulomb's limit. Metres, newtons, seconds.
 """
 
 from foundation.contact_laws.dissipative import (
@@ -15,6 +15,7 @@ from foundation.contact_laws.dissipative import (
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
     LinearHysteresisLaw,
+    SpringDashpotLaw,
     returned_restitution,
 )
 from foundation.contact_laws.ellipse import (
@@ -42,6 +43,7 @@ __all__ = [
     "KelvinVoigtLaw",
     "LankaraniNikraveshLaw",
     "LinearHysteresisLaw",
+    "SpringDashpotLaw",
     "approximate_factors",
     "effective_modulus",
     "effective_radius",

@@ -51,6 +51,27 @@ class LinearHysteresisLaw(ContactLaw):
 
 
 @dataclass(frozen=True)
+class SpringDashpotLaw(ContactLaw):
+    """Spring and dashpot in parallel, F = K δ + D δ̇, with a stated D.
+
+    Parameters
+    ----------
+    damping : float
+        D [N s/m], >= 0.
+    """
+
+    damping: float
+    exponent: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("damping", self.damping, at_least=0.0, unit="N s/m")
+
+    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
+        return self.stiffness * depth + self.damping * rate
+
+
+@dataclass(frozen=True)
 class KelvinVoigtLaw(ContactLaw):
     """Spring and dashpot in parallel, F = K δ + D δ̇, with D from the restitution and the mass.
 

@@ -22,12 +22,12 @@ from scipy.optimize import minimize
 
 from dynamics.mechanics.unilateral import (
     UnilateralLink,
+    complementarity,
     simulate_links,
     solve_complementarity,
     solve_structure,
 )
-from dynamics.mechanics.unilateral import lemke as lemke_module
-from dynamics.mechanics.unilateral.exclusion import Jordan
+from dynamics.mechanics.unilateral.complementarity import free_terms
 from tests.oracles.complementarity import k_matrix, square_wishart, wishart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "mechanics"
@@ -308,29 +308,26 @@ def test_an_exclusion_interchanges_two_variables():
         assert row == pytest.approx(x[i])
         rest = a[other, i] / a[i, i] * y[i] + inner @ x[other] + terms[other]
         assert_allclose(rest, y[other], atol=1e-9)
-        state = Jordan(a, b)
-        state.exclude(i)
-        assert_allclose(state.free, terms, atol=1e-9)
+        assert_allclose(free_terms(a, b, np.arange(5) == i), terms, atol=1e-9)
 
 
 def term_falls(a, b):
     """Return whether the free term of a row falls after the row was chosen."""
-    state, before, chosen = Jordan(a, b), b, []
+    active, before, chosen = np.zeros(len(b), dtype=bool), b, []
     for row in by_rows(a, b).exclusions:
-        state.exclude(row)
-        if (state.free[chosen] < before[chosen] - 1e-9).any():
+        active[row] = not active[row]
+        free = free_terms(a, b, active)
+        if (free[chosen] < before[chosen] - 1e-9).any():
             return True
-        chosen, before = [*chosen, row], state.free.copy()
+        chosen, before = [*chosen, row], free
     return False
 
 
 def test_free_terms_can_fall():
     """Statement 1, eq. 29: a chosen row's free term only grows; true for K-matrices alone."""
-    state = Jordan(*(each.astype(float) for each in TWICE))
-    terms = []
-    for row in (2, 0, 1):
-        state.exclude(row)
-        terms.append(state.free[2])
+    a, b = (each.astype(float) for each in TWICE)
+    sets = ([2], [0, 2], [0, 1, 2])
+    terms = [free_terms(a, b, np.isin(range(3), rows))[2] for rows in sets]
     assert_allclose(terms, [2.0, 2.0, -2.0], rtol=1e-9)
     rng = np.random.default_rng(8)
     assert not any(term_falls(k_matrix(rng, 8), rng.normal(size=8)) for _ in range(50))
@@ -696,13 +693,13 @@ def test_a_growing_load_returns_to_no_state():
 @pytest.mark.parametrize("make", [wishart, k_matrix])
 def test_steps_are_as_many_as_those_of_lemke(make, monkeypatch):
     """Introduction and appendix 1: faster than Lemke's method; as many steps, within 10 %."""
-    pivots, pivot = [], lemke_module._pivot
-    monkeypatch.setattr(lemke_module, "_pivot", lambda *each: pivots.append(pivot(*each)))
+    pivots, pivot = [], complementarity._pivot
+    monkeypatch.setattr(complementarity, "_pivot", lambda *each: pivots.append(pivot(*each)))
     rng, steps = np.random.default_rng(120), 0
     for _ in range(3):
         a, b = make(rng, 60), rng.normal(size=60)
         steps += len(by_rows(a, b).exclusions)
-        lemke_module.lemke(a, b)
+        complementarity.lemke(a, b)
     assert 0.9 * len(pivots) < steps < len(pivots)
 
 

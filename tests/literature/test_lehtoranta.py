@@ -23,13 +23,13 @@ from scipy.optimize import brentq, least_squares
 from scipy.special import ellipe, ellipk
 from studies import ROOT
 
-from dynamics.mechanics.impact import coefficient_of_restitution
 from dynamics.mechanics.planar_knee import (
     LigamentLimitWarning,
-    compare_machado_laws,
+    machado_knee,
     machado_laws,
     machado_ligaments,
     machado_state,
+    simulate_planar_knee,
 )
 from foundation.base.pose import SUPERIOR, Pose
 from foundation.contact_laws import (
@@ -54,6 +54,7 @@ from foundation.implant import CondylarImplant
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_axisymmetric import AxisymmetricContact, press_ball
 from tests.oracles.exact_layer_compliance import Layer
+from tests.oracles.free_impact import free_impact
 from tests.oracles.jam_solution import jam_solution
 
 BALL, GRAVITY = 30e-3, 9.81
@@ -210,13 +211,13 @@ def most_beyond(law):
 
 def linear_return(factor):
     """Return the restitution of an impact that retreats on factor² K δ."""
-    return coefficient_of_restitution(LinearHysteresisLaw(1e5, factor), 0.3, 0.8).restitution
+    return free_impact(LinearHysteresisLaw(1e5, factor), 0.3, 0.8).restitution
 
 
 def flores_share(c):
     """Return the loss of an impact on Flores's law over that of its approach."""
     law = FloresLaw(1e6, c)
-    impact = coefficient_of_restitution(law, 0.3, 0.5)
+    impact = free_impact(law, 0.3, 0.5)
     return impact.energy_loss / (0.0375 - law.energy(impact.largest_indentation))
 
 
@@ -319,7 +320,7 @@ ROWS = [
      lambda: [linear_return(math.sqrt(0.5)), linear_return(0.5), linear_return(math.sqrt(0.2))],
      (math.sqrt(0.5), 0.5, math.sqrt(0.2)), 1e-6),
     ("Eq. 1-3, the text: it names eqs. 1 and 2, which return 1 for every c",
-     lambda: coefficient_of_restitution(HookeLaw(1e5), 0.3, 0.8).restitution, 1.0, 1e-6),
+     lambda: free_impact(HookeLaw(1e5), 0.3, 0.8).restitution, 1.0, 1e-6),
     ("Section 3.1: a linear law does not describe the contact; Hertz's law suits better",
      lambda: [misfit(c, n) for c in (POLYETHYLENE, CARTILAGE) for n in (1.0, 1.5)],
      (0.41, 0.11, 0.60, 0.36), 0.01),
@@ -660,7 +661,8 @@ def runs(restitution):
     """Return the planar knee of Machado et al. at 50 N under the four laws."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LigamentLimitWarning)
-        return compare_machado_laws(50.0, laws=machado_laws(restitution=restitution))
+        laws, start = machado_laws(restitution=restitution), machado_state()
+        return {n: simulate_planar_knee(machado_knee(50.0, law), start) for n, law in laws.items()}
 
 
 def deepest_contact(motion):

@@ -2,23 +2,24 @@
 
 A chain moves freely under gravity and torques at its joints, or follows a table of prescribed
 angles. Its base is fixed, follows a path, is free, or sits on another chain; visco-elastic links
-and rigid closures join the chains. `simulate_chains` returns the motion of the free chains, the
-driving torques of the prescribed chains and the forces in joints, links and closures.
+and rigid closures join the chains.
 """
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.chain import (
+from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
+from dynamics.mechanics.chains.parts import (
+    GROUND,
     Attachment,
     Chain,
     ChainSegment,
     FreeBase,
     Joint,
+    PinClosure,
     SlidingJoint,
+    ViscoelasticLink,
 )
-from dynamics.mechanics.chains.links import GROUND, Connection, PinClosure, ViscoelasticLink
-from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
 from dynamics.mechanics.chains.result import ChainsResult, Instant
-from dynamics.mechanics.chains.simulation import rk4, simulate_chains
+from dynamics.mechanics.chains.simulation import simulate_chains
 
 __all__ = [
     "GROUND",
@@ -27,7 +28,6 @@ __all__ = [
     "Chain",
     "ChainSegment",
     "ChainsResult",
-    "Connection",
     "FreeBase",
     "Instant",
     "Joint",
@@ -36,6 +36,5 @@ __all__ = [
     "SlidingJoint",
     "ViscoelasticLink",
     "load_motion",
-    "rk4",
     "simulate_chains",
 ]

@@ -1,12 +1,16 @@
-"""Planar chains of rigid segments, free or prescribed, and what joins them.
+"""Chains and what joins them: equations of motion, closures, torques and reactions.
 
-Free chains are solved for the accelerations, prescribed ones for the torques that drive them.
-Chains act on each other through attachments, closures and links.
+With the coordinates q of `dynamics.mechanics.planar`, masses m, inertias J and joint angles T q,
+
+    M q'' + b = Q + Tᵀ τ + Gᵀ λ,    M = Re(Rᴴ m R) + Γᵀ J Γ,    G q'' + G' q' = 0.
+
+Unknown are the accelerations of free coordinates, the torques τ and base forces of prescribed ones,
+and the forces λ of the closures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,26 +18,34 @@ import numpy as np
 import scipy.constants
 from numpy.typing import ArrayLike
 
-from dynamics.mechanics.chains.chain import Chain, FreeBase, check_members
-from dynamics.mechanics.chains.equations import Equations
-from dynamics.mechanics.chains.links import GROUND, Connection, PinClosure, ViscoelasticLink
-from dynamics.mechanics.chains.reactions import (
-    EndPoints,
-    external_loads,
-    joint_reactions,
-    momentum,
+from dynamics.mechanics.chains.closing import Terms, check_closed, close_state, independent
+from dynamics.mechanics.chains.links import LinkLaws
+from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.chains.parts import (
+    GROUND,
+    Attachment,
+    Chain,
+    Connection,
+    FreeBase,
+    PinClosure,
+    SlidingJoint,
+    ViscoelasticLink,
+    check_members,
 )
 from dynamics.mechanics.chains.result import Instant
-from dynamics.mechanics.chains.solution import (
-    check_closed,
-    close_structure,
-    largest_gaps,
-    orientation,
-    solve_motion,
+from dynamics.mechanics.planar import (
+    ComplexArray,
+    Pose,
+    Tree,
+    as_complex,
+    as_vectors,
+    cross,
+    outwards,
 )
-from dynamics.mechanics.planar_chain import as_vectors
+from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import (
     FloatArray,
+    IntArray,
     check_array,
     check_fields,
     check_in,
@@ -42,15 +54,17 @@ from foundation.base.checks import (
 )
 from foundation.base.errors import InputError
 
+#: Rate at which gaps decay in an integration [1/s].
+DECAY = 20.0
+
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """Chains and what joins them.
 
-    Arrays over all N segments hold the chains one after another. The F free coordinates leave out
-    chains with prescribed angles: segment by segment the absolute angle, or the displacement of a
-    segment on a sliding joint; then x and y of each free base (`coordinate_names`). Without sliding
-    joints and free bases they are the angles of the free segments.
+    Arrays over all N segments hold the chains one after another. The F free coordinates
+    (`coordinate_names`) are those of segments of free chains, the absolute angle or the
+    displacement of a sliding joint, then x and y of each free base.
 
     Parameters
     ----------
@@ -81,26 +95,22 @@ class Assembly:
         check_members("closures", self.closures, PinClosure)
         if not self.chains:
             raise InputError("chains: expected at least one chain, found none")
-        groups: dict[str, Sequence[str]] = {
-            "chains": [each.name for each in self.chains],
-            "links": [each.name for each in self.links],
-            "closures": [each.name for each in self.closures],
-            "chain.segment": self.columns,
-        }
-        for kind, names in groups.items():
-            check_unique(kind, names)
+        check_unique("chains", [each.name for each in self.chains])
+        check_unique("links", [each.name for each in self.links])
+        check_unique("closures", [each.name for each in self.closures])
+        check_unique("chain.segment", self.columns)
         check_fields(self, gravity=(2,))
         for member in (*self.links, *self.closures):
-            self._check_ends(member)
-        _ = self._equations  # raises if attachments are wrong
+            for _, where, _ in member.ends:
+                if where != GROUND:
+                    self._check_segment(member.label, "", where)
+        _ = self.tree  # raises if attachments are wrong
 
-    def _check_ends(self, member: Connection) -> None:
-        """Raise an InputError unless the ends are segments of the chains or the ground."""
+    def _check_segment(self, of: str, part: str, where: tuple[str, str]) -> None:
+        """Raise an InputError unless there is this (chain, segment)."""
         segments = {chain.name: chain.segment_names for chain in self.chains}
-        for _, where, _ in member.ends:
-            if where != GROUND:
-                check_in(f"{member.label}: chain", where[0], segments)
-                check_in(f"{member.label}: segment of {where[0]}", where[1], segments[where[0]])
+        check_in(f"{of}: {part}chain", where[0], segments)
+        check_in(f"{of}: {part}segment of {where[0]}", where[1], segments[where[0]])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,16 +120,14 @@ class Assembly:
     @property
     def slide_names(self) -> tuple[str, ...]:
         """Names `chain.segment` of the M segments on sliding joints."""
-        return tuple(self.columns[k] for k in self._equations.forest.slides)
+        return tuple(self.columns[k] for k in self.tree.slides)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the F free coordinates, such as "leg.thigh" and "pelvis base x"."""
-        bases = [each.name for each in self.chains if isinstance(each.base, FreeBase)]
-        return (
-            *(name for name, free in zip(self.columns, self.free, strict=True) if free),
-            *(f"{name} base {axis}" for name in bases for axis in "xy"),
-        )
+        moving = [self.chains[i].name for i in self._moving]
+        names = (*self.columns, *(f"{name} base {axis}" for name in moving for axis in "xy"))
+        return tuple(name for name, free in zip(names, self._free, strict=True) if free)
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -128,33 +136,135 @@ class Assembly:
 
     @property
     def reacts_on_free(self) -> bool:
-        """Whether torques that impose prescribed angles react on free segments.
+        """Whether torques that impose absolute angles react on free segments."""
+        return bool(self._joint_angles[~self.free][:, : len(self.free)][:, self.free].any())
 
-        True if a chain with prescribed absolute angles is attached to a free segment.
-        """
-        return bool(self._equations.joints.differences[~self.free][:, self.free].any())
+    # ---- the tree of the chains ----
+
+    def parts(self) -> Iterator[tuple[Chain, slice]]:
+        """Yield each chain and the slice of its segments."""
+        start = 0
+        for chain in self.chains:
+            yield chain, slice(start, start + len(chain.segments))
+            start += len(chain.segments)
+
+    def index(self, where: tuple[str, str]) -> int:
+        """Return the index of (chain, segment); N for the ground."""
+        return len(self.columns) if where == GROUND else self.columns.index(".".join(where))
+
+    @cached_property
+    def _moving(self) -> list[int]:
+        """Chains with a free base or a path."""
+        kinds = PrescribedMotion | FreeBase
+        return [i for i, chain in enumerate(self.chains) if isinstance(chain.base, kinds)]
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree of the N segments."""
+        count = len(self.columns)
+        parent: list[int] = []
+        place: list[complex] = []
+        slides, carriers = {}, {}
+        for chain in self.chains:
+            above, at, carrier = self._base(chain)
+            for segment, joint in zip(chain.segments, chain.all_joints, strict=True):
+                k = len(parent)
+                if isinstance(joint, SlidingJoint):
+                    slides[k] = joint.axis, joint.angle
+                if isinstance(chain.base, Attachment) and chain.base.relative:
+                    carriers[k] = carrier
+                parent.append(above)
+                place.append(at)
+                above, at = k, segment.end
+        order = outwards(parent)
+        if len(order) < count:
+            left = [c.name for c, part in self.parts() if part.start not in order]
+            raise InputError(
+                f"chains {', '.join(left)}: expected bases on chains that lead to a fixed, "
+                "prescribed or free base, found a ring of attachments; close a ring by a PinClosure"
+            )
+        starts = [part.start for _, part in self.parts()]
+        return Tree.of(
+            parent, np.array(place), slides=slides, carriers=carriers,
+            bases=[starts[i] for i in self._moving],
+        )  # fmt: skip
+
+    def _base(self, chain: Chain) -> tuple[int, complex, int]:
+        """Return the body below the base of a chain, the place on it, and the body once more."""
+        base, ground = chain.base, len(self.columns)
+        if isinstance(base, Attachment):
+            self._check_segment(f"chain {chain.name}", "base: ", (base.chain, base.segment))
+            carrier = self.index((base.chain, base.segment))
+            return carrier, complex(*base.point), carrier
+        if isinstance(base, PrescribedMotion | FreeBase):
+            return ground, 0j, ground
+        return ground, complex(*np.asarray(base)), ground
 
     @cached_property
     def _free(self) -> np.ndarray:
         """Whether each coordinate is free, (n,)."""
-        return np.concatenate([self.free, self._free_bases])
+        bases = [isinstance(self.chains[i].base, FreeBase) for i in self._moving]
+        return np.concatenate([self.free, np.repeat(np.array(bases, dtype=bool), 2)])
 
     @cached_property
-    def _free_bases(self) -> np.ndarray:
-        """Whether each coordinate of a base is free, (2 B,)."""
-        bases = [self.chains[i].base for i in self._equations.forest.roots]
-        return np.repeat([isinstance(base, FreeBase) for base in bases], 2)
+    def _tables(self) -> list[tuple[PrescribedMotion, slice]]:
+        """Prescribed motions and their coordinates."""
+        found = [(chain.angles, part) for chain, part in self.parts() if chain.angles is not None]
+        for row, i in enumerate(self._moving):
+            base, start = self.chains[i].base, len(self.columns) + 2 * row
+            if isinstance(base, PrescribedMotion):
+                found.append((base, slice(start, start + 2)))
+        return found
 
     @cached_property
-    def _equations(self) -> Equations:
-        return Equations.of(self.chains, self.links, self.closures, np.asarray(self.gravity))
-
-    @cached_property
-    def _ends(self) -> tuple[EndPoints, EndPoints]:
-        """Return the end points of links and of closures."""
-        return EndPoints.of(self._equations, self.links), EndPoints.of(
-            self._equations, self.closures
+    def _masses(self) -> tuple[FloatArray, FloatArray, ComplexArray]:
+        """Masses (N,) [kg], inertias (N,) [kg m²] and centres of mass (N,) [m]."""
+        segments = [each for chain in self.chains for each in chain.segments]
+        return (
+            np.array([each.mass for each in segments]),
+            np.array([each.inertia for each in segments]),
+            as_complex(np.array([each.centre for each in segments])),
         )
+
+    @cached_property
+    def _joint_angles(self) -> FloatArray:
+        """T, angles or displacements of the joints over the coordinates, (N, n) [1]."""
+        tree = self.tree
+        rows = tree.turning[:-1] - tree.turning[tree.parent]
+        rows[self.tree.slides, self.tree.slides] = 1.0
+        return rows
+
+    @cached_property
+    def _passive(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Stiffness, damping and neutral position of the joints, (N,) each."""
+        joints = [each for chain in self.chains for each in chain.all_joints]
+        laws = np.array([[each.stiffness, each.damping, each.neutral] for each in joints])
+        tree = self.tree
+        # A constant in the difference of the absolute angles acts as a change of θ₀.
+        change = tree.offsets[:-1] - tree.offsets[tree.parent]
+        laws[:, 2] -= np.where(tree.axis == 0.0, change, 0.0)
+        return laws[:, 0], laws[:, 1], laws[:, 2]
+
+    @cached_property
+    def _laws(self) -> LinkLaws:
+        return LinkLaws.of(self.links)
+
+    @cached_property
+    def _ends(self) -> tuple[IntArray, ComplexArray]:
+        """Bodies and places (2, L + C) of the first and second ends of links and closures."""
+        members: Sequence[Connection] = (*self.links, *self.closures)
+        bodies = [[self.index(each.ends[end][1]) for each in members] for end in (0, 1)]
+        places = [[complex(*each.ends[end][2]) for each in members] for end in (0, 1)]
+        return np.array(bodies, dtype=int), np.array(places, dtype=complex)
+
+    @cached_property
+    def _points(self) -> tuple[IntArray, ComplexArray]:
+        """Bodies and places of all centres of mass, first and second ends."""
+        bodies, places = self._ends
+        count, centres = len(self.columns), self._masses[2]
+        return np.append(np.arange(count), bodies), np.append(centres, places)
+
+    # ---- equations of motion ----
 
     def free_coordinates(
         self,
@@ -164,7 +274,7 @@ class Assembly:
         *,
         rates: bool = False,
     ) -> FloatArray:
-        """Return the free coordinates, or their rates, as `evaluate` and others take them.
+        """Return the free coordinates, or their rates, as the other methods take them.
 
         Parameters
         ----------
@@ -181,146 +291,243 @@ class Assembly:
         -------
         coordinates : (F,) float64
             [rad, m].
-
-        Raises
-        ------
-        InputError
-            If a count is wrong or a number not finite.
         """
         names = ("rates", "slide_rates", "base_rates") if rates else ("angles", "slides", "bases")
-        count = len(self.free)
-        sliding = np.zeros(count, dtype=np.bool_)
-        sliding[self._equations.forest.slides] = True
-        found = np.zeros(len(self._free))
-        turning = np.flatnonzero(self.free & ~sliding)
-        found[turning] = check_array(names[0], angles, (len(turning),))
-        moving = np.flatnonzero(self.free & sliding)
-        found[moving] = check_array(names[1], slides, (len(moving),))
-        based = count + np.flatnonzero(self._free_bases)
+        count, found = len(self.free), np.zeros(len(self._free))
+        sliding = self.tree.axis != 0.0
+        for name, values, kind in zip(names, (angles, slides), (~sliding, sliding), strict=False):
+            rows = np.flatnonzero(self.free & kind)
+            found[rows] = check_array(name, values, (len(rows),))
+        based = count + np.flatnonzero(self._free[count:])
         if len(based) or np.size(bases):
-            places = check_array(names[2], bases, (len(based) // 2, 2))
-            found[based] = places.ravel()
+            found[based] = check_array(names[2], bases, (len(based) // 2, 2)).ravel()
         return found[self._free]
 
-    def complete(
-        self, time: float, angles: ArrayLike, rates: ArrayLike
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the angles of all segments from the free coordinates.
+    def state(self, time: float, coordinates: ArrayLike, rates: ArrayLike) -> FloatArray:
+        """Return all coordinates, rates and accelerations (3, n) [rad or m]; free ones are zero."""
+        check_number("time", time, unit="s")
+        count = len(self.coordinate_names)
+        checked = check_array("angles", coordinates, (count,))
+        return self.complete(time, checked, check_array("rates", rates, (count,)))
 
-        Parameters
-        ----------
-        time : float
-            Instant [s], inside the tables of prescribed motions.
-        angles, rates : (F,) float64
-            Free coordinates [rad, m] and their rates; see `free_coordinates`.
+    def complete(self, time: float, coordinates: FloatArray, rates: FloatArray) -> FloatArray:
+        """Return `state` of free coordinates (F,) [rad, m] that need no check."""
+        state = np.zeros((3, len(self._free)))
+        state[0, self._free], state[1, self._free] = coordinates, rates
+        for table, part in self._tables:
+            state[:, part] = table.at(time)
+        return state
 
-        Returns
-        -------
-        angles, rates, accelerations : (N,) float64
-            State of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
+    def equations(self, pose: Pose, state: FloatArray) -> Terms:
+        """Return the terms of the equations at a pose and its state (2 or more, n) [rad or m]."""
+        mass, inertia, _ = self._masses
+        turning, count, ends = self.tree.turning[:-1], len(mass), len(self._ends[0][0])
+        points = pose.points(*self._points)
+        at = points.part(slice(count))
+        first, second = points.part(slice(count, count + ends)), points.part(slice(-ends, None))
+        vectors = second.minus(first) if ends else points.part(slice(0))
+        links = vectors.part(slice(len(self.links)))
+        closures = vectors.part(slice(len(self.links), None))
+        stiffness, damping, neutral = self._passive
+        t = self._joint_angles
+        force = at.force(mass * complex(*np.asarray(self.gravity)))
+        force -= t.T @ (stiffness * (t @ state[0] - neutral) + damping * (t @ state[1]))
+        if self.links:
+            laws = self._laws
+            force += links.force(laws.forces(links.position, links.velocity))
+            force += self._turns.T @ laws.torques(*self._twist(state))
+        matrix = (at.jacobian.conj().T @ (mass[:, None] * at.jacobian)).real
+        matrix += turning.T @ (inertia[:, None] * turning)
+        return Terms(matrix, at.force(mass * at.bias), force, at, links, closures)
 
-        Raises
-        ------
-        InputError
-            If a shape is wrong, a number not finite, or a prescribed motion does not cover the
-            time.
-        """
-        state = self._state(time, angles, rates)
-        forest = self._equations.forest
-        turned = forest.turning[:-1] @ state[:, : forest.count].T
-        return turned[:, 0] + forest.offsets[:-1], turned[:, 1], turned[:, 2]
+    @cached_property
+    def _turns(self) -> FloatArray:
+        """Angles of the links over the coordinates, (L, n) [1]."""
+        first, second = self._ends[0][:, : len(self.links)]
+        return self.tree.turning[second] - self.tree.turning[first]
+
+    def _twist(self, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Angles and their rates between the segments of the links, (L,) each [rad, rad/s]."""
+        first, second = self._ends[0][:, : len(self.links)]
+        offsets = self.tree.offsets[second] - self.tree.offsets[first]
+        return self._turns @ state[0] + offsets, self._turns @ state[1]
+
+    def _at(
+        self, time: float, coordinates: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, Pose, Terms]:
+        """Return state, pose and terms at free coordinates (F,) and their rates."""
+        state = self.state(time, coordinates, rates)
+        pose = self.tree.at(state[0], state[1])
+        return state, pose, self.equations(pose, state)
 
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M, b and Q of the equations of motion, M q'' + b = Q + Tᵀ τ + Gᵀ λ.
+        """Return M (n, n) [kg m², kg m, kg], b and Q (n,) [N m or N].
 
-        Parameters
-        ----------
-        time, angles, rates
-            As of `complete`.
-
-        Returns
-        -------
-        mass : (n, n) float64
-            M, symmetric and positive definite [kg m², kg m, kg]: over the coordinates of all N
-            segments, free and prescribed, then those of the free bases.
-        bias : (n,) float64
-            b, from velocities and the acceleration of the bases [N m or N].
-        force : (n,) float64
-            Q, from gravity, passive joints and links; drives not included [N m or N].
-
-        Raises
-        ------
-        InputError
-            As of `complete`.
-        SimulationError
-            If the points of a link of kind "line" coincide.
+        Over the coordinates of all N segments, free and prescribed, then those of the free bases,
+        in a state (F,) [rad or m] of the free coordinates. Drives are not part of Q.
         """
-        state = self._state(time, angles, rates)
-        at = self._equations.geometry(state[0], state[1])
-        mass, bias, force = self._equations.terms(at, state[0], state[1])
-        kept = np.concatenate([np.ones(len(self.free), dtype=np.bool_), self._free_bases])
-        bias = bias + mass[:, ~kept] @ state[2, ~kept]
-        return mass[np.ix_(kept, kept)], bias[kept], force[kept]
+        state, _, found = self._at(time, angles, rates)
+        kept = np.ones(len(self._free), dtype=bool)
+        kept[len(self.free) :] = self._free[len(self.free) :]
+        bias = found.bias + found.mass[:, ~kept] @ state[2, ~kept]
+        return found.mass[np.ix_(kept, kept)], bias[kept], found.force[kept]
 
     def accelerations(
         self, time: float, angles: ArrayLike, rates: ArrayLike, *, decay: float = 0.0
     ) -> FloatArray:
-        """Return the accelerations of the free coordinates, (F,) [rad/s², m/s²].
+        """Return the accelerations (F,) [rad/s², m/s²] in a state of the free coordinates (F,).
 
-        Parameters
-        ----------
-        time, angles, rates
-            As of `complete`.
-        decay : float
-            Rate α at which gaps c of closures decay, c'' = -2 α c' - α² c [1/s].
-
-        Raises
-        ------
-        InputError, SimulationError
-            As of `evaluate`.
+        Gaps c of closures decay at a rate α [1/s], c'' = -2 α c' - α² c.
         """
-        state = self._state(time, angles, rates)
-        at = self._equations.geometry(state[0], state[1])
-        drives = self._drives(time, state)
-        found = solve_motion(self._equations, at, state, self._free, drives, decay)
-        return found.accelerations[self._free]
+        state, _, terms = self._at(time, angles, rates)
+        return self.solve(time, terms, state, decay)
 
-    def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
-        """Return state, torques (N,) [N m], forces [N] and energies [J].
+    def solve(
+        self, time: float, terms: Terms, state: FloatArray, decay: float = DECAY
+    ) -> FloatArray:
+        """Return the accelerations (F,) [rad/s², m/s²] of a state (3, n) with its terms."""
+        return self._solve(terms, state, self._drives(time, state), decay)[0][self._free]
 
-        Arguments as of `complete`; the state must be a closed one (`close`).
+    def _drives(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the torques of the drives of free chains, (N,) [N m]."""
+        torques = np.zeros(len(self.free))
+        for chain, part in self.parts():
+            if chain.drive is not None:
+                torque = chain.drive(time, state[0, part], state[1, part])
+                of, count = f"chain {chain.name}: drive", len(chain.segments)
+                torques[part] = check_array(of, torque, (count,))
+        return torques
+
+    def _solve(
+        self, terms: Terms, state: FloatArray, drives: FloatArray, decay: float
+    ) -> tuple[FloatArray, FloatArray, ComplexArray]:
+        """Return accelerations (n,), torques (N,) and forces λ (C,) of the closures."""
+        free, count = self._free, len(self.free)
+        gap, speed, rows, curved = terms.closures.rows()
+        if self.closures and not independent(rows[:, free]):
+            raise SimulationError(
+                "closures: expected independent closures, found dependent closures: remove a "
+                "closure that repeats others, or avoid the dead point of the structure"
+            )
+        known = np.where(free, 0.0, state[2])
+        right = terms.force - terms.bias - terms.mass @ known + self._joint_angles.T @ drives
+        if free.all() and not self.closures:
+            moved = np.asarray(np.linalg.solve(terms.mass, right), dtype=np.float64)
+            return moved, drives, np.zeros(0, dtype=np.complex128)
+        wanted = -(rows @ known) - curved - 2.0 * decay * speed - decay**2 * gap
+        try:
+            found = np.linalg.solve(self._matrix(terms.mass, rows), np.append(right, wanted))
+        except np.linalg.LinAlgError as error:
+            raise SimulationError(
+                "chains: expected joint torques that impose the prescribed angles, found a "
+                "singular system: use a relative Attachment"
+            ) from error
+        multipliers = found[len(free) :].reshape(2, -1)
+        torques = np.where(free[:count], drives, found[:count])
+        return (
+            np.where(free, found[: len(free)], known),
+            torques,
+            multipliers[0] + 1j * multipliers[1],
+        )
+
+    def _matrix(self, mass: FloatArray, rows: FloatArray) -> FloatArray:
+        """Matrix of the unknowns: accelerations, torques and base forces of coordinates, and λ."""
+        free, count, size = self._free, len(self.free), len(self._free)
+        matrix = np.zeros((size + len(rows), size + len(rows)))
+        matrix[:size, :size] = -np.eye(size)
+        matrix[:size, :count] = -self._joint_angles.T
+        matrix[:size, :size][:, free] = mass[:, free]
+        matrix[:size, size:] = -rows.T
+        matrix[size:, :size] = np.where(free, rows, 0.0)
+        return matrix
+
+    def orientation(self, time: float, angles: ArrayLike, rates: ArrayLike) -> float:
+        """Return the sign of the determinant of the unknowns' system at coordinates (F,) [rad, m].
+
+        Where the sign changes, torques at the joints cannot impose the prescribed angles.
+        """
+        _, _, terms = self._at(time, angles, rates)
+        matrix = self._matrix(terms.mass, terms.closures.rows()[2])
+        return float(np.linalg.slogdet(matrix)[0])
+
+    # ---- closures ----
+
+    def constraint_rows(self, coordinates: ArrayLike, rates: ArrayLike) -> FloatArray:
+        """Return G of the closures over the free coordinates, (2 C, F) [m or 1], at time 0.
+
+        In a state (F,) of the free coordinates [rad, m].
+        """
+        _, _, terms = self._at(0.0, coordinates, rates)
+        return terms.closures.rows()[2][:, self._free]
+
+    def gaps(self, time: float, angles: ArrayLike, rates: ArrayLike) -> tuple[float, float]:
+        """Return the largest gap of a closure and the largest rate of one [m, m/s].
+
+        In a state (F,) of the free coordinates [rad, m].
+        """
+        if not self.closures:
+            return 0.0, 0.0
+        found = self._at(time, angles, rates)[2].closures
+        return float(np.abs(found.position).max()), float(np.abs(found.velocity).max())
+
+    def close(
+        self, time: float, angles: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nearest free coordinates and rates (F,) [rad, m] with all closures closed.
+
+        Near by the kinetic energy of the difference: the mass matrix weighs the changes.
 
         Raises
         ------
         InputError
-            As of `complete`, or if closures are open by more than 1e-6 m or 1e-6 m/s.
-        SimulationError
-            If the points of a link of kind "line" coincide, closures depend on each other, or
-            torques at the joints cannot impose the prescribed angles.
+            If the closures depend on each other, or no closed state is found.
         """
-        equations, forest = self._equations, self._equations.forest
-        state = self._state(time, angles, rates)
-        at = equations.geometry(state[0], state[1])
-        check_closed(*largest_gaps(at))
-        drives = self._drives(time, state)
-        state[2], torques, pins = solve_motion(equations, at, state, self._free, drives, 0.0)
-        pulls, turns = equations.link_forces(at), equations.link_torques(at)
-        links = external_loads(equations, self._ends[0], state[0], pulls, turns)
-        closed = external_loads(equations, self._ends[1], state[0], pins, np.zeros(len(pins)))
-        loads = (links[0] + closed[0], links[1] + closed[1])
-        joints = forest.motion(forest.joints, state[0], state[1])
-        forces, moments = joint_reactions(equations, at, joints.position, state[2], loads)
-        linear, angular = momentum(equations, at)
-        kinetic, potential = equations.energies(at, state[0])
-        bases = forest.motion(forest.bases, state[0], state[1])
-        first = [part.start for _, part in forest.parts()]
-        slides, slide_rates, slide_accelerations = state[:, forest.slides]
+        state, free = self.state(time, angles, rates)[:2], self._free
+        if self.closures:
+            at = lambda state: self.equations(self.tree.at(state[0], state[1]), state)  # noqa: E731
+            close_state(state, free, at, float(np.abs(self.tree.place).max()))
+        return state[0, free], state[1, free]
+
+    # ---- all that an instant has ----
+
+    def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
+        """Return state, torques, forces and energies in a state (F,) [rad, m] of free coordinates.
+
+        Raises
+        ------
+        InputError
+            If closures are open by more than 1e-6 m or m/s.
+        SimulationError
+            If closures depend on each other, the points of a line coincide, or torques at the
+            joints cannot impose the prescribed angles.
+        """
+        check_closed(*self.gaps(time, angles, rates))
+        state, pose, terms = self._at(time, angles, rates)
+        state[2], torques, pins = self._solve(terms, state, self._drives(time, state), 0.0)
+        pulls = self._laws.forces(terms.links.position, terms.links.velocity)
+        turns = self._laws.torques(*self._twist(state))
+        forces, moments = self._reactions(pose, terms, state, np.append(pulls, pins), turns)
+        mass, inertia, _ = self._masses
+        linear, centres, spin = (
+            mass * terms.centres.velocity,
+            terms.centres.position,
+            pose.spin[:-1],
+        )
+        kinetic, potential = self.energies(terms, state)
+        below = [self._base(chain)[:2] for chain in self.chains]
+        at = pose.points(np.array([each[0] for each in below]), np.array([e[1] for e in below]))
+        bases = [as_vectors(at.position), as_vectors(at.velocity),
+                 as_vectors(at.jacobian @ state[2] + at.bias)]  # fmt: skip
+        for values, row in zip(bases, state, strict=True):
+            values[self._moving] = row[len(mass) :].reshape(-1, 2)
+        first = [part.start for _, part in self.parts()]
+        slides, slide_rates, slide_accelerations = state[:, self.tree.slides]
         return Instant(
-            angles=at.angles[:-1],
-            rates=at.spin[:-1],
-            accelerations=forest.turning[:-1] @ state[2, : forest.count],
+            angles=(self.tree.turning @ state[0] + self.tree.offsets)[:-1],
+            rates=spin,
+            accelerations=(self.tree.turning @ state[2])[:-1],
             torques=torques,
             link_forces=as_vectors(pulls),
             kinetic=kinetic,
@@ -329,70 +536,54 @@ class Assembly:
             closure_forces=as_vectors(pins),
             joint_forces=as_vectors(forces),
             joint_moments=moments,
-            momentum=as_vectors(np.array(linear)),
-            angular_momentum=angular,
-            joints=as_vectors(joints.position),
+            momentum=as_vectors(np.array(linear.sum())),
+            angular_momentum=float(inertia @ spin + cross(centres, linear).sum()),
+            joints=as_vectors(pose.joints.position[:-1]),
             slides=slides,
             slide_rates=slide_rates,
             slide_accelerations=slide_accelerations,
-            bases=as_vectors(bases.position),
-            base_rates=as_vectors(bases.velocity),
-            base_accelerations=as_vectors(bases.jacobian @ state[2] + bases.bias),
+            bases=bases[0],
+            base_rates=bases[1],
+            base_accelerations=bases[2],
             base_forces=as_vectors(forces[first]),
         )
 
-    def close(
-        self, time: float, angles: ArrayLike, rates: ArrayLike
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the free coordinates and rates, (F,) [rad, m], nearest to those stated, closed.
+    def _reactions(
+        self, pose: Pose, terms: Terms, state: FloatArray, pulls: ComplexArray, turns: FloatArray
+    ) -> tuple[ComplexArray, FloatArray]:
+        """Return force and moment (N,) on each segment at its joint: all that hangs from it."""
+        mass, inertia, _ = self._masses
+        count, tree = len(mass), self.tree
+        acceleration = terms.centres.jacobian @ state[2] + terms.centres.bias
+        force = mass * (acceleration - complex(*np.asarray(self.gravity)))
+        moment = inertia * (tree.turning[:-1] @ state[2]) + cross(terms.centres.position, force)
+        torques = np.append(turns, np.zeros(len(self.closures)))
+        force, moment = np.append(force, 0.0), np.append(moment, 0.0)  # and the ground
+        for sign, body, place in zip((1.0, -1.0), *self._ends, strict=True):
+            at = pose.points(body, place).position
+            np.add.at(force, body, sign * pulls)
+            np.add.at(moment, body, sign * (torques + cross(at, pulls)))
+        force, moment = tree.carried.T @ force[:count], tree.carried.T @ moment[:count]
+        return force, moment - cross(pose.joints.position[:count], force)
 
-        Arguments as of `complete`. Near is meant by kinetic energy: heavy segments move least.
+    @property
+    def weight(self) -> float:
+        """Weight of all segments [N]."""
+        return float(self._masses[0].sum() * np.hypot(*np.asarray(self.gravity)))
 
-        Raises
-        ------
-        InputError
-            As of `complete`, if the closures depend on each other, or no closed state is found.
-        """
-        state = close_structure(self._equations, self._state(time, angles, rates)[:2], self._free)
-        return state[0, self._free], state[1, self._free]
+    def energies(self, terms: Terms, state: FloatArray) -> tuple[float, float]:
+        """Return kinetic and potential energy [J] of a state (2 or more, n) [rad, m]."""
+        mass, _, _ = self._masses
+        stiffness, _, neutral = self._passive
+        height = -(complex(*np.asarray(self.gravity)).conjugate() * terms.centres.position).real
+        potential = mass @ height
+        potential += 0.5 * stiffness @ (self._joint_angles @ state[0] - neutral) ** 2
+        potential += self._laws.energy(terms.links.position, self._twist(state)[0])
+        return float(0.5 * state[1] @ terms.mass @ state[1]), float(potential)
 
-    def gaps(self, time: float, angles: ArrayLike, rates: ArrayLike) -> tuple[float, float]:
-        """Return the largest gap of a closure and the largest rate of one [m, m/s].
-
-        Arguments (F,) and errors as of `complete`.
-        """
-        state = self._state(time, angles, rates)
-        return largest_gaps(self._equations.geometry(state[0], state[1]))
-
-    def orientation(self, time: float, angles: ArrayLike, rates: ArrayLike) -> float:
-        """Return the sign of the determinant of the linear system of the unknowns [1].
-
-        Arguments (F,) and errors as of `complete`. See `reacts_on_free`: a change of the sign along
-        a motion means that the prescribed angles could not be imposed in between.
-        """
-        state = self._state(time, angles, rates)
-        at = self._equations.geometry(state[0], state[1])
-        return orientation(self._equations, at, state, self._free)
-
-    def _state(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
-        """Return coordinates, rates and accelerations (3, n); free accelerations are zero."""
-        check_number("time", time, unit="s")
-        fixed, tables = self._equations.forest.prescribed
-        state = fixed.copy()
-        count = len(self.coordinate_names)
-        state[0, self._free] = check_array("angles", angles, (count,))
-        state[1, self._free] = check_array("rates", rates, (count,))
-        for table, part in tables:
-            state[:, part] = table.at(time)
-        return state
-
-    def _drives(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the torques of the drives of free chains, (N,) [N m]."""
-        torques = np.zeros(len(self.free))
-        for chain, part in self._equations.forest.parts():
-            if chain.drive is not None:
-                torque = chain.drive(time, state[0, part], state[1, part])
-                torques[part] = check_array(
-                    f"chain {chain.name}: drive", torque, (len(chain.segments),)
-                )
-        return torques
+    def dissipation(self, terms: Terms, state: FloatArray) -> float:
+        """Return the power [W] that dampers of joints and links take in a state (2, n) [rad, m]."""
+        damping = self._passive[1]
+        joints = damping @ (self._joint_angles @ state[1]) ** 2 if damping.any() else 0.0
+        links, turning = terms.links, self._twist(state)[1]
+        return float(joints) + self._laws.dissipation(links.position, links.velocity, turning)

@@ -66,23 +66,7 @@ class PrescribedMotion:
         return self.values.shape[1]
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the quantities, their rates and their accelerations.
-
-        Parameters
-        ----------
-        time : float
-            Instant [s], inside the table.
-
-        Returns
-        -------
-        value, rate, acceleration : (K,) float64
-            [rad, rad/s, rad/s² or m, m/s, m/s²].
-
-        Raises
-        ------
-        InputError
-            If the time is not inside the table.
-        """
+        """Return quantities, rates and accelerations (K,) [rad or m; s] at a time in the table."""
         self.check_covers("time", time)
         value, rate, acceleration = (spline(time) for spline in self._splines)
         return value, rate, acceleration
@@ -114,11 +98,6 @@ def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
     names : sequence of str
         Quantities to read, in the order of the columns of the motion: the segments of a chain for
         their angles, or ("x", "y") for the path of its base.
-
-    Returns
-    -------
-    PrescribedMotion
-        The motion, in SI units.
 
     Raises
     ------

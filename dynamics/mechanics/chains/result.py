@@ -19,35 +19,28 @@ class Instant:
     angles, rates, accelerations : (N,) float64
         Absolute, of the segments [rad, rad/s, rad/s²].
     torques : (N,) float64
-        Driving torques at the joint proximal of each segment, positive on that segment [N m]: of
-        inverse dynamics for prescribed chains, of the drive for free chains; without the passive
-        torques of the joints. Of a sliding joint the driving force along its axis [N].
-    link_forces : (L, 2) float64
-        Force on the second point of each link [N]; the opposite acts on the first.
+        Driving torque (of a sliding joint force) at the joint proximal of each segment, positive on
+        that segment [N m or N]: prescribed chains need it, free chains have it from their drive;
+        without the passive torques.
+    link_forces, closure_forces : (L, 2) and (C, 2) float64
+        Force on the second point [N]; the opposite acts on the first.
+    link_torques : (L,) float64
+        Torque on the second segment of each link [N m].
     kinetic, potential : float
         Kinetic energy, and potential energy of gravity, joints and links [J].
-    link_torques : (L,) float64
-        Torque on the second segment of each link by its rotational stiffness and damping [N m].
-    closure_forces : (C, 2) float64
-        Force on the second point of each closure [N]; the opposite acts on the first.
-    joint_forces : (N, 2) float64
-        Force on each segment at its proximal joint [N].
-    joint_moments : (N,) float64
-        Moment on each segment at its proximal joint [N m]: of a pin joint passive torque and drive
-        together, of a sliding joint the moment of its guide.
-    momentum : (2,) float64
-        Linear momentum [kg m/s].
-    angular_momentum : float
-        Angular momentum about the origin [kg m²/s].
+    joint_forces, joint_moments : (N, 2) and (N,) float64
+        Force and moment on each segment at its proximal joint [N, N m]; the moment is passive
+        torque and drive of a pin, that of the guide of a sliding joint.
+    momentum, angular_momentum : (2,) float64 and float
+        Linear [kg m/s], and angular about the origin [kg m²/s].
     joints : (N, 2) float64
         Proximal joints of the segments [m].
     slides, slide_rates, slide_accelerations : (M,) float64
         Displacements of the sliding joints [m, m/s, m/s²].
     bases, base_rates, base_accelerations : (K, 2) float64
-        Bases of the chains, their velocities and accelerations [m, m/s, m/s²].
+        Bases of the chains [m, m/s, m/s²].
     base_forces : (K, 2) float64
-        Force on the first segment of each chain at its base, by the ground or by the segment that
-        carries the base [N]; zero of a free base.
+        Force on the first segment of each chain at its base [N]; zero of a free base.
     """
 
     angles: FloatArray

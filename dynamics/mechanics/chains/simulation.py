@@ -1,4 +1,4 @@
-"""Simulation of chains: the free ones forward, the prescribed ones inverse."""
+"""Simulation of chains: integration of the free coordinates, with closed structures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.chain import Attachment, FreeBase
+from dynamics.mechanics.chains.assembly import DECAY, Assembly
+from dynamics.mechanics.chains.closing import check_closed
 from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.chains.parts import Attachment, FreeBase
 from dynamics.mechanics.chains.result import ChainsResult, Instant
-from dynamics.mechanics.chains.solution import check_closed
-from dynamics.mechanics.planar_chain import ComplexArray, as_complex
+from dynamics.mechanics.planar import as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
@@ -26,8 +26,6 @@ from foundation.base.errors import InputError
 METHODS = ("RK4", "DOP853", "Radau")
 #: Gap that the integration may leave until it is closed [m].
 LARGEST_DRIFT = 1e-5
-#: Rate at which gaps decay in the integration [1/s]; in the result they are closed.
-DECAY = 20.0
 #: Coordinates and rates above which an integration has diverged [rad, m; per s].
 _DIVERGED = 1e9
 #: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
@@ -38,45 +36,6 @@ UNIMPOSED = (
     "no torque at the joint imposes these angles: use a relative Attachment."
 )
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
-
-#: (time [s], state (n,)) -> rate of the state (n,).
-Derivative: TypeAlias = Callable[[float, FloatArray], FloatArray]
-
-
-def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: float) -> FloatArray:
-    """Integrate by the classical Runge-Kutta method, of order 4, in equal steps.
-
-    Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, section II.1.
-
-    Parameters
-    ----------
-    derivative : callable
-        (time, state) -> rate of the state.
-    state : (n,) float64
-        State at the first instant, in any unit [1].
-    times : (T,) float64
-        Instants of the result, increasing [s].
-    step : float
-        Longest step [s]; each interval is divided into equal steps of at most this length.
-
-    Returns
-    -------
-    states : (T, n) float64
-        States at the instants; not finite where the steps exceed the stability limit of the method.
-    """
-    states = [state]
-    for start, end in pairwise(times):
-        count = math.ceil((end - start) / step * (1.0 - 1e-12))
-        h = (end - start) / count
-        for i in range(count):
-            t = start + i * h
-            k1 = derivative(t, state)
-            k2 = derivative(t + 0.5 * h, state + 0.5 * h * k1)
-            k3 = derivative(t + 0.5 * h, state + 0.5 * h * k2)
-            k4 = derivative(t + h, state + h * k3)
-            state = state + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-        states.append(state)
-    return np.array(states)
 
 
 def simulate_chains(
@@ -106,15 +65,13 @@ def simulate_chains(
     times : (T,) float64
         Instants of the result, increasing [s]; the motion starts at the first.
     angles, rates : (F,) float64
-        Absolute angles of the segments of free chains at the start and their rates [rad, rad/s], in
-        the order of the segments, without those on sliding joints; empty where all chains are
-        prescribed.
+        Absolute angles of the segments of free chains on pins at the start and their rates
+        [rad, rad/s], in the order of the segments.
     slides, slide_rates : (S,) float64
         Displacements of the sliding joints of free chains at the start and their rates [m, m/s].
-    bases : (B, 2) float64
-        Positions of the free bases at the start [m], in the order of the chains.
-    base_rates : (B, 2) float64, optional
-        Their velocities [m/s]; by default zero.
+    bases, base_rates : (B, 2) float64
+        Positions of the free bases at the start [m], in the order of the chains, and their
+        velocities [m/s], by default zero.
     method : {"RK4", "DOP853", "Radau"}
         Integrator.
     step : float
@@ -122,18 +79,12 @@ def simulate_chains(
     rtol, atol : float
         Tolerances of the adaptive integrators on angles and rates [-; rad, rad/s], > 0.
 
-    Returns
-    -------
-    ChainsResult
-        Motion of all segments, driving torques, forces in joints, links and closures, momentum and
-        energies.
-
     Raises
     ------
     InputError
-        If an argument is out of its range, a prescribed motion does not cover the times, or the
-        start leaves a closure open by more than 1e-6 m or opening by more than 1e-6 m/s, or the
-        path of a base moves with a segment of another chain, which would not feel the base.
+        If an argument is out of its range, a prescribed motion does not cover the times, the start
+        leaves a closure open by more than 1e-6 m or m/s, or the path of a base moves with a segment
+        of another chain, which would not feel the base.
     SimulationError
         If the integration fails, or closures depend on each other or drift apart by 1e-5 m.
     """
@@ -148,21 +99,16 @@ def simulate_chains(
     if base_rates is None:
         floating = sum(isinstance(chain.base, FreeBase) for chain in assembly.chains)
         base_rates = np.zeros((floating, 2))
-    coordinates = assembly.free_coordinates(angles, slides, bases)
-    speeds = assembly.free_coordinates(rates, slide_rates, base_rates, rates=True)
-    start = _closed_start(assembly, instants[0], coordinates, speeds)
-    states = _integrate(assembly, start, instants, method, step, rtol, atol)
+    start = (
+        assembly.free_coordinates(angles, slides, bases),
+        assembly.free_coordinates(rates, slide_rates, base_rates, rates=True),
+    )
+    check_closed(*assembly.gaps(instants[0], *start))
+    closed = np.concatenate(assembly.close(instants[0], *start))
+    states = _integrate(assembly, closed, instants, method, step, rtol, atol)
     result = _evaluated(assembly, instants, states)
     _check_carried(assembly, result)
     return result
-
-
-def _closed_start(
-    assembly: Assembly, time: float, coordinates: FloatArray, rates: FloatArray
-) -> FloatArray:
-    """Return the start (2 F,), closed to rounding, or raise an InputError if it is too open."""
-    check_closed(*assembly.gaps(time, coordinates, rates))
-    return np.concatenate(assembly.close(time, coordinates, rates))
 
 
 def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> ChainsResult:
@@ -170,22 +116,20 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
     half = states.shape[1] // 2
     drift, evaluated = [], []
     for time, state in zip(instants, states, strict=True):
-        gap = assembly.gaps(time, state[:half], state[half:])[0] if assembly.closures else 0.0
-        if gap > LARGEST_DRIFT:
+        drift.append(assembly.gaps(time, state[:half], state[half:])[0])
+        if drift[-1] > LARGEST_DRIFT:
             raise SimulationError(
                 f"closures: expected gaps of at most {LARGEST_DRIFT:g} m from the integration, "
-                f"found {gap:.3g} m at {time:g} s: reduce the step or the tolerances, and avoid "
-                "dead points"
+                f"found {drift[-1]:.3g} m at {time:g} s: reduce the step or the tolerances, and "
+                "avoid dead points"
             )
-        drift.append(gap)
         closed = assembly.close(time, state[:half], state[half:])
         evaluated.append(assembly.evaluate(time, *closed))
-    arrays = {
-        field.name: np.array([getattr(each, field.name) for each in evaluated])
-        for field in fields(Instant)
-    }
     return ChainsResult(
-        **arrays,
+        **{
+            field.name: np.array([getattr(each, field.name) for each in evaluated])
+            for field in fields(Instant)
+        },
         columns=assembly.columns,
         time=instants,
         drift=np.array(drift),
@@ -199,37 +143,29 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
 def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """Raise an InputError if the path of a base moves with a segment of another chain.
 
-    Such a base takes its force from the ground, so that the torques of the other chain would lack
-    this force without a warning.
+    A base at the same place as that of another chain on the ground is no such base.
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
-    lengths = np.concatenate([chain.lengths for chain in assembly.chains])
-    owner = np.repeat(np.arange(len(assembly.chains)), [len(c.segments) for c in assembly.chains])
-    first = np.diff(owner, prepend=-1) > 0
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])
-        if not isinstance(chain.base, PrescribedMotion) or _spread(base) < SAME_PLACE:
+        moves = np.abs(base - base[0]).max() >= SAME_PLACE
+        if not (moves and isinstance(chain.base, PrescribedMotion)):
             continue
-        for k, column in enumerate(result.columns):
-            if owner[k] == index:
-                continue
-            place = (base - joints[:, k]) / turned[:, k]
-            grounded = first[k] and not isinstance(assembly.chains[owner[k]].base, Attachment)
-            shared = grounded and np.abs(place).max() < SAME_PLACE
-            ends = np.abs(place - lengths[k]).max() < SAME_PLACE
-            turns = np.ptp(result.angles[:, k]) > LEAST_TURN
-            if not shared and (ends or (turns and _spread(place) < SAME_PLACE)):
-                x, y = place[0].real, place[0].imag
-                raise InputError(
-                    f"chain {chain.name}: base: expected an Attachment, since the base moves with "
-                    f"the point ({x:.6g}, {y:.6g}) m of {column}, found a separate path: the "
-                    "ground would carry the chain, not the segment"
-                )
-
-
-def _spread(points: ComplexArray) -> float:
-    """Return the largest distance of points (T,) [m] from the first."""
-    return float(np.abs(points - points[0]).max())
+        for other, part in assembly.parts():
+            for k, segment in zip(range(part.start, part.stop), other.segments, strict=True):
+                place = (base - joints[:, k]) / turned[:, k]
+                grounded = k == part.start and not isinstance(other.base, Attachment)
+                shared = grounded and np.abs(place).max() < SAME_PLACE
+                ends = np.abs(place - segment.end).max() < SAME_PLACE
+                turns = np.ptp(result.angles[:, k]) > LEAST_TURN
+                fixed = turns and np.abs(place - place[0]).max() < SAME_PLACE
+                if other is not chain and not shared and (ends or fixed):
+                    raise InputError(
+                        f"chain {chain.name}: base: expected an Attachment, since the base moves "
+                        f"with the point ({place[0].real:.6g}, {place[0].imag:.6g}) m of "
+                        f"{result.columns[k]}, found a separate path: the ground would carry the "
+                        "chain, not the segment"
+                    )
 
 
 def _check_tables(assembly: Assembly, instants: FloatArray) -> None:
@@ -272,7 +208,7 @@ def _integrate(
 
     with np.errstate(over="ignore", invalid="ignore"):
         if method == "RK4":
-            states = rk4(derivative, start, instants, step)
+            states = _rk4(derivative, start, instants, step)
             derivative(instants[-1], states[-1])  # checks the last state
             return states
         span = (instants[0], instants[-1])
@@ -283,3 +219,25 @@ def _integrate(
             f"{method} failed at {solution.t[-1]:g} s: {solution.message}{reason}"
         )
     return solution.y.T
+
+
+def _rk4(
+    derivative: Callable[[float, FloatArray], FloatArray],
+    state: FloatArray,
+    times: FloatArray,
+    step: float,
+) -> FloatArray:
+    """Return states (T, n) by the classical Runge-Kutta method in equal steps of at most `step`."""
+    states = [state]
+    for start, end in pairwise(times):
+        count = math.ceil((end - start) / step * (1.0 - 1e-12))
+        h = (end - start) / count
+        for i in range(count):
+            t = start + i * h
+            k1 = derivative(t, state)
+            k2 = derivative(t + 0.5 * h, state + 0.5 * h * k1)
+            k3 = derivative(t + 0.5 * h, state + 0.5 * h * k2)
+            k4 = derivative(t + h, state + h * k3)
+            state = state + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        states.append(state)
+    return np.array(states)

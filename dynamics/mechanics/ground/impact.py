@@ -1,54 +1,59 @@
-"""Impact of a rigid leg on rigid ground after Newton, with Coulomb friction.
+"""Impacts of rigid bodies on rigid ground with Coulomb friction.
 
-At every point in contact, with normal and tangential velocities vn, vt and impulses Ln, Lt,
+After Newton, at every point with normal and tangential velocities vn, vt and impulses Ln, Lt,
 
     vn+ + e vn- >= 0,  Ln >= 0,  at least one of them 0        (Newton's restitution)
     |Lt| <= mu Ln;  vt+ = 0 or Lt = -mu Ln sign(vt+)           (Coulomb, on impulses)
 
-as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302). A point may stay open,
-stick, slide forward or slide back; the first combination of modes that satisfies all conditions is
-the result, which need not be unique for several points. Kinetic energy can grow where sliding
-reverses (Kane 1984; docs/mechanics.md).
+as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302), one complementarity problem
+(Glocker & Pfeiffer 1995, Nonlinear Dyn 7:471-497). The result need not be unique for several
+points. Kinetic energy can grow where sliding reverses (Kane 1984; docs/mechanics.md).
+
+Restitution after Poisson or Stronge (1990, Proc R Soc A 431:169-181) is that along the path of the
+normal impulse p of one point (Routh 1905): the tangential impulse follows Coulomb's law with the
+present sliding velocity, which changes in proportion to p; sliding may stop, stick or reverse.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.leg import Leg
+from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.ground.strike import (
+    ContactPoint,
+    GroundContacts,
+    check_free,
+    coordinates,
+)
+from dynamics.mechanics.unilateral.complementarity import (
+    ComplementarityError,
+    solve_complementarity,
+)
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_number
-from foundation.base.errors import InputError
+from foundation.base.checks import FloatArray, check_in, check_number
 
-#: Modes of a point, in the order of trial.
-_STICK, _FORWARD, _BACK, _OPEN = 0, 1, -1, 2
-_MODES = (_STICK, _FORWARD, _BACK, _OPEN)
-#: Tolerance of velocities and impulses, relative to the largest in the problem.
-_TOLERANCE = 1e-9
-#: Largest number of points in contact; the combinations grow as 4^P.
-MOST_POINTS = 5
+LAWS = ("poisson", "stronge")
 
 
 @dataclass(frozen=True, eq=False)
 class RigidImpact:
-    """Velocity jump of an impact.
+    """Velocity jump of an impact of P points.
 
     Parameters
     ----------
-    velocity : (dof,) float64
-        Rates of the coordinates after impact [m/s, rad/s].
+    velocity : (F,) float64
+        Rates of the free coordinates after impact [m/s, rad/s].
     impulse : (P, 2) float64
-        Tangential and normal impulse on the points [N s].
+        Tangential and normal impulse of every point [N s].
     before, after : (P, 2) float64
-        Tangential and normal velocities of the points [m/s].
+        Tangential and normal velocity of every point [m/s].
     energy_change : float
-        Kinetic energy after less that before [J].
+        Change of the kinetic energy, Σ L (v- + v+)/2 [J].
     """
 
     velocity: FloatArray
@@ -59,7 +64,7 @@ class RigidImpact:
 
 
 def newton_impact(
-    leg: Leg,
+    assembly: Assembly,
     points: Sequence[ContactPoint],
     position: ArrayLike,
     velocity: ArrayLike,
@@ -67,38 +72,27 @@ def newton_impact(
     restitution: float,
     friction: float,
 ) -> RigidImpact:
-    """Return the impact of points in contact with the ground.
+    """Return the impact of points in contact with the ground after Newton and Coulomb.
 
     Parameters
     ----------
-    leg : Leg
-        The leg.
+    assembly : Assembly
+        Free chains.
     points : sequence of ContactPoint
-        Points in contact, at most `MOST_POINTS`.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates before impact.
-    restitution : float
-        Newton's coefficient of restitution e, 0 to 1.
-    friction : float
-        Coefficient of friction mu, >= 0.
-
-    Returns
-    -------
-    RigidImpact
-        Velocities, impulses and energy change.
+        Points in contact.
+    position, velocity : (F,) array_like
+        Free coordinates [m, rad] and their rates before impact.
+    restitution, friction : float
+        Newton's e, 0 to 1, and coefficient of friction mu, >= 0 [1].
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
-        If no combination of sticking, sliding and opening satisfies the law.
+        If the law has no solution.
     """
     check_law(restitution, friction)
-    q, v = leg.state(position, velocity)
-    rows = leg.jacobian(q, contact_arms(leg, points)).reshape(-1, leg.freedoms)
-    mass = leg.mass_matrix(q)
-    return jump(mass, rows, v, v, restitution, friction)
+    rows, to_velocity, v = _response(assembly, points, position, velocity)
+    return jump(rows, to_velocity, v, v, restitution, friction)
 
 
 def check_law(restitution: float, friction: float) -> None:
@@ -107,106 +101,162 @@ def check_law(restitution: float, friction: float) -> None:
     check_number("friction", friction, at_least=0.0)
 
 
+def _response(
+    assembly: Assembly, points: Sequence[ContactPoint], position: ArrayLike, velocity: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return J (2 P, F) of all tangential, then all normal velocities, M⁻¹ Jᵀ, and rates (F,)."""
+    check_free(assembly)
+    q, v = coordinates(assembly, position, velocity)
+    rows = GroundContacts(assembly, points).at(q, v).rows()[2]
+    mass = assembly.terms(0.0, q, v)[0]
+    closed = assembly.constraint_rows(q, v)
+    if not len(closed):
+        return rows, np.asarray(np.linalg.solve(mass, rows.T), dtype=np.float64), v
+    whole = np.block([[mass, closed.T], [closed, np.zeros((len(closed),) * 2)]])
+    right = np.vstack([rows.T, np.zeros((len(closed), len(rows)))])
+    found = np.asarray(np.linalg.solve(whole, right), dtype=np.float64)
+    return rows, found[: len(mass)], v
+
+
 def jump(
-    mass: FloatArray,
     rows: FloatArray,
+    to_velocity: FloatArray,
     velocity: FloatArray,
     free: FloatArray,
     restitution: float,
     friction: float,
 ) -> RigidImpact:
-    """Return the velocity jump for contact rows (2 P, dof) [1, m].
+    """Return the jump by J (2 P, F) [1, m] and M⁻¹ Jᵀ (F, 2 P) of rates (F,) [m/s, rad/s].
 
-    `velocity` (dof,) [m/s, rad/s] is the velocity before contact and `free` (dof,) that without
-    contact: equal in an impact, different by the other forces over a time step of
-    `dynamics.mechanics.ground.time_stepping`.
+    `velocity` is that before the impact, `free` that at its end without impulses.
     """
-    to_velocity = np.linalg.solve(mass, rows.T)
-    before, released = rows @ velocity, rows @ free
-    impulse = contact_impulse(rows @ to_velocity, released, before[1::2], restitution, friction)
-    after = free + to_velocity @ impulse
-    work = 0.5 * impulse @ (released + rows @ after)
-    return RigidImpact(
-        velocity=after,
-        impulse=impulse.reshape(-1, 2),
-        before=before.reshape(-1, 2),
-        after=(rows @ after).reshape(-1, 2),
-        energy_change=float(work),
-    )
+    count = len(rows) // 2
+    compliance, before, released = rows @ to_velocity, rows @ velocity, rows @ free
+    t, n = slice(count), slice(count, None)
+    one, zero, mu = np.eye(count), np.zeros((count, count)), friction * np.eye(count)
+    # Unknowns Ln, Lt + μ Ln and λ, the slip against x; rows vn + e vn-, vt + λ and μ Ln - Lt.
+    a = np.block([
+        [compliance[n, n] - friction * compliance[n, t], compliance[n, t], zero],
+        [compliance[t, n] - friction * compliance[t, t], compliance[t, t], one],
+        [2.0 * mu, -one, zero],
+    ])  # fmt: skip
+    b = np.concatenate([released[n] + restitution * before[n], released[t], np.zeros(count)])
+    try:
+        x = solve_complementarity(a, b).x
+    except ComplementarityError as error:
+        raise SimulationError(
+            f"impact: no impulses satisfy Newton's and Coulomb's laws with restitution "
+            f"{restitution:g} and friction {friction:g} at velocities {released}"
+        ) from error
+    impulse = np.concatenate([x[count : 2 * count] - friction * x[:count], x[:count]])
+    return _impact(rows, to_velocity, before, free, impulse)
 
 
-def contact_impulse(
-    compliance: FloatArray,
+def _impact(
+    rows: FloatArray,
+    to_velocity: FloatArray,
+    before: FloatArray,
     free: FloatArray,
-    approach: FloatArray,
+    impulse: FloatArray,
+) -> RigidImpact:
+    velocity = free + to_velocity @ impulse
+    after = rows @ velocity
+    work = 0.5 * impulse @ (rows @ free + after)
+    pairs = [each.reshape(2, -1).T for each in (impulse, before, after)]
+    return RigidImpact(velocity, pairs[0], pairs[1], pairs[2], float(work))
+
+
+def path_impact(
+    assembly: Assembly,
+    point: ContactPoint,
+    position: ArrayLike,
+    velocity: ArrayLike,
+    *,
     restitution: float,
     friction: float,
-) -> FloatArray:
-    """Return the impulses that satisfy the law of this module, (2 P,) [N s].
+    law: str = "stronge",
+) -> RigidImpact:
+    """Return the impact of one point with the ground along the path of its normal impulse.
 
-    From the velocity per impulse J M^-1 J^T (2 P, 2 P) [1/kg], tangential and normal in turn for
-    every point; the velocity without contact (2 P,) [m/s]; the normal velocity before impact (P,)
-    [m/s], to which restitution refers; and e and mu [1]. Raises `InputError` for more than
-    `MOST_POINTS` points, and `SimulationError` if no combination of modes satisfies the law.
+    Parameters
+    ----------
+    assembly, position, velocity, friction
+        As of `newton_impact`, with (F,) coordinates [m, rad].
+    point : ContactPoint
+        The point in contact, on its way down.
+    restitution : float
+        e [1], 0 to 1: ratio of the normal impulses of restitution and compression (Poisson), or
+        root of the ratio of their works (Stronge).
+    law : {"poisson", "stronge"}
+        Kind of restitution.
+
+    Raises
+    ------
+    InputError
+        If an argument is not as described, such as a point that moves up.
     """
-    count = len(approach)
-    if count > MOST_POINTS:
-        raise InputError(f"points in contact: expected at most {MOST_POINTS}, found {count}")
-    rebound = -restitution * approach
-    for modes in product(_MODES, repeat=count):
-        impulse = _impulse_of(modes, compliance, free, rebound, friction)
-        if _satisfies(modes, compliance, free, rebound, friction, impulse):
-            return impulse
-    raise SimulationError(
-        "impact: no combination of sticking, sliding and opening satisfies Newton's and Coulomb's "
-        f"laws with restitution {restitution:g} and friction {friction:g} at velocities {free}"
-    )
+    check_law(restitution, friction)
+    check_in("law", law, LAWS)
+    rows, to_velocity, v = _response(assembly, [point], position, velocity)
+    before = rows @ v
+    check_number("normal velocity of the point", before[1], below=0.0, unit="m/s")
+    phases = _phases(rows @ to_velocity, float(before[0]), float(before[1]), friction)
+    end = _end(phases, restitution, law)
+    tangential = sum(p.ratio * (min(p.end, end) - p.start) for p in phases if end > p.start)
+    return _impact(rows, to_velocity, before, v, np.array([tangential, end]))
 
 
-def _impulse_of(
-    modes: tuple[int, ...],
-    compliance: FloatArray,
-    free: FloatArray,
-    rebound: FloatArray,
-    friction: float,
-) -> FloatArray:
-    """Return the impulses that satisfy the equalities of the modes."""
-    matrix, wanted = np.eye(len(free)), np.zeros(len(free))
-    for point, mode in enumerate(modes):
-        t, n = 2 * point, 2 * point + 1
-        if mode == _OPEN:
-            continue
-        matrix[n], wanted[n] = compliance[n], rebound[point] - free[n]
-        if mode == _STICK:
-            matrix[t], wanted[t] = compliance[t], -free[t]
-        else:
-            matrix[t, n] = mode * friction
-    # Points of a flat foot share their tangential velocity: the least impulses are the result.
-    least = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
-    return least.astype(np.float64, copy=False)
+@dataclass(frozen=True)
+class _Phase:
+    """Phase of the impact with constant friction ratio; vt and vn at the start."""
+
+    start: float
+    end: float
+    vn: float
+    ratio: float
+    slope: float  # dvn/dp [1/kg]
+
+    def work(self, begin: float, end: float) -> float:
+        """Return the normal work between two impulses [J]."""
+        return (self.vn + self.slope * (0.5 * (begin + end) - self.start)) * (end - begin)
 
 
-def _satisfies(
-    modes: tuple[int, ...],
-    compliance: FloatArray,
-    free: FloatArray,
-    rebound: FloatArray,
-    friction: float,
-    impulse: FloatArray,
-) -> bool:
-    """Return whether the impulses satisfy the equalities and inequalities of the modes."""
-    after = free + compliance @ impulse
-    speed = _TOLERANCE * max(np.abs(free).max(), np.abs(rebound).max(), np.abs(after).max())
-    push = _TOLERANCE * np.abs(impulse).max()
-    for point, mode in enumerate(modes):
-        (vt, vn), (lt, ln) = after[2 * point : 2 * point + 2], impulse[2 * point : 2 * point + 2]
-        gain = vn - rebound[point]
-        if mode == _OPEN:
-            kept = gain >= -speed
-        elif mode == _STICK:
-            kept = abs(gain) <= speed and abs(vt) <= speed and abs(lt) <= friction * ln + push
-        else:
-            kept = abs(gain) <= speed and mode * vt >= -speed
-        if not kept or ln < -push:
-            return False
-    return True
+def _phases(compliance: FloatArray, vt: float, vn: float, friction: float) -> list[_Phase]:
+    """Return the phases of sliding and of sticking or further sliding; the last has no end."""
+    (tt, tn), (_, nn) = compliance
+    phases, now = [], 0.0
+    if vt != 0.0:
+        ratio = -friction * math.copysign(1.0, vt)
+        change = tn + tt * ratio
+        if change * vt >= 0.0:
+            return [_Phase(0.0, math.inf, vn, ratio, nn + tn * ratio)]
+        now = -vt / change
+        phases.append(_Phase(0.0, now, vn, ratio, nn + tn * ratio))
+        vn += phases[0].slope * now
+    hold = -tn / tt
+    ratio = hold if abs(hold) <= friction else -math.copysign(friction, tn)
+    return [*phases, _Phase(now, math.inf, vn, ratio, nn + tn * ratio)]
+
+
+def _end(phases: list[_Phase], restitution: float, law: str) -> float:
+    """Return the normal impulse at the end of the impact."""
+    squeezed, lost, back = 0.0, 0.0, 0.0
+    for phase in phases:
+        # vn crosses zero once: it can only fall, if at all, before sticking begins.
+        turn = phase.start - phase.vn / phase.slope if phase.slope > 0.0 else math.inf
+        if phase.vn < 0.0:
+            stop = min(turn, phase.end)
+            lost += phase.work(phase.start, stop)
+            if stop < turn:
+                continue
+            squeezed = stop
+        begin = max(squeezed, phase.start)
+        if law == "poisson":
+            return (1.0 + restitution) * squeezed
+        wanted = -(restitution**2) * lost - back
+        speed = phase.vn + phase.slope * (begin - phase.start)
+        width = (math.sqrt(speed**2 + 2.0 * phase.slope * wanted) - speed) / phase.slope
+        if begin + width <= phase.end:
+            return begin + width
+        back += phase.work(begin, phase.end)
+    raise AssertionError("unreachable: the last phase has no end")

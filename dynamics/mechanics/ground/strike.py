@@ -1,40 +1,153 @@
-"""A leg strikes compliant ground: integration with penalty contact.
+"""Points of an assembly strike compliant ground y = 0, with stick-slip friction.
 
-The state is (q, q', deflection of every contact point, work lost in joints, normal and tangential).
-The normal force jumps where a damped point arrives on the ground, so that the integration stops
-there and restarts; between such instants the right-hand side is continuous. A point at rest on the
-ground has a constant gap below zero and causes no event.
+The normal force at the height d < 0 of a point is Fn = max(0, -d/eps - beta d') (Kaplan, Hovey &
+Heegaard), zero elsewhere; the tangential force is that of `CompliantFriction`. docs/mechanics.md
+derives the energies: contact only dissipates energy. Where a point leaves faster than the ground
+follows (Fn = 0, d < 0), the energy left in the spring is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.mechanics.ground.contact import ContactPoint, PenaltyGround, contact_arms
-from dynamics.mechanics.ground.leg import Leg
-from dynamics.mechanics.ground.result import ContactChange, StrikeResult
-from dynamics.mechanics.planar_chain import ComplexArray
-from dynamics.mechanics.switching import integrate_switching
-from foundation.base.checks import FloatArray, check_count, check_in, check_number
+from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.parts import check_place
+from dynamics.mechanics.contact import ContactProblem, Located, StrikeResult, SurfaceLaw
+from dynamics.mechanics.planar import PointMotion, Pose
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_count,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+)
 from foundation.base.errors import InputError
-
-BoolArray = NDArray[np.bool_]
+from foundation.contact_laws import CompliantFriction, ContactLaw, SpringDashpotLaw
 
 METHODS = ("LSODA", "DOP853", "RK45", "Radau")
-#: Height at which a point counts as having left the ground [m]. Above zero, so that rounding at the
-#: instant of arrival cannot be mistaken for a departure.
-_RELEASE = 1e-10
-_MOST_EVENTS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint:
+    """A point of a segment that may touch the ground.
+
+    Parameters
+    ----------
+    name : str
+        Name, such as "heel".
+    segment : (str, str)
+        Chain and segment of the point.
+    position : (2,) float64
+        Position in the frame of the segment [m].
+    """
+
+    name: str
+    segment: tuple[str, str]
+    position: ArrayLike
+
+    def __post_init__(self) -> None:
+        check_place(f"contact point {self.name}: segment", self.segment)
+        check_fields(self, f"contact point {self.name}: ", position=(2,))
+
+
+@dataclass(frozen=True)
+class CompliantGround(SurfaceLaw):
+    """Compliant ground, or another contact, with any normal law.
+
+    Parameters
+    ----------
+    normal : ContactLaw
+        Normal force over indentation and rate.
+    friction : CompliantFriction, optional
+        Friction; by default none.
+    least_approach : float
+        Lower limit of the impact rate of the law [m/s], > 0.
+    """
+
+    normal: ContactLaw
+    friction: CompliantFriction | None = None
+    least_approach: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_numbers(self, above=0.0, least_approach="m/s")
+        if not isinstance(self.normal, ContactLaw):
+            raise InputError(f"normal: expected a ContactLaw, found {self.normal!r}")
+        if not isinstance(self.friction, CompliantFriction | None):
+            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
+
+
+@dataclass(frozen=True)
+class PenaltyGround(SurfaceLaw):
+    """Compliant ground with friction; docs/mechanics.md states the law.
+
+    The defaults are not measured: a body of 75 kg at rest on one point sinks 7.4 mm.
+
+    Parameters
+    ----------
+    compliance : float
+        Compliance eps [m/N], > 0.
+    damping : float
+        Damping beta [N s/m], >= 0.
+    friction : CompliantFriction
+        Tangential stiffness k [N/m] and damping c [N s/m], and coefficient of friction.
+    """
+
+    compliance: float = 1e-5
+    damping: float = 500.0
+    friction: CompliantFriction = field(default_factory=lambda: CompliantFriction(1e5, 200.0, 0.8))
+
+    def __post_init__(self) -> None:
+        check_numbers(self, above=0.0, compliance="m/N")
+        check_numbers(self, at_least=0.0, damping="N s/m")
+        if not isinstance(self.friction, CompliantFriction):
+            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
+
+    @cached_property
+    def normal(self) -> SpringDashpotLaw:  # type: ignore[override]
+        """The spring and dashpot."""
+        return SpringDashpotLaw(1.0 / self.compliance, self.damping)
+
+
+class GroundContacts:
+    """Points of an assembly above ground at y = 0."""
+
+    #: Above zero [m]: rounding at the instant of arrival is no departure.
+    release = 1e-10
+
+    def __init__(self, assembly: Assembly, points: Sequence[ContactPoint]) -> None:
+        check_unique("contact points", [each.name for each in points], some=True)
+        for each in points:
+            check_in(f"contact point {each.name}: segment", ".".join(each.segment),
+                     assembly.columns)  # fmt: skip
+        self._assembly = assembly
+        self.names = tuple(each.name for each in points)
+        self._bodies = np.array([assembly.index(each.segment) for each in points], dtype=np.int64)
+        self._places = np.array([complex(*np.asarray(each.position)) for each in points])
+        self._normals = np.full(len(points), 1j)
+
+    def at(self, position: FloatArray, velocity: FloatArray) -> PointMotion:
+        """Return the motion of the points at free coordinates (F,) [rad, m] and their rates."""
+        state = self._assembly.state(0.0, position, velocity)
+        return self._assembly.tree.at(state[0], state[1]).points(self._bodies, self._places)
+
+    def locate(self, pose: Pose) -> Located:
+        """Return the contacts at a pose of the tree."""
+        height = pose.points(self._bodies, self._places).position.imag
+        return Located(height, self._bodies, self._places, self._normals)
 
 
 def simulate_strike(
-    leg: Leg,
+    assembly: Assembly,
     points: Sequence[ContactPoint],
-    ground: PenaltyGround,
+    ground: SurfaceLaw,
     position: ArrayLike,
     velocity: ArrayLike,
     duration: float,
@@ -44,18 +157,18 @@ def simulate_strike(
     atol: float = 1e-10,
     method: str = "LSODA",
 ) -> StrikeResult:
-    """Return the motion of a leg above and on the ground.
+    """Return the motion of an assembly, such as two legs, above and on the ground.
 
     Parameters
     ----------
-    leg : Leg
-        The leg.
+    assembly : Assembly
+        Chains, such as those of `striking_legs`.
     points : sequence of ContactPoint
-        Points of the leg that may touch the ground, P points.
-    ground : PenaltyGround
+        Points that may touch the ground, P of them.
+    ground : PenaltyGround or CompliantGround
         Contact and friction.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates at time 0.
+    position, velocity : (F,) array_like
+        Free coordinates of the assembly [m, rad] and their rates at time 0.
     duration : float
         Simulated time [s], > 0.
     samples : int
@@ -75,95 +188,91 @@ def simulate_strike(
     count = check_count("samples", samples, at_least=2)
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
-    if not isinstance(ground, PenaltyGround):
-        raise InputError(f"ground: expected a PenaltyGround, found {ground!r}")
-    arms = contact_arms(leg, points)
-    q, v = leg.state(position, velocity)
-    gap, rate = leg.positions(q, arms)[:, 1], leg.jacobian(q, arms)[:, 1] @ v
-    closed = (gap < 0.0) | ((gap == 0.0) & (rate < 0.0))
-    names = tuple(each.name for each in points)
-    problem = _Problem(leg, ground, arms, names, closed)
-    time = np.linspace(0.0, duration, count)
-    states, modes = integrate_switching(
-        problem,
-        np.concatenate([q, v, np.zeros(len(arms) + 3)]),
-        time,
-        name="ground contact",
-        most_events=_MOST_EVENTS,
-        rtol=rtol,
-        atol=atol,
-        method=method,
-    )
-    return problem.result(time, states, modes)
+    if not isinstance(ground, SurfaceLaw):
+        raise InputError(f"ground: expected a PenaltyGround or a CompliantGround, found {ground!r}")
+    problem = ContactProblem(assembly, GroundContacts(assembly, points), ground)
+    q, v = coordinates(assembly, position, velocity)
+    times = np.linspace(0.0, duration, count)
+    return problem.simulate(
+        q, v, times, name="ground contact", atol=atol, rtol=rtol, method=method
+    )[0]
 
 
-@dataclass(eq=False)
-class _Problem:
-    """Equations of one leg on one ground; the mode holds the points in contact, (P,) bool."""
+def coordinates(
+    assembly: Assembly, position: ArrayLike, velocity: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Return checked free coordinates and rates, (F,) each [rad, m]."""
+    count = len(assembly.coordinate_names)
+    q = check_array("position", position, (count,))
+    return q, check_array("velocity", velocity, (count,))
 
-    leg: Leg
-    ground: PenaltyGround
-    arms: ComplexArray
-    points: tuple[str, ...]
-    mode: BoolArray
-    changes: list[ContactChange] = field(default_factory=list)
 
-    def heights(self, state: FloatArray) -> FloatArray:
-        return self.leg.positions(state[: self.leg.freedoms], self.arms)[:, 1]
-
-    def distances(self) -> list[tuple[Callable[[FloatArray], float], float]]:
-        """Arrival of every open point, departure of every closed point."""
-        return [
-            (self._above(p, _RELEASE), -1.0) if shut else (self._above(p, 0.0), 1.0)
-            for p, shut in enumerate(self.mode)
-        ]
-
-    def _above(self, point: int, level: float) -> Callable[[FloatArray], float]:
-        return lambda state: float(self.heights(state)[point]) - level
-
-    def switch(self, time: float, state: FloatArray, crossed: BoolArray) -> None:
-        # Of points that meet or leave the ground together, one event alone is reported.
-        gap, before = self.heights(state), self.mode
-        self.mode = np.where(crossed, ~before, gap < np.where(before, _RELEASE, 0.0))
-        self.changes += [
-            ContactChange(time, self.points[p], bool(self.mode[p]))
-            for p in np.flatnonzero(self.mode != before)
-        ]
-
-    def contact(
-        self, state: FloatArray, closed: BoolArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Jacobian (P, 2, dof), gap (P,), velocity (P, 2), forces (P, 2), rate of deflection."""
-        n = self.leg.freedoms
-        jacobian = self.leg.jacobian(state[:n], self.arms)
-        gap, rate = self.heights(state), jacobian @ state[n : 2 * n]
-        forces, relaxing = self.ground.contact_forces(gap, rate, state[2 * n : -3], closed)
-        return jacobian, gap, rate, forces, relaxing
-
-    def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        n = self.leg.freedoms
-        velocity = state[n : 2 * n]
-        jacobian, gap, rate, forces, relaxing = self.contact(state, self.mode)
-        matrix, bias = self.leg.equations(state[:n], velocity)
-        pushed = forces.ravel() @ jacobian.reshape(forces.size, -1)
-        acceleration = np.linalg.solve(matrix, pushed - bias)
-        lost = self.ground.dissipation(gap, rate, forces, relaxing)
-        joints = self.leg.joint_dissipation(velocity)
-        return np.concatenate([velocity, acceleration, relaxing, [joints, *lost]])
-
-    def result(self, time: FloatArray, states: FloatArray, modes: list[BoolArray]) -> StrikeResult:
-        n = self.leg.freedoms
-        contacts = [self.contact(y, shut) for y, shut in zip(states, modes, strict=True)]
-        gap = np.array([each[1] for each in contacts])
-        return StrikeResult.of(
-            self.leg,
-            time,
-            states[:, :n],
-            states[:, n : 2 * n],
-            gap=gap,
-            forces=np.array([each[3] for each in contacts]),
-            stored=self.ground.stored_energy(gap, states[:, 2 * n : -3]),
-            losses=states[:, -3:],
-            points=self.points,
-            changes=tuple(self.changes),
+def check_free(assembly: Assembly) -> None:
+    """Raise an InputError unless impulses move every coordinate."""
+    if len(assembly.coordinate_names) < assembly.tree.turning.shape[1]:
+        raise InputError(
+            "assembly: expected free chains on fixed or free bases under impulses, found "
+            "prescribed angles or paths; simulate them with `simulate_strike`"
         )
+
+
+def standing_start(
+    assembly: Assembly,
+    points: Sequence[ContactPoint],
+    ground: SurfaceLaw,
+    position: ArrayLike,
+    velocity: ArrayLike,
+    standing: str | Sequence[str],
+) -> tuple[FloatArray, FloatArray]:
+    """Return position and rates with some points at rest on the ground, under the weight of all.
+
+    The height of the free base becomes that at which the points bear the weight in statics. The
+    rates become those after impulses that stop the points, v - M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J v: of all rates
+    with the points at rest the nearest in kinetic energy.
+
+    Parameters
+    ----------
+    assembly, points, ground
+        As of `simulate_strike`; all chains hang from one free base.
+    position, velocity : (F,) array_like
+        Wanted free coordinates [m, rad] and rates.
+    standing : str or sequence of str
+        Names of the points at rest, such as "stance ball".
+
+    Raises
+    ------
+    InputError
+        If there is no free base, no point is named, a point is unknown, one of the points at rest
+        is not in the ground, or another point is.
+    """
+    q, v = coordinates(assembly, position, velocity)
+    check_free(assembly)
+    if not assembly.coordinate_names[-1].endswith(" base y"):
+        raise InputError("assembly: expected a free hip, found a pinned one; leave out `anchor`")
+    names = [each.name for each in points]
+    wanted = [standing] if isinstance(standing, str) else list(standing)
+    if not wanted:
+        raise InputError("standing: expected at least one point, found none")
+    rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
+    contacts = GroundContacts(assembly, points)
+    share = assembly.weight / rests.sum() / ground.normal.stiffness
+    depth = share ** (1.0 / ground.normal.exponent)
+    q[-1] -= contacts.at(q, v).position.imag[rests].mean() + depth
+    at = contacts.at(q, v)
+    _check_heights(names, at.position.imag, rests)
+    rows = PointMotion(*(each[rests] for each in at)).rows()[2]
+    to_velocity = np.linalg.solve(assembly.terms(0.0, q, v)[0], rows.T)
+    # The points of one rigid foot have dependent rows: the shortest solution is that of all.
+    impulse = np.linalg.lstsq(rows @ to_velocity, rows @ v)[0]
+    return q, v - to_velocity @ impulse
+
+
+def _check_heights(names: Sequence[str], heights: FloatArray, rests: NDArray[np.bool_]) -> None:
+    """Raise `InputError` unless exactly the points at rest are in the ground."""
+    for name, height, stands in zip(names, heights, rests, strict=True):
+        if stands != (height < 0.0):
+            where = "in the ground" if stands else "above the ground"
+            raise InputError(
+                f"position: expected {name} {where}, found {name} at a height of "
+                f"{1e3 * height:.3g} mm; change the angles or the points in `standing`"
+            )

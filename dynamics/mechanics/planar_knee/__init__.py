@@ -5,23 +5,25 @@ tibia moves in the plane under gravity and a pull. A revolute joint with clearan
 contact.
 """
 
-from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
 from dynamics.mechanics.planar_knee.contact_point import (
+    ClearanceJoint,
     ContactGeometry,
     ContactLocation,
     ProfileContact,
 )
-from dynamics.mechanics.planar_knee.knee import PROXIMAL, PlanarKnee, Pull
-from dynamics.mechanics.planar_knee.ligaments import (
+from dynamics.mechanics.planar_knee.knee import (
     PLANAR_LIGAMENT_KINDS,
+    PROXIMAL,
     LigamentExcess,
     LigamentLimitWarning,
+    PlanarKnee,
     PlanarLigament,
+    PlanarMotion,
+    Pull,
+    simulate_planar_knee,
 )
 from dynamics.mechanics.planar_knee.machado import (
     MACHADO_LAWS,
-    SOCKET_CLEARANCE,
-    compare_machado_laws,
     machado_clearance_knee,
     machado_data,
     machado_knee,
@@ -29,20 +31,16 @@ from dynamics.mechanics.planar_knee.machado import (
     machado_ligaments,
     machado_state,
 )
-from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
-from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
 
 __all__ = [
     "MACHADO_LAWS",
     "PLANAR_LIGAMENT_KINDS",
     "PROFILE_KINDS",
     "PROXIMAL",
-    "SOCKET_CLEARANCE",
     "ClearanceJoint",
     "ContactGeometry",
     "ContactLocation",
-    "ContactStart",
     "LigamentExcess",
     "LigamentLimitWarning",
     "PlanarKnee",
@@ -51,7 +49,6 @@ __all__ = [
     "PolarProfile",
     "ProfileContact",
     "Pull",
-    "compare_machado_laws",
     "machado_clearance_knee",
     "machado_data",
     "machado_knee",

@@ -22,7 +22,7 @@ from scipy.ndimage import minimum_filter
 
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
 from dynamics.simulator.equations import SimulationError
-from foundation.base.checks import FloatArray, check_array
+from foundation.base.checks import FloatArray, check_array, check_fields, check_numbers
 
 #: Tolerance of both conditions, the second relative to the size of the femur.
 TOLERANCE = 1e-12
@@ -90,21 +90,12 @@ class ProfileContact:
     tibia: PolarProfile
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
-        """Return the contact point.
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad].
 
-        Parameters
-        ----------
-        place : (float, float, float)
-            Origin (x, y) [m] and angle φ [rad] of the tibia.
-        start : (float, float), optional
-            Angles of the previous step [rad], from which the contact is followed. Without a start,
-            or if that fails, the search covers all common normals and returns that with the least
-            gap. Concave profiles may have several contacts, of which one is returned.
-
-        Raises
-        ------
-        SimulationError
-            If the profiles have no common normal, as beyond the end of an open profile.
+        The contact is followed from the angles of the previous step [rad]. Without a start, or if
+        that fails, the search covers all common normals and returns that with the least gap;
+        concave profiles may have several contacts. Raises `SimulationError` if the profiles have no
+        common normal, as beyond the end of an open profile.
         """
         if start is not None:
             followed = _newton(self.femur, self.tibia, place, start)
@@ -118,6 +109,47 @@ class ProfileContact:
                 "of the profiles, found none; extend an open profile"
             )
         return contact
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceJoint:
+    """Revolute joint with clearance: journal of the femur in a larger socket of the tibia.
+
+    With the eccentricity e = socket's centre - journal's centre and the clearance c, the gap is
+    c - |e|, and the journal touches the wall on the side of -e (Flores & Ambrósio 2004, Comput
+    Struct 82:1359-1369). As the clearance grows, a socket through a fixed point becomes a plane.
+
+    Parameters
+    ----------
+    journal_radius : float
+        Radius of the journal [m], > 0.
+    clearance : float
+        Radius of the socket minus that of the journal [m], > 0.
+    socket_centre : (2,) float64
+        Centre of the socket in the frame of the tibia's centre of mass [m].
+    journal_centre : (2,) float64
+        Centre of the journal in the frame of the femur [m].
+    """
+
+    journal_radius: float
+    clearance: float
+    socket_centre: FloatArray
+    journal_centre: FloatArray = (0.0, 0.0)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        check_numbers(self, above=0.0, journal_radius="m", clearance="m")
+        check_fields(self, socket_centre=(2,), journal_centre=(2,))
+
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; `start` is ignored."""
+        c, s = math.cos(place[2]), math.sin(place[2])
+        x, y = self.socket_centre.tolist()
+        e_x = place[0] + c * x - s * y - self.journal_centre[0]
+        e_y = place[1] + s * x + c * y - self.journal_centre[1]
+        offset = math.hypot(e_x, e_y)
+        normal = np.array([-e_x, -e_y]) / offset if offset > 0.0 else np.array([1.0, 0.0])
+        point = self.journal_centre + self.journal_radius * normal
+        return ContactLocation(self.clearance - offset, point, normal)
 
 
 def _newton(

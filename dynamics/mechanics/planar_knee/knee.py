@@ -10,26 +10,124 @@ its rate δ̇ = -n · v_P. There is no friction; only the damping of the contact
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.mechanics.chains import (
+    GROUND,
+    Assembly,
+    Chain,
+    ChainSegment,
+    FreeBase,
+    ViscoelasticLink,
+)
+from dynamics.mechanics.contact import ContactChange, ContactProblem, Located
+from dynamics.mechanics.ground import CompliantGround
+from dynamics.mechanics.planar import Pose
 from dynamics.mechanics.planar_knee.contact_point import (
     Angles,
     ContactGeometry,
     ContactLocation,
     Place,
 )
-from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
-from foundation.base.checks import FloatArray, check_array, check_numbers, check_unique, frozen
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+    frozen,
+)
 from foundation.base.errors import InputError
 from foundation.contact_laws import ContactLaw, LinearHysteresisLaw
 
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
 #: along the shaft of the tibia at the start.
 PROXIMAL = (math.cos(math.radians(35.21)), math.sin(math.radians(35.21)))
+#: Laws of a ligament: the power of the elongation in the tension, and the unit of the stiffness.
+_LAWS = {"quadratic": (2, "N/m²"), "linear": (1, "N/m")}
+#: Names of the laws of a ligament.
+PLANAR_LIGAMENT_KINDS = tuple(_LAWS)
+#: Coordinates of the assembly (φ, x, y) in the state (x, y, φ), and the other way round.
+_TO_TREE, _FROM_TREE = [2, 0, 1], [1, 2, 0]
+#: Absolute tolerances of φ, x, y, ω, v_x, v_y and works as parts of the relative tolerance.
+_SCALES = np.array([1e-1, 1e-2, 1e-2, 1.0, 1e-1, 1e-1, 1e-1])
+
+
+class LigamentLimitWarning(UserWarning):
+    """A ligament has passed its limit of strain or force."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarLigament:
+    """One ligament between two points, which only pulls.
+
+    Parameters
+    ----------
+    name : str
+        Name of the ligament.
+    femoral, tibial : (2,) float64
+        Attachments in the frames of femur and tibia [m].
+    rest_length : float
+        l0 [m], > 0.
+    stiffness : float
+        k >= 0 of the tension k (l - l0)² [N/m²] or k (l - l0) [N/m].
+    kind : {"quadratic", "linear"}
+        The law.
+    strain_limit, force_limit : float
+        Limits of strain [1] and force [N], > 0, beyond which a simulation warns; by default none.
+    """
+
+    name: str
+    femoral: FloatArray
+    tibial: FloatArray
+    rest_length: float
+    stiffness: float
+    kind: str = "quadratic"
+    strain_limit: float = math.inf
+    force_limit: float = math.inf
+
+    def __post_init__(self) -> None:
+        of = f"ligament {self.name}:"
+        check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
+        check_in(f"{of} kind", self.kind, PLANAR_LIGAMENT_KINDS)
+        check_numbers(self, f"{of} ", above=0.0, rest_length="m")
+        check_numbers(self, f"{of} ", at_least=0.0, stiffness=_LAWS[self.kind][1])
+        for name, unit in (("strain_limit", ""), ("force_limit", "N")):
+            if getattr(self, name) != math.inf:
+                check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
+
+    def tension(self, length: ArrayLike) -> FloatArray:
+        """Return the tension [N] at lengths of any shape [m]."""
+        stretch = np.maximum(np.asarray(length) - self.rest_length, 0.0)
+        return self.stiffness * stretch ** _LAWS[self.kind][0]
+
+    def linearised(self, strain: float) -> PlanarLigament:
+        """Return the ligament with the linear law and the same tension at a strain [1], > 0."""
+        elongation = check_number("strain", strain, above=0.0) * self.rest_length
+        stiffness = float(self.tension(self.rest_length + elongation)) / elongation
+        return replace(self, stiffness=stiffness, kind="linear")
+
+    def length(self, place: Place) -> float:
+        """Return the length [m] for the tibia at (x, y, φ) [m, m, rad]."""
+        tibial = complex(*self.tibial) * complex(math.cos(place[2]), math.sin(place[2]))
+        return abs(complex(*self.femoral) - complex(*place[:2]) - tibial)
+
+    @property
+    def link(self) -> ViscoelasticLink:
+        """The ligament as a link of an assembly."""
+        return ViscoelasticLink(
+            self.name, GROUND, self.femoral, ("tibia", "tibia"), self.tibial, self.stiffness,
+            rest_length=self.rest_length, pull_only=True, exponent=_LAWS[self.kind][0],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +178,6 @@ class ContactState(NamedTuple):
     sliding: float
 
 
-class Loads(NamedTuple):
-    """Total load on the tibia at one instant, and powers."""
-
-    #: [N, N, N m], the moment about the centre of mass.
-    force: tuple[float, float, float]
-    #: Of the pull [W].
-    pull_power: float
-    #: Lost in the contact [W], >= 0.
-    loss_power: float
-    #: F [N].
-    contact_force: float
-
-
 @dataclass(frozen=True, eq=False)
 class PlanarKnee:
     """Tibia with contact, ligaments and loads.
@@ -100,27 +185,19 @@ class PlanarKnee:
     Parameters
     ----------
     mass, inertia : float
-        Mass and moment of inertia of the tibia about its centre of mass [kg, kg m²], > 0.
+        Mass [kg] and moment of inertia about the centre of mass [kg m²], > 0.
     geometry : ContactGeometry
-        `ProfileContact` or `ClearanceJoint`.
+        `ProfileContact`, `ClearanceJoint` or another geometry with a method `contact`.
     law : ContactLaw
-        Contact force over the indentation, continuous in its rate.
+        Normal force over the indentation, continuous in its rate.
     ligaments : tuple of PlanarLigament
-        Ligaments with unique names; by default none.
+        Ligaments with unique names.
     pull : Pull, optional
-        External force at the centre of mass.
+        Force at the centre of mass.
     gravity : float
-        Acceleration [m/s²] along -y, >= 0.
+        Acceleration along -y [m/s²], >= 0.
     least_impact_rate : float
-        Lower limit of the impact rate in the contact law [m/s], > 0. Laws of the Hunt-Crossley
-        family divide by the impact rate, so that a contact without impact speed would have infinite
-        damping.
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range, law or pull is of another type, the law is a
-        `LinearHysteresisLaw`, or two ligaments have one name.
+        Lower limit of the impact rate of the law [m/s], > 0.
     """
 
     mass: float
@@ -148,68 +225,240 @@ class PlanarKnee:
         object.__setattr__(self, "ligaments", tuple(self.ligaments))
         check_unique("ligaments", [each.name for each in self.ligaments])
 
+    @cached_property
+    def assembly(self) -> Assembly:
+        """The tibia on its ligaments, in the coordinates φ, x, y."""
+        tibia = ChainSegment("tibia", 1.0, self.mass, self.inertia, np.zeros(2))
+        links = tuple(each.link for each in self.ligaments)
+        return Assembly((Chain("tibia", (tibia,), FreeBase()),), links, (0.0, -self.gravity))
+
     def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
         """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""
         x, y, angle, v_x, v_y, spin = state[:6].tolist()
         point = self.geometry.contact((x, y, angle), start)
-        p_x, p_y = point.point.tolist()
-        n_x, n_y = point.normal.tolist()
+        normal = complex(*point.normal)
         # A point of the common normal has one normal velocity, but the tibia's surface is the gap
         # away from the femur's.
-        rate = -n_x * (v_x - spin * (p_y - y)) - n_y * (v_y + spin * (p_x - x))
-        t_x, t_y = p_x + point.gap * n_x, p_y + point.gap * n_y
-        sliding = n_x * (v_y + spin * (t_x - x)) - n_y * (v_x - spin * (t_y - y))
-        return ContactState(point, -point.gap, rate, sliding)
-
-    def loads(
-        self, time: float, state: FloatArray, contact: ContactState, impact_rate: float
-    ) -> Loads:
-        """Return the loads on the tibia.
-
-        Parameters
-        ----------
-        time : float
-            Instant [s].
-        state : (6,) float64
-            (x, y, φ, v_x, v_y, ω) [m, rad, s].
-        contact : ContactState
-            Contact of the state.
-        impact_rate : float
-            dδ/dt at the start of the present contact [m/s].
-        """
-        x, y, angle, v_x, v_y, _ = state[:6].tolist()
-        f_x, f_y, moment = 0.0, -self.mass * self.gravity, 0.0
-        for ligament in self.ligaments:
-            load = ligament.load((x, y, angle))
-            f_x, f_y, moment = f_x + load[0], f_y + load[1], moment + load[2]
-        power = 0.0
-        if self.pull is not None:
-            pull = self.pull.magnitude(time)
-            u_x, u_y = self.pull.direction.tolist()
-            f_x, f_y, power = f_x + pull * u_x, f_y + pull * u_y, pull * (v_x * u_x + v_y * u_y)
-        force = loss = 0.0
-        depth = contact.indentation
-        if depth > 0.0:
-            started = max(impact_rate, self.least_impact_rate)
-            force = float(self.law.force(depth, contact.rate, started))
-            loss = (force - self.law.stiffness * depth**self.law.exponent) * contact.rate
-            n_x, n_y = contact.point.normal.tolist()
-            p_x, p_y = contact.point.point.tolist()
-            f_x, f_y = f_x + force * n_x, f_y + force * n_y
-            moment += force * ((p_x - x) * n_y - (p_y - y) * n_x)
-        return Loads((f_x, f_y, moment), power, loss, force)
-
-    def energies(self, state: FloatArray, indentation: float) -> tuple[float, float, float, float]:
-        """Return kinetic, gravitational, ligament and contact energy [J] at a state (6,)."""
-        x, y, angle, v_x, v_y, spin = state[:6].tolist()
-        place: Place = (x, y, angle)
-        return (
-            0.5 * self.mass * (v_x * v_x + v_y * v_y) + 0.5 * self.inertia * spin * spin,
-            self.mass * self.gravity * y,
-            sum(each.energy(each.length(place)) for each in self.ligaments),
-            float(self.law.energy(indentation)),
+        arm = complex(*point.point) - complex(x, y)
+        at_femur, at_tibia = (
+            normal.conjugate() * (complex(v_x, v_y) + 1j * spin * each)
+            for each in (arm, arm + point.gap * normal)
         )
+        return ContactState(point, -point.gap, -at_femur.real, at_tibia.imag)
 
-    def ligament_lengths(self, place: Place) -> FloatArray:
-        """Return the ligament lengths (B,) [m] for the tibia at (x, y, φ) [m, m, rad]."""
-        return np.array([each.length(place) for each in self.ligaments])
+    def load(self, time: float) -> FloatArray:
+        """Return the pull as a load (3,) [N m, N, N] on φ, x and y."""
+        size = 0.0 if self.pull is None else self.pull.magnitude(time)
+        return np.array([0.0, *(size * np.asarray(self.pull.direction if self.pull else (0, 0)))])
+
+    def problem(self) -> ContactProblem:
+        """Return the equations of motion with their memory."""
+        law = CompliantGround(self.law, None, self.least_impact_rate)
+        return ContactProblem(self.assembly, _KneeContact(self), law, self.load)
+
+
+class _KneeContact:
+    """The contact of femur and tibia; the search starts from the last contact point."""
+
+    names = ("knee",)
+    release = 0.0  # where the force, with its exponent of 3/2, has a kink
+
+    def __init__(self, knee: PlanarKnee) -> None:
+        self._knee, self._start = knee, None
+
+    def locate(self, pose: Pose) -> Located:
+        z, unit = complex(pose.joints.position[0]), complex(pose.unit[0])
+        place = z.real, z.imag, math.atan2(unit.imag, unit.real)
+        found = self._knee.geometry.contact(place, self._start)
+        self._start = found.angles  # type: ignore[assignment]
+        local = (complex(*found.point) - z) / unit
+        return Located(np.array([found.gap]), np.zeros(1, dtype=np.int64), np.array([local]),
+                       np.array([complex(*found.normal)]))  # fmt: skip
+
+
+class LigamentExcess(NamedTuple):
+    """A limit of a ligament that a motion passes.
+
+    Parameters
+    ----------
+    ligament, quantity : str
+        Name of the ligament, and "strain" or "force".
+    largest, limit : float
+        Largest value and its limit [1 or N].
+    time : float
+        First instant beyond the limit [s].
+    """
+
+    ligament: str
+    quantity: str
+    largest: float
+    limit: float
+    time: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarMotion:
+    """Motion of the tibia, loads on the tibia and energies at n instants, with B ligaments.
+
+    Parameters
+    ----------
+    time : (n,) float64
+        Instants [s].
+    state : (n, 6) float64
+        x, y, φ, v_x, v_y, ω [m, rad, s].
+    indentation, contact_force, indentation_rate, sliding_velocity : (n,) float64
+        δ, negative apart [m], F [N], dδ/dt and velocity along the femur's tangent [m/s].
+    femoral_contact, tibial_contact : (n, 2) float64
+        Contact points in the frames of femur and tibia [m].
+    ligament_length, ligament_force : (n, B) float64
+        Lengths [m] and tensions [N].
+    kinetic, gravitational, ligament_energy, contact_energy : (n,) float64
+        Energies [J].
+    pull_work, contact_loss : (n,) float64
+        Work of the pull and loss in the contact so far [J].
+    impacts : tuple of ContactChange
+        Starts of contacts after the first instant.
+    limits_passed : tuple of LigamentExcess
+        Limits of ligaments that the motion passes.
+    """
+
+    time: FloatArray
+    state: FloatArray
+    indentation: FloatArray
+    contact_force: FloatArray
+    indentation_rate: FloatArray
+    sliding_velocity: FloatArray
+    femoral_contact: FloatArray
+    tibial_contact: FloatArray
+    ligament_length: FloatArray
+    ligament_force: FloatArray
+    kinetic: FloatArray
+    gravitational: FloatArray
+    ligament_energy: FloatArray
+    contact_energy: FloatArray
+    pull_work: FloatArray
+    contact_loss: FloatArray
+    impacts: tuple[ContactChange, ...]
+    limits_passed: tuple[LigamentExcess, ...] = ()
+
+    @property
+    def centre_of_mass(self) -> FloatArray:
+        """Position of the centre of mass, (n, 2) [m]."""
+        return self.state[:, :2]
+
+    @property
+    def flexion(self) -> FloatArray:
+        """Angle between the shafts, 90° - φ, (n,) [rad]; zero where the knee is straight."""
+        return 0.5 * np.pi - self.state[:, 2]
+
+    @property
+    def mechanical_energy(self) -> FloatArray:
+        """Kinetic and all stored energy, (n,) [J]."""
+        return self.kinetic + self.gravitational + self.ligament_energy + self.contact_energy
+
+    @property
+    def energy_error(self) -> FloatArray:
+        """Change of mechanical energy that pull and loss do not explain, (n,) [J]."""
+        change = self.mechanical_energy - self.mechanical_energy[0]
+        return change - self.pull_work + self.contact_loss
+
+
+def simulate_planar_knee(
+    knee: PlanarKnee,
+    initial: ArrayLike,
+    duration: float = 0.5,
+    *,
+    step: float = 5e-4,
+    tolerance: float = 1e-9,
+) -> PlanarMotion:
+    """Simulate the motion of the tibia from a state; warn of ligaments beyond their limits.
+
+    Parameters
+    ----------
+    knee : PlanarKnee
+        The knee.
+    initial : (6,) array_like
+        State (x, y, φ, v_x, v_y, ω) [m, rad, s].
+    duration : float
+        Simulated time [s], > 0.
+    step : float
+        Largest distance of the instants of the result [s], > 0.
+    tolerance : float
+        Relative tolerance of the integrator (DOP853), 1e-12 to 1e-2 [1].
+
+    Raises
+    ------
+    SimulationError
+        If the integration fails or the bodies have no contact point.
+    """
+    start = check_array("initial", initial, (6,))
+    check_number("duration", duration, above=0.0, unit="s")
+    check_number("step", step, above=0.0, unit="s")
+    check_number("tolerance", tolerance, at_least=1e-12, at_most=1e-2)
+    instants = np.linspace(0.0, duration, max(math.ceil(duration / step - 1e-9), 1) + 1)
+    fine = 0.3 * tolerance  # the norm of the error is a mean over entries that stay zero, too
+    result, _ = knee.problem().simulate(
+        start[:3][_TO_TREE], start[3:][_TO_TREE], instants, name="planar knee", method="DOP853",
+        rtol=fine, atol=fine * _SCALES,
+    )  # fmt: skip
+    state = np.hstack([result.position[:, _FROM_TREE], result.velocity[:, _FROM_TREE]])
+    contacts: list[ContactState] = []
+    for row in state:
+        contacts.append(knee.contact_state(row, contacts[-1].point.angles if contacts else None))
+    places = state[:, :3].tolist()
+    lengths = np.array([[each.length(at) for each in knee.ligaments] for at in places])
+    lengths = lengths.reshape(len(state), len(knee.ligaments))
+    forces = np.zeros_like(lengths)
+    for k, ligament in enumerate(knee.ligaments):
+        forces[:, k] = ligament.tension(lengths[:, k])
+    gravitational = knee.mass * knee.gravity * state[:, 1]
+    motion = PlanarMotion(
+        time=instants,
+        state=state,
+        indentation=-result.gap[:, 0],
+        contact_force=result.forces[:, 0, 1],
+        indentation_rate=np.array([each.rate for each in contacts]),
+        sliding_velocity=np.array([each.sliding for each in contacts]),
+        femoral_contact=np.array([each.point.point for each in contacts]),
+        tibial_contact=np.array(
+            [each.point.on_tibia(at) for each, at in zip(contacts, places, strict=True)]
+        ),
+        ligament_length=lengths,
+        ligament_force=forces,
+        kinetic=result.kinetic,
+        gravitational=gravitational,
+        ligament_energy=result.potential - gravitational,
+        contact_energy=result.stored,
+        pull_work=result.load_work,
+        contact_loss=result.normal_loss,
+        impacts=tuple(each for each in result.changes if each.closed),
+        limits_passed=_limits_passed(knee, instants, lengths, forces),
+    )
+    for each in motion.limits_passed:
+        unit = " N" if each.quantity == "force" else ""
+        warnings.warn(
+            f"ligament {each.ligament}: expected a {each.quantity} of at most "
+            f"{each.limit:g}{unit}, found {each.largest:.3g}{unit}, beyond the limit from "
+            f"{each.time:.4g} s on; the model has no rupture, so the motion after this instant is "
+            "not that of an intact ligament",
+            LigamentLimitWarning,
+            stacklevel=2,
+        )
+    return motion
+
+
+def _limits_passed(
+    knee: PlanarKnee, time: FloatArray, length: FloatArray, force: FloatArray
+) -> tuple[LigamentExcess, ...]:
+    """Return the limits that ligaments with lengths and forces (n, B) [m, N] pass."""
+    passed = []
+    for k, ligament in enumerate(knee.ligaments):
+        strain = length[:, k] / ligament.rest_length - 1.0
+        for quantity, values, limit in (
+            ("strain", strain, ligament.strain_limit),
+            ("force", force[:, k], ligament.force_limit),
+        ):
+            if values.max() > limit:
+                first, largest = float(time[(values > limit).argmax()]), float(values.max())
+                passed.append(LigamentExcess(ligament.name, quantity, largest, limit, first))
+    return tuple(passed)

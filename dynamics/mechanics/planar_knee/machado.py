@@ -4,27 +4,33 @@ The femoral frame is printed at 90° (table 1) and used at 0° here: only then d
 lengths follow from the printed attachments. The paper gives no coordinates of the profiles (a
 circle of 40 mm and a plane are printed), no place of the plane and no radius of the socket of the
 joint with clearance; ours are a circle about the femoral origin, `PLANE_DISTANCE` (the ends of the
-plane are 82 mm from the ξ axis, far beyond the bone) and `SOCKET_CLEARANCE`. docs/mechanics.md has
+plane are 82 mm from the ξ axis, far beyond the bone) and 200 mm of clearance. docs/mechanics.md has
 the reasons.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
-from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
-from dynamics.mechanics.planar_knee.knee import PROXIMAL, PlanarKnee, Pull
-from dynamics.mechanics.planar_knee.ligaments import PLANAR_LIGAMENT_KINDS, PlanarLigament
-from dynamics.mechanics.planar_knee.motion import PlanarMotion
+from dynamics.mechanics.planar_knee.contact_point import (
+    ClearanceJoint,
+    ContactGeometry,
+    ProfileContact,
+)
+from dynamics.mechanics.planar_knee.knee import (
+    PLANAR_LIGAMENT_KINDS,
+    PROXIMAL,
+    PlanarKnee,
+    PlanarLigament,
+    Pull,
+)
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
-from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.contact_laws import (
     ContactLaw,
@@ -39,8 +45,6 @@ _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-#: Clearance of the joint, the socket's radius minus the femur's [m]: a tibia that is nearly plane.
-SOCKET_CLEARANCE = 0.2
 #: Strain at which a linear ligament has the tension of the quadratic one [1]; our choice.
 MATCHING_STRAIN = 0.05
 _DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
@@ -151,11 +155,16 @@ def machado_knee(
     femur = PolarProfile.circle(radius, kind=kind)
     tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
     contact, bundles = ProfileContact(femur, tibia), machado_ligaments(ligaments)
-    return _knee(Pull(pull, direction=_direction(direction)), _law(law, None), contact, bundles)
+    return _knee(
+        Pull(pull, direction=check_array("direction", direction, (2,))),
+        _law(law, None),
+        contact,
+        bundles,
+    )
 
 
 def machado_clearance_knee(
-    clearance: float = SOCKET_CLEARANCE,
+    clearance: float = 0.2,
     pull: float = 50.0,
     law: str | ContactLaw = "hertz",
     *,
@@ -165,10 +174,8 @@ def machado_clearance_knee(
     """Return the knee with a revolute joint with clearance instead of the free contact.
 
     The femoral circle is the journal in a socket of the tibia. At the start the wall of the socket
-    touches the plane of the free knee where the journal is closest, so that a large clearance is
-    the nearly plane tibia of the paper (figure 16) and an infinite one the free contact. The law
-    has the stiffness of a sphere in this spherical socket. Tibia, ligaments and pull are those of
-    the free knee.
+    touches the plane of the free knee where the journal is closest: an infinite clearance is the
+    free contact. The law has the stiffness of a sphere in this socket.
 
     Parameters
     ----------
@@ -188,45 +195,8 @@ def machado_clearance_knee(
     centre = np.array([PLANE_DISTANCE + radius + clearance, s * x - c * y])
     joint = ClearanceJoint(radius, clearance, centre)
     bundles = machado_ligaments() if ligaments else ()
-    load = Pull(pull, direction=_direction(direction))
+    load = Pull(pull, direction=check_array("direction", direction, (2,)))
     return _knee(load, _law(law, radius + clearance), joint, bundles)
-
-
-def compare_machado_laws(
-    pull: float = 50.0,
-    duration: float = 0.5,
-    *,
-    laws: Mapping[str, ContactLaw] | None = None,
-    direction: ArrayLike = PROXIMAL,
-) -> dict[str, PlanarMotion]:
-    """Return the motion of the knee with free contact under each of several contact laws.
-
-    Parameters
-    ----------
-    pull : float
-        Amplitude of the pull [N].
-    duration : float
-        Simulated time [s], > 0.
-    laws : mapping of str to ContactLaw, optional
-        Laws by name; by default `machado_laws()`, the laws of figure 8 of Lehtoranta (2011).
-    direction : (2,) array_like
-        Direction of the pull [1], as of `machado_knee`.
-
-    Returns
-    -------
-    dict of str to PlanarMotion
-        Motions from `machado_state` by the name of the law.
-    """
-    return {
-        name: simulate_planar_knee(
-            machado_knee(pull, law, direction=direction), machado_state(), duration
-        )
-        for name, law in (machado_laws() if laws is None else laws).items()
-    }
-
-
-def _direction(direction: ArrayLike) -> FloatArray:
-    return check_array("direction", direction, (2,))
 
 
 def _law(law: str | ContactLaw, socket: float | None) -> ContactLaw:

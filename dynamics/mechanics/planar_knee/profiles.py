@@ -79,32 +79,14 @@ class PolarProfile:
             )
         object.__setattr__(self, "angle", frozen(angle))
         object.__setattr__(self, "radius", frozen(radius))
-        low = self._minimum()
+        places = np.linspace(self._spline.x[0], self._spline.x[-1], 16 * len(self._spline.x))
+        low = float(self._spline(places).min())
         if low <= 0.0:
             raise InputError(f"profile radius: expected > 0 m, found {low:g} between the samples")
 
-    def _minimum(self) -> float:
-        """Return the least radius of the spline."""
-        rho = self._piecewise
-        places = np.linspace(rho.x[0], rho.x[-1], 16 * len(rho.x))
-        return float(rho(places)[:, 0].min())
-
     @classmethod
     def from_points(cls, points: ArrayLike, kind: str = "cubic", *, closed: bool = False) -> Self:
-        """Return the profile through points in its frame.
-
-        Parameters
-        ----------
-        points : (n, 2) float64
-            Points, counterclockwise about the origin [m].
-        kind, closed
-            As of the class.
-
-        Raises
-        ------
-        InputError
-            If the points are not counterclockwise about the origin.
-        """
+        """Return the profile through points (n, 2) [m], counterclockwise about the origin."""
         x, y = check_array("profile points", points, (None, 2)).T
         return cls(np.unwrap(np.arctan2(y, x)), np.hypot(x, y), kind, closed)
 
@@ -119,25 +101,15 @@ class PolarProfile:
     def line(
         cls, distance: float, half_angle: float, samples: int = 81, kind: str = "cubic"
     ) -> Self:
-        """Return the straight line ξ = distance between the angles ± half_angle.
-
-        Parameters
-        ----------
-        distance : float
-            Distance from the origin along the first axis [m], > 0.
-        half_angle : float
-            Angle to either end [rad], between 0 and π/2.
-        samples, kind
-            Number of samples at equal angles; kind of the spline.
-        """
+        """Return the line ξ = distance [m] between angles ± half_angle [rad], 0 to π/2."""
         check_number("line distance", distance, above=0.0, unit="m")
         check_number("line half_angle", half_angle, above=0.0, below=0.5 * np.pi, unit="rad")
         angle = np.linspace(-half_angle, half_angle, samples)
         return cls(angle, distance / np.cos(angle), kind)
 
     @cached_property
-    def _piecewise(self) -> PPoly:
-        """ρ, ρ' and ρ'' as components of one piecewise polynomial."""
+    def _spline(self) -> PPoly:
+        """ρ over θ."""
         angle, radius = self.angle, self.radius
         if self.closed:
             turn = 2.0 * np.pi
@@ -149,17 +121,13 @@ class PolarProfile:
             spline = _LOCAL[self.kind](angle, radius)
         else:
             spline = CubicSpline(angle, radius, bc_type="periodic" if self.closed else "not-a-knot")
-        orders = np.zeros((*spline.c.shape, 3))
-        orders[..., 0] = spline.c
-        orders[1:, :, 1] = spline.derivative(1).c
-        orders[2:, :, 2] = spline.derivative(2).c
-        return PPoly(orders, spline.x)
+        return spline
 
     @cached_property
     def _cubics(self) -> tuple[list[float], list[list[float]]]:
         """Ends of the pieces [rad] and coefficients of ρ, as lists: numbers one by one are fast."""
-        spline = self._piecewise
-        return spline.x.tolist(), spline.c[:, :, 0].T.tolist()
+        spline = self._spline
+        return spline.x.tolist(), spline.c.T.tolist()
 
     def wrapped(self, angle: float) -> float:
         """Return the angle [rad], of a closed profile reduced to the range of the samples."""
@@ -191,25 +159,7 @@ class PolarProfile:
         return rho * c, rho * s, t_x, t_y, curvature, speed
 
     def frames(self, angles: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return points, outward normals and curvatures at many angles.
-
-        Parameters
-        ----------
-        angles : (m,) float64
-            Angles θ [rad], within the samples of an open profile.
-
-        Returns
-        -------
-        points, normals : (m, 2) float64
-            Points and normals in the frame of the profile [m, 1].
-        curvatures : (m,) float64
-            Curvatures [1/m].
-
-        Raises
-        ------
-        InputError
-            If an angle is not finite or beyond the ends.
-        """
+        """Return points, normals (m, 2) [m, 1] and curvatures (m,) [1/m] at angles (m,) [rad]."""
         checked = check_array("angles", angles, (None,))
         for each in checked:
             if not self.contains(each):

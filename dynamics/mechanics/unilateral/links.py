@@ -162,11 +162,6 @@ def simulate_links(
     stiffness, damping : (n_dof, n_dof) float64, optional
         K [N/m] and C [N s/m] of bilateral springs and dampers, symmetric; by default none.
 
-    Returns
-    -------
-    LinkMotion
-        Motion and link forces.
-
     Raises
     ------
     InputError

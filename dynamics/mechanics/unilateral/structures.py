@@ -10,20 +10,35 @@ the solution yields the taut members, and a solve without ε yields the forces.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.mechanics.unilateral.complementarity import row_mask, solve_complementarity
-from dynamics.mechanics.unilateral.exclusion import Gauss, Noise
-from dynamics.mechanics.unilateral.subsystem import PivotError
-from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
+from dynamics.mechanics.planar import Tree, as_complex
+from dynamics.mechanics.unilateral.complementarity import (
+    PivotError,
+    free_terms,
+    row_mask,
+    solve_complementarity,
+)
+from foundation.base.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+    frozen,
+)
 from foundation.base.errors import InputError
 
 #: Orders in which members become slack or taut.
 ORDERS = ("scaled", "force")
-
+#: Name of the fixed body.
+GROUND = "ground"
 _RANK = 1e-10
 #: ε of the module's docstring.
 _COMPLIANCE = 1e-9
@@ -43,20 +58,19 @@ class InfeasibleLoadError(InputError):
 class Structure:
     """Forces and displacements of a structure under a load; its units are those of the arguments.
 
-    Attributes
+    Parameters
     ----------
-    forces : (n_members,) float64
-        Tensions [N], >= 0 but for two-sided members.
-    displacement : (n_dof,) float64
-        Displacement under the external load -Q [m, rad]; not unique for degrees of freedom that
-        only slack members restrain.
-    elongations : (n_members,) float64
-        -Bᵀ u [m]; with contraction and pretension not positive where a member is slack.
+    forces : (m,) float64
+        Tensions of the members [N]; of bars of either sign.
+    displacement : (n,) float64
+        Displacement of the freedoms under the opposite of the load [m, rad]; not unique where
+        slack members alone hold a freedom.
+    elongations : (m,) float64
+        Elongations of the members by the displacement [m].
     exclusions : tuple of int
-        Members in the order in which they became slack or taut; those without activation left out.
+        Members in the order in which they became slack, or taut again.
     order : {"scaled", "force", "blocks"}
-        Which member was next: that of the most negative F / √k or s √k; that of the most negative
-        F, then of s; or whole blocks of members, as in `solve_complementarity`.
+        Order of the exclusions: the most negative F/√k or F first, or blocks of members.
     """
 
     forces: FloatArray
@@ -86,37 +100,29 @@ def solve_structure(
 
     A taut member has the force F = a k (elongation + pretension + a contraction). The activation a
     scales the stiffness, and the initial deformation D₀ of the pretension stays (Kolesnikov 2004,
-    eq. 31, 32, 44 and 45). A contraction, which the activation scales as well, is an addition of
-    this project.
+    eq. 31, 32, 44 and 45); that it scales a contraction as well is an addition of this project.
 
     Parameters
     ----------
-    balance : (n_dof, n_members) float64
+    balance : (n, m) float64
         Generalised force of a unit tension of every member: moment arms [m] of joints, direction
         cosines of nodes. A free node is two or three rows with no load.
-    stiffness : (n_members,) float64
+    stiffness : (m,) float64
         k: force per elongation [N/m], > 0.
-    load : (n_dof,) float64
+    load : (n,) float64
         Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
         external load.
-    contraction : float or (n_members,) float64
+    contraction : float or (m,) float64
         Shortening of the unloaded length at full activation [m], >= 0.
-    pretension : float or (n_members,) float64
-        D₀: elongation without displacement [m] at any activation; negative for a slack
-        member.
-    activation : float or (n_members,) float64
+    pretension : float or (m,) float64
+        D₀: elongation without displacement [m] at any activation; negative for a slack member.
+    activation : float or (m,) float64
         a [1], from 0 to 1; a member with 0 has no force.
-    two_sided : (k,) int or (n_members,) bool
+    two_sided : (k,) int or (m,) bool
         Members that push as well as pull, such as bars; by default none.
     order : {"scaled", "force"}
-        Which member becomes slack or taut next: that of the most negative F / √k (of many members
-        whole blocks), or that of the most negative force, the order of Kolesnikov (2004). Where the
-        second does not end, the first is used; the result tells.
-
-    Returns
-    -------
-    Structure
-        Forces, displacement and elongations.
+        Member to switch first: the most negative F/√k, or F, as Kolesnikov prints. Where the
+        latter does not end, the former is used.
 
     Raises
     ------
@@ -137,18 +143,12 @@ def solve_structure(
     offset = a * _per_member("contraction", contraction, k.size, least=0.0, unit="m")
     offset += _per_member("pretension", pretension, k.size, unit="m")
     bars = row_mask("two_sided", two_sided, k.size)
-    forces, potential = np.zeros(k.size), np.zeros(q.size)
-    on = np.flatnonzero(a > 0.0)
+    forces, on = np.zeros(k.size), np.flatnonzero(a > 0.0)
     problem = _Scaled(b[:, on], (a * k)[on], q, offset[on], bars[on])
     forces[on], potential, exclusions, found = problem.solve(order)
     _check_balance(b, a * k, forces, a * k * offset, q)
-    return Structure(
-        frozen(forces),
-        frozen(-potential),
-        frozen(b.T @ potential),
-        tuple(int(on[row]) for row in exclusions),
-        found,
-    )
+    switched = tuple(int(on[row]) for row in exclusions)
+    return Structure(frozen(forces), frozen(-potential), frozen(b.T @ potential), switched, found)
 
 
 def _per_member(
@@ -164,10 +164,7 @@ def _per_member(
 def _check_balance(
     b: FloatArray, k: FloatArray, forces: FloatArray, held: FloatArray, q: FloatArray
 ) -> None:
-    """Raise `InfeasibleLoadError` unless the forces (m,) balance the load (n,) [any unit].
-
-    `held` are the forces (m,) of contraction and pretension without displacement.
-    """
+    """Raise `InfeasibleLoadError` unless the forces (m,) balance the load (n,) [any unit]."""
     size = _row_sizes(b * np.sqrt(k))
     rest = (q - b @ forces) / size
     terms = (np.abs(b) @ (np.abs(forces) + np.abs(held)) + np.abs(q)) / size
@@ -200,67 +197,39 @@ class _Scaled:
         self._size = _row_sizes(b * self._root)
         self._g, self._q = b * self._root / self._size[:, None], q / self._size
         self._offset, self._bars = offset * self._root, bars
-        self._one_sided = np.flatnonzero(~bars)
-        self._matrix, self._constant = self._problem()
-
-    def _problem(self) -> tuple[FloatArray, FloatArray]:
-        """Return A and B of f = A σ + B."""
         left, values, right = np.linalg.svd(self._g, full_matrices=False)
         keep = values > _RANK * values.max(initial=0.0)
         left, values, right = left[:, keep], values[keep], right[keep]
         # Gᵀ inverse, of forces beyond contraction and slack to the potential.
         self._inverse = (left / values) @ right
         share = 1.0 - _COMPLIANCE
-        matrix = np.eye(self._offset.size) - share * right.T @ right
-        constant = share * self._inverse.T @ self._q + matrix @ self._offset
-        return matrix, constant
+        self._matrix = np.eye(offset.size) - share * right.T @ right
+        self._constant = share * self._inverse.T @ self._q + self._matrix @ self._offset
 
     def solve(self, order: str) -> tuple[FloatArray, FloatArray, list[int], str]:
         """Return forces (m,) [N], potential (n,) [m, rad], exclusions, and their order."""
-        rows = self._one_sided
-        solution = solve_complementarity(self._matrix[np.ix_(rows, rows)], self._constant[rows])
-        taut = self._bars.copy()
-        taut[rows] = solution.y > 0.0
-        slacks = np.zeros(taut.size)
-        slacks[rows] = solution.x
-        forces, potential = self._forces(taut, slacks)
-        found_order = "blocks" if solution.order == "blocks" else "scaled"
-        exclusions = [int(rows[row]) for row in solution.exclusions]
-        if order == "force" and (found := self._by_force()) is not None:
-            other = self._forces(*found[:2])[0]
-            # The forces are unique: the order tells only how they were found.
-            if np.abs(other - forces).max() <= _SAME * np.abs(forces).max():
-                exclusions, found_order = found[2], order
-        return self._root * forces, potential / self._size, exclusions, found_order
-
-    def _by_force(self) -> tuple[NDArray[np.bool_], FloatArray, list[int]] | None:
-        """Return taut members (m,), σ (m,) and exclusions by the most negative force, or None."""
-        rows, root = self._one_sided, self._root[self._one_sided]
+        rows = np.flatnonzero(~self._bars)
         matrix, constant = self._matrix[np.ix_(rows, rows)], self._constant[rows]
-        state = Gauss(matrix, constant, Noise(matrix, constant))
-        exclusions: list[int] = []
-        while len(exclusions) <= 2 * rows.size:
-            forces = np.where(state.active, 0.0, state.free * root)
-            row = _most_negative(forces)
-            if row is None:
-                row = _most_negative(np.where(state.active, state.free / root, 0.0))
-            if row is None:
-                taut, slacks = self._bars.copy(), np.zeros(self._bars.size)
-                taut[rows] = forces > _ZERO * np.abs(forces).max(initial=0.0)
-                slacks[rows] = np.where(state.active, np.maximum(state.free, 0.0), 0.0)
-                return taut, slacks, exclusions
-            try:
-                state.exclude_block(np.array([row]))
-            except PivotError:
-                return None
-            exclusions.append(int(rows[row]))
-        return None
+        solution = solve_complementarity(matrix, constant)
+        forces, potential = self._forces(rows, solution.y > 0.0, solution.x)
+        found = "blocks" if solution.order == "blocks" else "scaled"
+        exclusions: Sequence[int] = solution.exclusions
+        if order == "force":
+            other = _by_force(matrix, constant, self._root[rows])
+            # The forces are unique: the order tells only how they were found.
+            if other is not None:
+                off = np.abs(self._forces(rows, *other[:2])[0] - forces).max()
+                if off <= _SAME * np.abs(forces).max():
+                    exclusions, found = other[2], order
+        switched = [int(rows[row]) for row in exclusions]
+        return self._root * forces, potential / self._size, switched, found
 
-    def _forces(self, taut: NDArray[np.bool_], slacks: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return f (m,) and the potential (n,), the opposite displacement.
-
-        The slacks σ (m,) matter where only slack members restrain a degree of freedom.
-        """
+    def _forces(
+        self, rows: NDArray[np.int_], pulls: NDArray[np.bool_], slack: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return f (m,) and the potential (n,) for taut and slack one-sided members."""
+        taut, slacks = self._bars.copy(), np.zeros(self._bars.size)
+        taut[rows], slacks[rows] = pulls, slack
         g, offset = self._g[:, taut], self._offset[taut]
         inverse = np.linalg.pinv(g, rcond=_RANK)
         forces = np.zeros(taut.size)
@@ -271,9 +240,190 @@ class _Scaled:
         return forces, potential + (forces[taut] - offset - potential @ g) @ inverse
 
 
+def _by_force(
+    matrix: FloatArray, constant: FloatArray, root: FloatArray
+) -> tuple[NDArray[np.bool_], FloatArray, list[int]] | None:
+    """Return taut members (m,), σ (m,) and exclusions by the most negative force, or None."""
+    active, exclusions = np.zeros(root.size, dtype=np.bool_), list[int]()
+    while len(exclusions) <= 2 * root.size:
+        try:
+            free = free_terms(matrix, constant, active)
+        except PivotError:
+            return None
+        forces = np.where(active, 0.0, free * root)
+        row = _most_negative(forces)
+        if row is None:
+            row = _most_negative(np.where(active, free / root, 0.0))
+        if row is None:
+            taut = forces > _ZERO * np.abs(forces).max(initial=0.0)
+            return taut, np.where(active, np.maximum(free, 0.0), 0.0), exclusions
+        active[row] = not active[row]
+        exclusions.append(row)
+    return None
+
+
 def _most_negative(values: FloatArray) -> int | None:
     """Return the row of the most negative value beyond rounding, or None."""
     if values.size == 0:
         return None
     row = int(np.argmin(values))
     return row if values[row] < -_ZERO * np.abs(values).max() else None
+
+
+@dataclass(frozen=True, eq=False)
+class PinnedSegment:
+    """A rigid segment that turns about a joint on another body.
+
+    Parameters
+    ----------
+    name : str
+        Name of the segment.
+    joint : (2,) float64
+        Joint in the global frame [m].
+    parent : str
+        Body of the joint; by default the ground.
+    """
+
+    name: str
+    joint: FloatArray
+    parent: str = GROUND
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"segment {self.name}: ", joint=(2,))
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A straight member between two bodies (a segment, a node or "ground").
+
+    Parameters
+    ----------
+    start_body, end_body : str
+        Bodies of both ends.
+    start, end : (2,) float64
+        Ends in the global frame [m].
+    stiffness : float
+        Force per elongation [N/m], > 0.
+    two_sided : bool
+        Whether it pushes as well as pulls.
+    """
+
+    start_body: str
+    start: FloatArray
+    end_body: str
+    end: FloatArray
+    stiffness: float
+    two_sided: bool = False
+
+    def __post_init__(self) -> None:
+        of = f"member {self.start_body} to {self.end_body}:"
+        check_fields(self, f"{of} ", start=(2,), end=(2,))
+        check_numbers(self, f"{of} ", above=0.0, stiffness="N/m")
+        check_number(f"{of} length", np.linalg.norm(self.end - self.start), above=0.0, unit="m")
+
+    @property
+    def pull(self) -> FloatArray:
+        """Force (2,) [1] of a unit tension on the body at the start; opposite at the end."""
+        line = self.end - self.start
+        return line / np.linalg.norm(line)
+
+
+class PlanarStructure:
+    """Segments, nodes and members, as `solve_structure` takes them.
+
+    The freedoms are the absolute rotations of the segments, then x and y of the nodes.
+
+    Parameters
+    ----------
+    segments : sequence of PinnedSegment
+        Parents before children.
+    members : sequence of Member
+        Members in the order of the columns of `balance`.
+    nodes : sequence of str
+        Names of the free nodes.
+
+    Raises
+    ------
+    InputError
+        If a name is repeated, or a parent or body is unknown.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[PinnedSegment],
+        members: Sequence[Member],
+        nodes: Sequence[str] = (),
+    ) -> None:
+        self.segments, self.members, self.nodes = tuple(segments), tuple(members), tuple(nodes)
+        known = [GROUND]
+        for segment in self.segments:
+            check_in(f"segment {segment.name}: parent", segment.parent, known)
+            known.append(segment.name)
+        known += self.nodes
+        check_unique("bodies", known)
+        for member in self.members:
+            for body in (member.start_body, member.end_body):
+                check_in("member: body", body, known)
+        # The ground is the last body.
+        self._bodies = {name: k for k, name in enumerate([*known[1:], GROUND])}
+        count, ground = len(self.segments), len(self._bodies) - 1
+        self._joints = np.zeros(ground + 1, dtype=np.complex128)
+        self._joints[:count] = [complex(*each.joint) for each in self.segments]
+        parent = [self._bodies[each.parent] for each in self.segments] + [ground] * len(nodes)
+        place = self._joints[:ground] - self._joints[parent]
+        tree = Tree.of(parent, place, bases=range(count, ground))
+        self._pose = tree.at(*np.zeros((2, ground + 2 * len(nodes))))
+
+    @property
+    def stiffness(self) -> FloatArray:
+        """Stiffnesses of the m members, (m,) [N/m]."""
+        return np.array([member.stiffness for member in self.members])
+
+    @property
+    def two_sided(self) -> NDArray[np.bool_]:
+        """Whether each of the m members pushes as well as pulls, (m,) bool [1]."""
+        return np.array([member.two_sided for member in self.members], dtype=np.bool_)
+
+    @property
+    def balance(self) -> FloatArray:
+        """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members."""
+        columns = [
+            self.generalised_force(member.start_body, member.start, member.pull)
+            + self.generalised_force(member.end_body, member.end, -member.pull)
+            for member in self.members
+        ]
+        return np.array(columns).reshape(len(columns), len(self.segments) + 2 * len(self.nodes)).T
+
+    def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
+        """Return the generalised force (n,) [N m, N] of a force at a point of a body.
+
+        The point (2,) [m] and the force (2,) [N] are in the global frame.
+        """
+        at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
+        k, count = self._bodies[check_in("body", body, self._bodies)], len(self.segments)
+        place = as_complex(at[None]) - self._joints[k] if k < count else np.zeros(1)
+        whole = self._pose.points(np.array([k]), place).force(as_complex(f[None]))
+        return np.delete(whole, range(count, count + len(self.nodes)))  # nodes do not turn
+
+    def joint_reactions(
+        self, forces: ArrayLike, loads: Sequence[tuple[str, ArrayLike]] = ()
+    ) -> FloatArray:
+        """Return the force of every joint on its segment, (s, 2) [N], in the global frame.
+
+        Parameters
+        ----------
+        forces : (m,) float64
+            Tensions of the members [N].
+        loads : sequence of (str, (2,) float64)
+            Bodies and the external forces on them [N], global frame.
+        """
+        tension = check_array("forces", forces, (len(self.members),))
+        pulls = np.zeros((len(self._bodies), 2))
+        for body, force in loads:
+            pulls[self._bodies[check_in("loads: body", body, self._bodies)]] += check_array(
+                "loads: force", force, (2,)
+            )
+        for member, f in zip(self.members, tension, strict=True):
+            pulls[self._bodies[member.start_body]] += f * member.pull
+            pulls[self._bodies[member.end_body]] -= f * member.pull
+        return -(self._pose.tree.carried.T @ pulls[:-1])[: len(self.segments)]

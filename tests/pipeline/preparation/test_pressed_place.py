@@ -23,7 +23,8 @@ def test_a_spike_is_the_likely_fault_at_its_place():
     plate = shapes.plate(30e-3, 30)
     points = plate.vertices.copy()
     tip = np.argmin(np.linalg.norm(points - [5e-3, 0.0, 3e-3], axis=1))
-    points[tip, 1] += 6e-3
+    away = np.linalg.norm(points - points[tip], axis=1)
+    points[:, 1] += 2e-3 * np.exp(-((away / 1.6e-3) ** 2))
     spiked = TriangleMesh(points, plate.faces, "spiked")
     text = likely_fault(bed(spiked), Pose(superior=20e-3), "ball")
     x, _, z = 1e3 * points[tip]

@@ -18,7 +18,6 @@ from dynamics.mechanics.chains import (
 )
 from dynamics.simulator.equations import SimulationError
 
-GRAVITY = np.array([0.0, -9.80665])
 SEGMENTS = (
     ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01]),
     ChainSegment("shank", 0.43, 3.5, 0.06, [0.19, -0.01]),
@@ -48,87 +47,6 @@ WORN = Assembly((LIMB, ORTHOSIS), CUFFS)
 STATE = ([-1.4, -1.7], [0.5, 1.0])
 
 
-def turned(angle: float, point) -> np.ndarray:
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s], [s, c]]) @ point
-
-
-def limb_points(time: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return proximal joints and centres of mass of the limb, one segment after the other."""
-    joints, centres = [PATH.at(time)[0]], []
-    for segment, angle in zip(SEGMENTS, ANGLES.at(time)[0], strict=True):
-        centres.append(joints[-1] + turned(angle, segment.centre))
-        joints.append(joints[-1] + turned(angle, [segment.length, 0.0]))
-    return joints, centres
-
-
-def cross(a, b) -> float:
-    return a[0] * b[1] - a[1] * b[0]
-
-
-def naive_joint_torques(time: float, pulls: dict[int, tuple[np.ndarray, np.ndarray]]):
-    """Newton and Euler from the foot to the hip; accelerations by differences over time.
-
-    `pulls` are force and place of what acts on each segment besides.
-    """
-    h = 2e-4
-    behind, (joints, centres), ahead = (limb_points(time + s * h) for s in (-1, 0, 1))
-    angles, rates, accelerations = ANGLES.at(time)
-    force, torque, torques = np.zeros(2), 0.0, np.zeros(3)
-    for k in reversed(range(3)):
-        segment = SEGMENTS[k]
-        a = (ahead[1][k] - 2.0 * centres[k] + behind[1][k]) / h**2
-        pull, place = pulls.get(k, (np.zeros(2), centres[k]))
-        # `force` and `torque` are what the next segment takes from this one at its far joint.
-        proximal = segment.mass * (a - GRAVITY) + force - pull
-        torques[k] = (
-            segment.inertia * accelerations[k]
-            + torque
-            - cross(joints[k] - centres[k], proximal)
-            + cross(joints[k + 1] - centres[k], force)
-            - cross(place - centres[k], pull)
-        )
-        force, torque = proximal, torques[k]
-    passive = [
-        -joint.stiffness * (angle - joint.neutral) - joint.damping * rate
-        for joint, angle, rate in zip(
-            JOINTS, np.diff(angles, prepend=0.0), np.diff(rates, prepend=0.0), strict=True
-        )
-    ]
-    return torques - passive
-
-
-def test_driving_torques_are_those_of_newton_and_euler():
-    for time in (0.1, 0.45, 0.8):
-        found = WORN.evaluate(time, *STATE)
-        joints, _ = limb_points(time)
-        angles = ANGLES.at(time)[0]
-        # The links pull the limb, their first end, by the opposite of their forces.
-        pulls = {
-            k: (-found.link_forces[k], joints[k] + turned(angles[k], CUFFS[k].first_point))
-            for k in (0, 1)
-        }
-        expected = naive_joint_torques(time, pulls)
-        assert np.abs(found.link_forces).max() > 10.0
-        assert_allclose(found.torques[:3], expected, rtol=1e-6, atol=1e-4)
-        assert_allclose(found.angles[:3], angles, rtol=1e-15)
-        assert not found.torques[3:].any()
-
-
-def test_links_act_with_the_geometry_of_both_chains():
-    time = 0.3
-    found = WORN.evaluate(time, *STATE)
-    limb, _ = limb_points(time)
-    on_limb = limb[1] + turned(ANGLES.at(time)[0][1], [0.3, 0.05])
-    knee = PATH.at(time)[0] + turned(STATE[0][0], [0.4, 0.0])
-    vector = knee + turned(STATE[0][1], [0.3, 0.0]) - on_limb
-    stretch = np.linalg.norm(vector) - 0.04
-    undamped = Assembly(WORN.chains, tuple(replace(each, damping=0.0) for each in CUFFS))
-    elastic = undamped.evaluate(time, *STATE).link_forces[1]
-    assert_allclose(elastic, -3e3 * stretch * vector / np.linalg.norm(vector), rtol=1e-10)
-    assert np.abs(found.link_forces[1] - elastic).max() > 1.0
-
-
 def test_the_drive_of_a_free_chain_moves_it_as_prescribed():
     """The torques of the inverse dynamics, as drives, yield the accelerations prescribed."""
     time = 0.37
@@ -156,12 +74,6 @@ def test_a_drive_sees_its_own_chain_and_acts_on_its_joints():
     # The second torque acts on the lower bar and back on the upper one.
     balance = mass[3:, 3:] @ found + bias[3:] - force[3:]
     assert_allclose(balance, [1.0 - 2.0, 2.0], rtol=1e-9)
-
-
-def test_columns_and_free_segments():
-    assert WORN.columns == ("limb.thigh", "limb.shank", "limb.foot", "orthosis.upper",
-                            "orthosis.lower")  # fmt: skip
-    assert WORN.free.tolist() == [False] * 3 + [True] * 2
 
 
 def test_a_line_that_loses_its_direction_is_named():

@@ -342,21 +342,6 @@ def test_a_structure_that_cannot_close_is_refused():
         assembly.close(0.0, [0.3, 0.1, 2.0], [0.0] * 3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"first": GROUND, "second": GROUND}, r"closure pin: second: expected a segment other"),
-        ({"first": "left"}, r"closure pin: first: expected \(chain, segment\), found 'left'"),
-        ({"first_point": [0.0]}, r"closure pin: first_point: expected shape \(2\)"),
-        ({"first": ("middle", "rod")}, r"closure pin: chain: .* found 'middle'"),
-        ({"first": ("left", "rod")}, r"closure pin: segment of left: .* found 'rod'"),
-    ],
-)
-def test_wrong_closures_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        replace(four_bar(), closures=(replace(four_bar().closures[0], **change),))
-
-
 @pytest.mark.slow
 def test_a_slider_crank_by_its_closed_form():
     """A crank that turns evenly, a rod, and a piston on a rail: x = r cos θ + √(l² - r² sin² θ)."""

@@ -9,8 +9,7 @@ import pytest
 from differences import differences
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
-from dynamics.mechanics.planar_knee.contact_point import ProfileContact
+from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint, ProfileContact
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 from dynamics.simulator.equations import SimulationError
 

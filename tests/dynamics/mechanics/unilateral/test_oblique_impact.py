@@ -9,7 +9,6 @@ from scipy.integrate import quad, solve_ivp
 from some_slow import first_of
 
 from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
-from foundation.base.errors import InputError
 
 MASS, STIFFNESS, DEPTH = 0.5, 2e4, 1e-3
 
@@ -56,17 +55,6 @@ def test_impact_with_growing_stiffness_in_closed_form(times):
         assert_allclose(motion.normal.max(), peak, rtol=2e-2)
     assert np.max(errors[1]) < 6e-3
     assert_allclose(errors[1][0] / errors[0][0], 0.5, rtol=0.1)
-
-
-def test_without_growth_nothing_changes():
-    links = [
-        UnilateralLink([1.0], STIFFNESS, 3.0),
-        UnilateralLink([1.0], STIFFNESS, 3.0, doubling_depth=1e9),
-    ]
-    plain, grown = (
-        simulate_links([[MASS]], [link], [0.01], [-1.0], step=1e-4, n_steps=500) for link in links
-    )
-    assert_allclose(grown.position, plain.position, rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("ratio", first_of([0.25, 1.0 / 6.0, 1.0]))
@@ -161,13 +149,6 @@ def test_energy_never_rises_with_growth_and_tangential_springs():
         assert (motion.normal.max(axis=0) > 0.0).any()
         limits = 0.4 * motion.normal
         assert (np.abs(motion.friction) <= limits * (1.0 + 1e-9) + 1e-9).all()
-
-
-@pytest.mark.parametrize("name", ["doubling_depth", "tangential_stiffness"])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
-def test_refused(name, value):
-    with pytest.raises(InputError, match=f"link: {name}: expected"):
-        UnilateralLink([1.0], 1.0, **{name: value})
 
 
 # ---- two bodies in a row and a wall (multiple impact) ----

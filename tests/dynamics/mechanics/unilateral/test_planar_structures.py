@@ -63,10 +63,3 @@ def test_reactions_balance_every_segment():
     # At the end of a member the pull is the opposite of that at its start.
     assert_allclose(lower - second - third + fourth, 0.0, rtol=0.0, atol=1e-14)
     assert_allclose(upper - lower - first + second, 0.0, rtol=0.0, atol=1e-14)
-
-
-def test_a_force_on_the_ground_has_no_part_and_one_on_a_node_is_itself():
-    structure = arm()
-    assert_allclose(structure.generalised_force("ground", [1.0, 1.0], [2.0, 3.0]), 0.0)
-    found = structure.generalised_force("node", FREE, [2.0, 3.0])
-    assert_allclose(found, [0.0, 0.0, 2.0, 3.0], rtol=0.0)

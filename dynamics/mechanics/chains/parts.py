@@ -1,28 +1,32 @@
-"""Rigid segments in a planar chain of pin joints and sliding joints, and the bases of chains.
-
-The plane is that of the global frame, x and y [m]; angles are absolute, from the x axis to the axis
-of a segment, counter-clockwise positive. The axis runs from a segment's proximal joint to its
-distal one. Points of a segment are stated in the frame of the segment: along the axis from the
-proximal joint, and across the axis, to the left.
-"""
+"""Segments, joints and bases of chains, and the links and pins between chains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.motion import PrescribedMotion
-from dynamics.mechanics.planar_chain import as_complex
-from foundation.base.checks import FloatArray, check_fields, check_numbers, check_unique
+from foundation.base.checks import (
+    FloatArray,
+    check_fields,
+    check_in,
+    check_number,
+    check_numbers,
+    check_unique,
+)
 from foundation.base.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
 #: A sliding joint has its displacement [m] and speed [m/s] there, and takes a force [N].
 Drive: TypeAlias = Callable[[float, FloatArray, FloatArray], ArrayLike]
+#: Laws of a link.
+LINK_KINDS = ("line", "bushing")
+#: End of a link or closure on the ground; its point is stated in the global frame.
+GROUND = ("", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,30 +37,39 @@ class ChainSegment:
     ----------
     name : str
         Name of the segment.
-    length : float
-        Length from the proximal to the distal joint [m], > 0.
+    length : float or (2,) float64
+        Distal joint: its distance along x, > 0, or its place in the frame of the segment [m].
     mass : float
         Mass [kg], > 0.
     inertia : float
         Moment of inertia about the centre of mass [kg m²], >= 0; zero for a point mass off the
         proximal joint.
     centre : (2,) float64
-        Centre of mass in the frame of the segment [m].
+        Centre of mass in the frame of the segment, whose origin is the proximal joint [m].
     """
 
     name: str
-    length: float
+    length: ArrayLike
     mass: float
     inertia: float
     centre: FloatArray
 
     def __post_init__(self) -> None:
         of = f"segment {self.name}:"
-        check_numbers(self, f"{of} ", above=0.0, length="m", mass="kg")
+        if np.ndim(self.length):
+            check_fields(self, f"{of} ", length=(2,))
+        else:
+            check_numbers(self, f"{of} ", above=0.0, length="m")
+        check_numbers(self, f"{of} ", above=0.0, mass="kg")
         check_numbers(self, f"{of} ", at_least=0.0, inertia="kg m²")
         check_fields(self, f"{of} ", centre=(2,))
         if self.inertia == 0.0 and not self.centre.any():
             raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
+
+    @property
+    def end(self) -> complex:
+        """Distal joint in the frame of the segment [m]."""
+        return complex(*np.atleast_1d(self.length))
 
 
 @dataclass(frozen=True)
@@ -68,10 +81,8 @@ class Joint:
 
     Parameters
     ----------
-    stiffness : float
-        k [N m/rad], >= 0.
-    damping : float
-        d [N m s/rad], >= 0.
+    stiffness, damping : float
+        k [N m/rad] and d [N m s/rad], >= 0.
     neutral : float
         θ0 [rad].
     """
@@ -87,23 +98,19 @@ class Joint:
 
 @dataclass(frozen=True)
 class SlidingJoint:
-    """Sliding pair: the distal segment moves along an axis of the proximal one and cannot turn.
+    """Sliding pair: the distal segment moves by s along an axis and cannot turn.
 
-    The proximal joint of the distal segment is displaced by s along the axis, from the distal joint
-    of the proximal segment or from the base. The passive force along the axis on the distal segment
-    is -k (s - s0) - d ds/dt. At the base, the axis and the angle are those from the segment of an
-    `Attachment`, else from the x axis.
+    The passive force along the axis on the distal segment is -k (s - s0) - d ds/dt. Angles are
+    those from the proximal segment or the segment of an `Attachment`, else from the x axis.
 
     Parameters
     ----------
     axis : float
-        Angle of the axis from the axis of the proximal segment [rad].
+        Angle of the axis [rad].
     angle : float
-        Angle of the distal segment from the proximal one, constant [rad].
-    stiffness : float
-        k [N/m], >= 0.
-    damping : float
-        d [N s/m], >= 0.
+        Angle of the distal segment, constant [rad].
+    stiffness, damping : float
+        k [N/m] and d [N s/m], >= 0.
     neutral : float
         s0 [m].
     """
@@ -131,13 +138,13 @@ class Attachment:
     Parameters
     ----------
     chain, segment : str
-        The segment that carries the first joint.
+        The segment that carries the chain.
     point : (2,) float64
-        Place of the first joint in the frame of that segment [m].
+        Base in the frame of this segment [m].
     relative : bool
-        Whether the angles of a prescribed chain are measured from that segment, not from the x
-        axis. On a free segment, the torques that impose absolute angles react on the segment, and
-        in some positions no torque imposes them; relative angles are free of that.
+        Whether the prescribed angles of the chain are those from this segment; else, and for free
+        chains, they are absolute. Torques that impose absolute angles react on a free carrier: in
+        some positions no torque imposes them.
     """
 
     chain: str
@@ -153,36 +160,24 @@ class Attachment:
 class Chain:
     """Segments in a row, from the base outwards.
 
-    A fixed base, or one with a prescribed path, takes its force from the ground. Chains with such
-    bases at one place are not joined: neither carries the other. A leg that hangs from a pelvis
-    needs an `Attachment`; `simulate_chains` refuses a path that moves with another chain's segment.
-    The first joint of a chain with a free base acts between the ground and the first segment: leave
-    it without stiffness and damping if nothing holds the chain.
-
     Parameters
     ----------
     name : str
         Name of the chain.
     segments : tuple of ChainSegment
-        At least one segment; names are unique.
+        At least one, with unique names.
     base : (2,) float64, PrescribedMotion, FreeBase or Attachment
-        Position of the first joint [m]: fixed, a prescribed path (x, y), free, or on a segment of
-        another chain.
-    joints : tuple of Joint or SlidingJoint
-        One joint proximal of each segment; by default pin joints without passive torques.
+        Base: a fixed point [m], the path of a point with columns x and y [m], free, or on another
+        chain. The ground carries fixed points and paths: a base that moves with a segment needs an
+        `Attachment`.
+    joints : tuple of Joint or SlidingJoint, optional
+        The joint proximal of each segment; by default pins without torque.
     angles : PrescribedMotion, optional
-        Absolute angles of the segments of a prescribed chain [rad]: the cumulative sums
-        (`numpy.cumsum`) of the joint angles from the base. The column of a segment on a sliding
-        joint is its displacement [m].
+        Absolute angles [rad], or displacements [m] of sliding joints, one column a segment: the
+        chain then is prescribed.
     drive : callable, optional
-        Torques at the joints of a free chain, positive on the distal segment; see `Drive`.
-
-    Raises
-    ------
-    InputError
-        If the name is empty, counts do not agree, names are not unique, both angles and drive are
-        stated, a free base does not suit the first joint and segment, or relative angles are not
-        prescribed.
+        Of a free chain: (time [s], angles or displacements (n,) [rad or m], their rates) to torques
+        or forces (n,) at its joints [N m or N].
     """
 
     name: str
@@ -249,28 +244,120 @@ class Chain:
         """The joint proximal of each segment, n of them, also if none are stated."""
         return self.joints or (Joint(),) * len(self.segments)
 
-    @property
-    def lengths(self) -> FloatArray:
-        """Lengths of the segments, (n,) [m]."""
-        return np.array([each.length for each in self.segments])
 
-    def base_at(self, time: float) -> tuple[complex, complex, complex]:
-        """Return position, velocity and acceleration of the base [m, m/s, m/s²].
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """Connection of points (2,) [m] of two segments, (chain, segment), or of one and the ground."""
 
-        Raises
-        ------
-        InputError
-            If the base is free or on another chain, whose motion is not known in advance.
-        """
-        if isinstance(self.base, PrescribedMotion):
-            position, velocity, acceleration = as_complex(np.array(self.base.at(time))).tolist()
-            return position, velocity, acceleration
-        if isinstance(self.base, FreeBase | Attachment):
+    name: str
+    first: tuple[str, str]
+    first_point: FloatArray
+    second: tuple[str, str]
+    second_point: FloatArray
+    #: Kind of the connection in messages.
+    called: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for end in ("first", "second"):
+            check_place(f"{self.label}: {end}", getattr(self, end))
+        check_fields(self, f"{self.label}: ", first_point=(2,), second_point=(2,))
+        if self.first == self.second:
             raise InputError(
-                f"chain {self.name}: base: expected a fixed point or a prescribed path, found "
-                f"{type(self.base).__name__}"
+                f"{self.label}: second: expected a segment other than {self.first}, found the same"
             )
-        return complex(as_complex(np.asarray(self.base))), 0j, 0j
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.called} {self.name}"
+
+    @property
+    def ends(self) -> tuple[tuple[float, tuple[str, str], FloatArray], ...]:
+        """Sign in the vector from the first point [1], (chain, segment) and point (2,) [m]."""
+        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
+
+
+@dataclass(frozen=True, eq=False)
+class PinClosure(Connection):
+    """A pin that holds points of two segments together and so closes a structure.
+
+    Parameters
+    ----------
+    name : str
+        Name of the pin.
+    first, second : (str, str)
+        Chain and segment of both points, or `GROUND`.
+    first_point, second_point : (2,) float64
+        Points in the frames of the segments [m].
+    """
+
+    called: ClassVar[str] = "closure"
+
+
+@dataclass(frozen=True, eq=False)
+class ViscoelasticLink(Connection):
+    """A visco-elastic link between two segments, or a segment and the ground.
+
+    A line has the tension k (l - l0)ⁿ + c dl/dt, a bushing the force k d + c dd/dt between its
+    points, apart by d. Both have the torque k' (ψ - ψ0) + c' dψ/dt.
+
+    Parameters
+    ----------
+    name, first, first_point, second, second_point
+        As of `PinClosure`.
+    stiffness : float
+        k [N/mⁿ], >= 0.
+    damping : float
+        c [N s/m], >= 0.
+    rest_length : float
+        l0 [m], >= 0; zero for a bushing.
+    kind : {"line", "bushing"}
+        The law.
+    rotational_stiffness, rotational_damping : float
+        k' [N m/rad] and c' [N m s/rad], >= 0.
+    rest_angle : float
+        ψ0, the angle of the second segment from the first without torque [rad]. Angles are not
+        reduced to one turn.
+    pull_only : bool
+        Whether a line only pulls. With damping, its tension jumps from 0 to c dl/dt where the line
+        becomes taut.
+    exponent : float
+        n [1], > 0; 1 for a bushing.
+    """
+
+    stiffness: float
+    damping: float = 0.0
+    rest_length: float = 0.0
+    kind: str = "line"
+    rotational_stiffness: float = 0.0
+    rotational_damping: float = 0.0
+    rest_angle: float = 0.0
+    pull_only: bool = False
+    exponent: float = 1.0
+    called: ClassVar[str] = "link"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of = f"{self.label}:"
+        check_in(f"{of} kind", self.kind, LINK_KINDS)
+        check_numbers(
+            self, f"{of} ", at_least=0.0, damping="N s/m",
+            stiffness="N/m" if self.exponent == 1.0 else "N/m^n",
+            rotational_stiffness="N m/rad", rotational_damping="N m s/rad",
+        )  # fmt: skip
+        check_numbers(self, f"{of} ", rest_angle="rad")
+        check_numbers(self, f"{of} ", above=0.0, exponent="")
+        longest = 0.0 if self.kind == "bushing" else None
+        check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
+        if self.kind == "bushing" and (self.pull_only or self.exponent != 1.0):
+            name = "pull_only" if self.pull_only else "exponent"
+            raise InputError(f"{of} {name}: expected the kind 'line', found {self.kind!r}")
+
+
+def check_place(name: str, where: object) -> None:
+    """Raise an InputError that calls it by a name unless this is (chain, segment)."""
+    if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
+        raise InputError(f"{name}: expected (chain, segment), found {where!r}")
 
 
 def check_members(name: str, members: object, *kinds: type) -> None:

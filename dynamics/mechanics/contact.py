@@ -1,0 +1,392 @@
+"""Motion with contacts that open and close.
+
+The state is (q, q', deflection of every contact, work of joints, normal and tangential forces and
+loads). A normal force may jump where a contact closes, so that the integration stops there and
+restarts; between such instants the right-hand side is continuous. A contact at rest has a constant
+gap below zero and causes no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.closing import Terms
+from dynamics.mechanics.planar import ComplexArray, PointMotion
+from dynamics.simulator.equations import SimulationError
+from foundation.base.checks import FloatArray, IntArray, check_in, check_number
+from foundation.contact_laws import CompliantFriction, ContactLaw
+
+BoolArray = NDArray[np.bool_]
+
+#: Longest step [s]: a contact or a flight that is shorter could be missed between two steps.
+LONGEST_STEP = 1e-3
+#: Size of an event function at its own start [m], far below any length that matters.
+_ROUNDING = 1e-15
+#: Limit against endless chatter.
+_MOST_EVENTS = 100_000
+
+
+class Located(NamedTuple):
+    """P places where a body may touch a fixed one, every field (P,) [m]."""
+
+    #: (P,) [m], negative in contact.
+    gap: FloatArray
+    #: Bodies (P,), and the places in their frames (P,) [m].
+    body: IntArray
+    place: ComplexArray
+    #: Outward normals of the fixed bodies, (P,) [1].
+    normal: ComplexArray
+
+
+class Contacts(Protocol):
+    """P places of an assembly that may touch fixed bodies."""
+
+    #: Gap at which a contact counts as open [m].
+    release: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        ...
+
+    def locate(self, pose: Any) -> Located:
+        """Return the contacts at a pose of the tree."""
+        ...
+
+
+class SurfaceLaw:
+    """Normal law and friction of P contacts; rates and forces (P, 2) [m/s, N], tangent first.
+
+    Contacts only dissipate energy. Where a surface leaves faster than the other follows (no force,
+    gap < 0), the energy left in the spring is lost.
+    """
+
+    #: Normal force over indentation and rate.
+    normal: ContactLaw
+    #: Friction, None without.
+    friction: CompliantFriction | None
+    #: Lower limit of the impact rate of the law [m/s].
+    least_approach: float = 0.01
+
+    def normal_force(
+        self, gap: FloatArray, gap_rate: FloatArray, approach: FloatArray | float = 1.0
+    ) -> FloatArray:
+        """Return Fn (P,) [N] of closed contacts at gaps (P,) [m] and their rates [m/s].
+
+        `approach` (P,) [m/s] is the rate at which they closed.
+        """
+        started = np.maximum(approach, self.least_approach)
+        return np.maximum(self.normal.bonded_force(-gap, -gap_rate, started), 0.0)
+
+    def contact_forces(
+        self,
+        gap: FloatArray,
+        rate: FloatArray,
+        deflection: FloatArray,
+        closed: BoolArray,
+        approach: FloatArray | float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return forces T and Fn (P, 2) [N] on the bodies, and rates of deflections (P,) [m/s].
+
+        At gaps and deflections (P,) [m]; open contacts bear no force.
+        """
+        normal = np.where(closed, self.normal_force(gap, rate[:, 1], approach), 0.0)
+        if self.friction is None:
+            return np.column_stack((np.zeros(len(gap)), normal)), np.zeros(len(gap))
+        force, relaxing = self.friction.evaluate(deflection[:, None], rate[:, :1], normal)
+        return np.column_stack((force[:, 0], normal)), relaxing[:, 0]
+
+    def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
+        """Return the total spring energy [J] at gaps and deflections (..., P) [m]."""
+        normal = np.asarray(self.normal.energy(-gap)).sum(axis=-1)
+        return normal + (0.0 if self.friction is None else self.friction.energy(deflection))
+
+    def dissipation(
+        self, gap: FloatArray, rate: FloatArray, forces: FloatArray, relaxing: FloatArray
+    ) -> tuple[float, float]:
+        """Return the powers lost in normal and in tangential direction [W], both >= 0.
+
+        At gaps (P,) [m], forces (P, 2) [N] and rates of deflections (P,) [m/s].
+        """
+        law = self.normal
+        elastic = law.stiffness * np.maximum(-gap, 0.0) ** law.exponent
+        viscous = 0.0 if self.friction is None else self.friction.damping * relaxing**2
+        sliding = viscous - forces[:, 0] * (rate[:, 0] - relaxing)
+        return float(((elastic - forces[:, 1]) * rate[:, 1]).sum()), float(sliding.sum())
+
+
+class Mode(NamedTuple):
+    """Which contacts (P,) are closed, and the rate of approach at which they closed [m/s]."""
+
+    closed: BoolArray
+    approach: FloatArray
+
+
+@dataclass(frozen=True)
+class ContactChange:
+    """A contact that closed or opened.
+
+    Parameters
+    ----------
+    time : float
+        Instant [s].
+    point : str
+        Name of the contact.
+    closed : bool
+        Whether it closed.
+    rate : float
+        Rate of approach at this instant [m/s].
+    """
+
+    time: float
+    point: str
+    closed: bool
+    rate: float
+
+
+@dataclass(frozen=True, eq=False)
+class StrikeResult:
+    """Motion, contact forces and energy at T instants, with P contacts and F free coordinates.
+
+    Parameters
+    ----------
+    time : (T,) float64
+        Instants [s].
+    position, velocity : (T, F) float64
+        Free coordinates of the assembly [m, rad] and their rates.
+    gap : (T, P) float64
+        Heights of the contact points [m].
+    rate, forces : (T, P, 2) float64
+        Velocities of the points [m/s] and forces on them [N], forward and up.
+    kinetic, potential, stored : (T,) float64
+        Kinetic energy, potential energy of gravity, joints and links, and that in contacts [J].
+    joint_loss, normal_loss, tangential_loss : (T,) float64
+        Work lost so far in dampers of joints and links, in normal and in tangential direction of
+        the contacts [J].
+    load_work : (T,) float64
+        Work of external loads so far [J].
+    weight : float
+        Weight of all segments [N].
+    points : tuple of str
+        Names of the contacts.
+    changes : tuple of ContactChange
+        Contacts that closed and opened, in the order of time.
+    """
+
+    time: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    gap: FloatArray
+    rate: FloatArray
+    forces: FloatArray
+    kinetic: FloatArray
+    potential: FloatArray
+    stored: FloatArray
+    joint_loss: FloatArray
+    normal_loss: FloatArray
+    tangential_loss: FloatArray
+    load_work: FloatArray
+    weight: float
+    points: tuple[str, ...]
+    changes: tuple[ContactChange, ...]
+
+    @property
+    def energy(self) -> FloatArray:
+        """Kinetic, potential and stored energy together, (T,) [J]."""
+        return self.kinetic + self.potential + self.stored
+
+    @property
+    def loss(self) -> FloatArray:
+        """Work lost so far, (T,) [J]; energy + loss is constant without drives and tables."""
+        return self.joint_loss + self.normal_loss + self.tangential_loss
+
+    @property
+    def reaction(self) -> FloatArray:
+        """Ground reaction, forward and up, (T, 2) [N]."""
+        return self.forces.sum(axis=1)
+
+    @property
+    def peak_reaction(self) -> float:
+        """Largest vertical ground reaction over the weight [1]."""
+        check_number("weight", self.weight, above=0.0, unit="N")
+        return float(self.reaction[:, 1].max() / self.weight)
+
+    def loaded(self, point: str) -> BoolArray:
+        """Return whether a point carries load at each instant, (T,) bool [1]."""
+        check_in("point", point, self.points)
+        return self.forces[:, self.points.index(point), 1] > 0.0
+
+
+class _Touch(NamedTuple):
+    """State (3, n), equations, points, gaps, rates and forces of the contacts at an instant."""
+
+    state: FloatArray
+    terms: Terms
+    points: PointMotion
+    normal: ComplexArray
+    gap: FloatArray
+    rate: FloatArray
+    forces: FloatArray
+    relaxing: FloatArray
+
+
+@dataclass(eq=False)
+class ContactProblem:
+    """An assembly of F free coordinates with P contacts, under a load (n,) [N, N m] over time."""
+
+    assembly: Assembly
+    contacts: Contacts
+    law: SurfaceLaw
+    load: Callable[[float], FloatArray] | None = None
+    mode: Mode = field(init=False)
+    changes: list[ContactChange] = field(default_factory=list)
+
+    def simulate(
+        self,
+        position: FloatArray,
+        velocity: FloatArray,
+        times: FloatArray,
+        *,
+        name: str,
+        atol: float | FloatArray,
+        **options: Any,
+    ) -> tuple[StrikeResult, list[Mode]]:
+        """Return the result at instants (T,) [s], and the modes there.
+
+        From free coordinates (F,) [rad, m] and their rates. An absolute tolerance for each of the
+        coordinates and rates holds for them, its last entry for deflections and works as well.
+        """
+        count = len(self.contacts.names)
+        state = np.concatenate([position, velocity, np.zeros(count + 4)])
+        tolerance = np.full(len(state), np.atleast_1d(atol)[-1])
+        tolerance[: np.size(atol)] = atol
+        closed = np.zeros(count, dtype=bool)
+        self.mode = Mode(closed, np.zeros(count))
+        at = self.touch(float(times[0]), state, self.mode)
+        closed = (at.gap < 0.0) | ((at.gap == 0.0) & (at.rate[:, 1] < 0.0))
+        self.mode = Mode(closed, -at.rate[:, 1])
+        states, modes = self._integrate(state, times, name, atol=tolerance, **options)
+        return self._result(times, states, modes), modes
+
+    def _integrate(
+        self, state: FloatArray, times: FloatArray, name: str, **options: Any
+    ) -> tuple[FloatArray, list[Mode]]:
+        """Return states (T, n) and modes at the instants (T,)."""
+        now, states = float(times[0]), []
+        modes: list[Mode] = []
+        for _ in range(_MOST_EVENTS):
+            events = [self._event(now, p) for p in range(len(self.mode.closed))]
+            solution: Any = solve_ivp(  # the stubs do not resolve the options
+                self.derivative, (now, times[-1]), state, t_eval=times[len(modes) :],
+                events=events, max_step=LONGEST_STEP, **options,
+            )  # fmt: skip
+            if solution.status < 0:
+                reason = f"integration failed: {solution.message}"
+                raise SimulationError(f"{name} at {now:.6g} s: {reason}")
+            # Without an instant before the event, scipy returns empty lists.
+            states.append(np.reshape(solution.y, (len(state), -1)).T)
+            modes += [self.mode] * len(states[-1])
+            crossed = np.array([len(each) > 0 for each in solution.t_events], dtype=bool)
+            if not crossed.any():
+                break
+            first = int(np.argmax(crossed))
+            now, state = float(solution.t_events[first][0]), solution.y_events[first][0]
+            if now >= times[-1]:
+                break
+            self._switch(now, state, crossed)
+        else:
+            raise SimulationError(f"{name} at {now:.6g} s: more than {_MOST_EVENTS} contact events")
+        return np.concatenate(states), modes
+
+    def _event(self, begin: float, point: int) -> Callable[[float, FloatArray], float]:
+        """Return the terminal event at which a contact closes or opens after a time."""
+        closed = bool(self.mode.closed[point])
+        level, sign = (self.contacts.release, -1.0) if closed else (0.0, 1.0)
+
+        def crossing(time: float, state: FloatArray) -> float:
+            # At the beginning rounding decides the sign. There the sign is set to that before the
+            # event, so that a phase shorter than the first step, or of a contact that changes
+            # together with another, is found.
+            value = float(self._gaps(time, state)[point]) - level
+            return value if time > begin else sign * max(sign * value, _ROUNDING)
+
+        crossing.terminal = True  # type: ignore[attr-defined]
+        crossing.direction = -sign  # type: ignore[attr-defined]
+        return crossing
+
+    def _switch(self, time: float, state: FloatArray, crossed: BoolArray) -> None:
+        # Of contacts that close or open together, one event alone is reported.
+        at, before = self.touch(time, state, self.mode), self.mode.closed
+        closed = np.where(crossed, ~before, at.gap < np.where(before, self.contacts.release, 0.0))
+        rate = -at.rate[:, 1]
+        self.mode = Mode(closed, np.where(closed & ~before, rate, self.mode.approach))
+        self.changes += [
+            ContactChange(time, self.contacts.names[p], bool(closed[p]), float(rate[p]))
+            for p in np.flatnonzero(closed != before)
+        ]
+
+    def _gaps(self, time: float, state: FloatArray) -> FloatArray:
+        half = len(self.assembly.coordinate_names)
+        full = self.assembly.complete(time, state[:half], state[half : 2 * half])
+        return self.contacts.locate(self.assembly.tree.at(full[0], full[1])).gap
+
+    def touch(self, time: float, state: FloatArray, mode: Mode) -> _Touch:
+        """Return the contacts (P,) at a time [s] in a state of 2 F + P + 4 entries."""
+        half, count = len(self.assembly.coordinate_names), len(self.contacts.names)
+        full = self.assembly.complete(time, state[:half], state[half : 2 * half])
+        pose = self.assembly.tree.at(full[0], full[1])
+        found = self.contacts.locate(pose)
+        points = pose.points(found.body, found.place)
+        # The tangent is the normal turned clockwise.
+        along = found.normal.conj() * points.velocity
+        rate = np.column_stack([-along.imag, along.real])
+        deflection = state[2 * half : 2 * half + count]
+        forces, relaxing = self.law.contact_forces(found.gap, rate, deflection, *mode)
+        terms = self.assembly.equations(pose, full)
+        return _Touch(full, terms, points, found.normal, found.gap, rate, forces, relaxing)
+
+    def derivative(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the rate (n,) of a state of n = 2 F + P + 4 entries [any unit] at a time [s]."""
+        assembly, half = self.assembly, len(self.assembly.coordinate_names)
+        at = self.touch(time, state, self.mode)
+        full = at.state
+        pushed = at.points.force((at.forces[:, 1] - 1j * at.forces[:, 0]) * at.normal)
+        load = np.zeros(full.shape[1]) if self.load is None else self.load(time)
+        terms = at.terms._replace(force=at.terms.force + pushed + load)
+        acceleration = assembly.solve(time, terms, full)
+        # A step of free flight may reach into the other body before the event ends the flight.
+        gap = np.where(self.mode.closed, at.gap, 0.0)
+        lost = self.law.dissipation(gap, at.rate, at.forces, at.relaxing)
+        works = [assembly.dissipation(at.terms, full), *lost, load @ full[1]]
+        return np.concatenate([state[half : 2 * half], acceleration, at.relaxing, works])
+
+    def _result(self, times: FloatArray, states: FloatArray, modes: list[Mode]) -> StrikeResult:
+        assembly, half = self.assembly, len(self.assembly.coordinate_names)
+        touched = [self.touch(t, y, m) for t, y, m in zip(times, states, modes, strict=True)]
+        energy = np.array([assembly.energies(each.terms, each.state) for each in touched])
+        gap = np.array([each.gap for each in touched])
+        return StrikeResult(
+            time=times,
+            position=states[:, :half],
+            velocity=states[:, half : 2 * half],
+            gap=gap,
+            rate=np.array([each.rate for each in touched]),
+            forces=np.array([each.forces for each in touched]),
+            kinetic=energy[:, 0],
+            potential=energy[:, 1],
+            stored=self.law.stored_energy(gap, states[:, 2 * half : -4]),
+            joint_loss=states[:, -4],
+            normal_loss=states[:, -3],
+            tangential_loss=states[:, -2],
+            load_work=states[:, -1],
+            weight=assembly.weight,
+            points=self.contacts.names,
+            changes=tuple(self.changes),
+        )
