@@ -22,7 +22,7 @@ from dynamics.mechanics.ground import (
     striking_legs,
 )
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.walking.motion_tables import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from foundation.contact_laws import CompliantFriction
 from tests.oracles.heel_strike import FRICTION, heel_strike, reversing_impact, rigid
 

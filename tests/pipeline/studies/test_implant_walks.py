@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from walks import walk_config, walk_tables
 
-from dynamics.walking import write_motion_table
+from dynamics.motion import write_motion_table
 from foundation.base.errors import InputError
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 from pipeline.studies.muscle_walks import implant

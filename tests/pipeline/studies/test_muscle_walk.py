@@ -11,6 +11,8 @@ import pytest
 from jam_walks import AS_JAM, JAM_WALK, WALK_FILES, changed
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import MotionTable, write_motion_table
 from dynamics.musculoskeletal import (
     MarkerMotion,
     OpenSimSystem,
@@ -21,8 +23,6 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.marker_fits import MarkerFit
 from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.walking import read_motion_table
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.config.data_folder import data_file

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table, read_text
-from dynamics.walking.columns import TIME_COLUMNS, unit_in_name
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in
 from foundation.base.errors import InputError
 
@@ -26,6 +25,15 @@ _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s
 _DEGREES = {"yes": True, "no": False}
 #: End of the name of a column with the value of a coordinate in OpenSim's states [rad, m].
 STATE_VALUE = "/value"
+#: Names of the time column.
+TIME_COLUMNS = ("time", "time_s")
+ANGLE_UNITS = ("deg", "rad")
+
+
+def unit_in_name(column: str, units: Collection[str] = ANGLE_UNITS) -> str | None:
+    """Return the unit, one of `units`, with which the name of a column ends, or None."""
+    suffix = column.rpartition("_")[2]
+    return suffix if suffix in units else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +113,6 @@ class MotionTable:
                 "(inDegrees), in_degrees or the ending _deg or _rad of the name, found none"
             )
         return np.radians(values) if degrees else values
-
-    def signed(self, name: str, *, angle: bool = False) -> FloatArray:
-        """Return one column (N,), with inverted sign for a minus before the name.
-
-        In the unit of the file [1], or of an angle in radians; errors as of `column` and `angle`.
-        """
-        bare = name.removeprefix("-")
-        values = self.angle(bare) if angle else self.column(bare)
-        return values if bare == name else -values
 
 
 def read_motion_columns(path: str | Path) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dynamics.walking.filter_edges import EDGE, edge_notes
-from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.smoothing import smoothed
+from dynamics.motion.filter_edges import EDGE, edge_notes
+from dynamics.motion.motion_tables import MotionTable
+from dynamics.motion.smoothing import smoothed
 
 ROWS = 0.01 * np.arange(101.0)
 

@@ -5,8 +5,8 @@ import pytest
 from c3d_files import Z_UP, axes_of, corners, plate, write_c3d
 from numpy.testing import assert_allclose
 
-from dynamics.walking.c3d_plates import read_plates
-from dynamics.walking.plates import find_plates
+from dynamics.motion.c3d import read_plates
+from dynamics.motion.plates import find_plates
 from foundation.base.errors import InputError
 
 pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")

@@ -11,30 +11,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dynamics.walking.columns import (
+from dynamics.motion.motion_tables import (
     ANGLE_UNITS,
-    KNOWN_COLUMNS,
-    LENGTH_UNITS,
-    OPENSIM_COORDINATES,
-    PER_METRE,
-    TIME_COLUMNS,
-    unit_in_name,
-)
-from dynamics.walking.motion_tables import (
     STATE_VALUE,
+    TIME_COLUMNS,
     MotionTable,
     read_motion_columns,
     read_motion_table,
+    unit_in_name,
 )
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.errors import InputError
-from foundation.base.pose import COORDINATES, Pose
+from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
+
+#: Coordinates of the pose of the tibia in the femur (`Pose.from_opensim`); the angles are those of
+#: `foundation.base.pose.COORDINATES`. Their columns in OpenSim-JAM's models.
+OPENSIM_COORDINATES = (*COORDINATES[:3], "tx", "ty", "tz")
+KNEE_COORDINATES = (
+    "knee_flex_r", "knee_add_r", "knee_rot_r", "knee_tx_r", "knee_ty_r", "knee_tz_r",
+)  # fmt: skip
+#: Known columns of a knee's pose: those of OpenSim-JAM's models, and those of the tables of a run.
+KNOWN_COLUMNS = (
+    MappingProxyType(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True))),
+    MappingProxyType(
+        {name: f"{name}_{unit}" for name, unit in zip(COORDINATES, COORDINATE_UNITS, strict=True)}
+    ),
+)
+#: Number of each unit of length in a metre.
+PER_METRE = {"m": 1.0, "mm": 1e3, "inch": 1.0 / 0.0254}
+LENGTH_UNITS = tuple(PER_METRE)
 
 
 @dataclass(frozen=True)

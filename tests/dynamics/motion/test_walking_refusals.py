@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from walks import walk_tables
 
-from dynamics.walking import (
+from dynamics.motion import (
     GaitTrial,
     LegSegments,
     MotionTable,
@@ -22,7 +22,7 @@ from dynamics.walking import (
     muscle_geometry,
     write_motion_table,
 )
-from dynamics.walking.motion_tables import motion_text
+from dynamics.motion.motion_tables import motion_text
 
 NAN = np.nan
 MOTION, GROUND = walk_tables()

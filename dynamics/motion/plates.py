@@ -1,25 +1,26 @@
-"""Ground force of one leg from the force plates of a table.
+"""Force plates of a table, and the contacts, heel strikes and toe-offs on them.
 
 The columns of a plate are recognised by the names that programs write (`ground_force_vx`,
-`1_ground_force_vx`, `ground_force_1_vx`, `ground_force_r_vx`, `ground_force_vx_r`, `FP1_Fx`). A
-contact belongs to the leg whose foot is at the centre of pressure; the name of the plate does not
-matter.
+`1_ground_force_vx`, `ground_force_1_vx`, `ground_force_r_vx`, `ground_force_vx_r`, `FP1_Fx`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dynamics.walking.columns import GROUND_COLUMNS
-from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.strikes import CONTACT_THRESHOLD, foot_events
-from foundation.base.checks import FloatArray
+from dynamics.motion.motion_tables import MotionTable
+from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
 
+#: Vertical force above which a foot is on the ground [N].
+CONTACT_THRESHOLD = 20.0
+#: Shorter contacts and gaps count as noise [s].
+SHORTEST = 0.1
 #: Largest mean distance of a centre of pressure from the middle of the foot above [m].
 FARTHEST = 0.35
 #: A point this far outside the points of a loaded plate is a stray [m].
@@ -28,7 +29,6 @@ _STRAY = 1.0
 _FARTHEST_PLATE, _SOME_WEIGHT = 50.0, 100.0
 _FORCE = re.compile(r"(.*?)([vVfF])([xyz]|[XYZ])(_[A-Za-z0-9]+)?")
 _TORQUES = (("force", "torque"), ("force", "moment"), ("Force", "Torque"), ("Force", "Moment"))
-_HINTS = {"right": {"r", "right"}, "left": {"l", "left"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,11 @@ class Contact:
         Name of the plate.
     begin, end : int
         First row, and the row after the last, up to the middle of the gaps to other contacts.
-    side : str or None
-        Leg whose foot is at the centre of pressure; None if no foot is.
     """
 
     plate: str
     begin: int
     end: int
-    side: str | None
 
 
 def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
@@ -86,8 +83,8 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
     if not plates:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
-            f"ground_force_px, found {', '.join(ground.names)}; set measured.columns.force, point "
-            "and torque to the names without the last letter x, y, z"
+            f"ground_force_px, found {', '.join(ground.names)}; rename the columns, or give "
+            "ExternalLoads (.xml), which name them"
         )
     return tuple(plates)
 
@@ -101,16 +98,6 @@ def _forces(ground: MotionTable) -> list[tuple[str, str, str, str]]:
             axes = "xyz" if match[3].islower() else "XYZ"
             found[match[1], match[2], axes, match[4] or ""] = None
     return list(found)
-
-
-def without_points(ground: MotionTable) -> tuple[str, ...]:
-    """Return the names of the plates of which a table has force, but no point of application."""
-    return tuple(
-        f"{head}{letter}*{tail}"
-        for head, letter, axes, tail in _forces(ground)
-        if {f"{head}{letter}{axis}{tail}" for axis in axes} <= set(ground.names)
-        and _points(ground, _choices(head, axes, tail)) is None
-    )
 
 
 def _choices(head: str, axes: str, tail: str) -> list[list[str]]:
@@ -130,9 +117,8 @@ def _check_complete(ground: MotionTable, plate: str, names: Sequence[str]) -> No
     if absent:
         raise InputError(
             f"{ground.source}: expected force and point of each plate along x, y and z, found a "
-            f"plate that has columns {plate} but no {', '.join(absent)}; add the columns, or set "
-            "measured.columns.force, point and torque to the columns of the plate under the foot "
-            "without their last letter"
+            f"plate that has columns {plate} but no {', '.join(absent)}; add the columns, or give "
+            "ExternalLoads (.xml), which name those of the plate under the foot"
         )
 
 
@@ -196,21 +182,8 @@ def _or_zero(ground: MotionTable, name: str) -> FloatArray:
     return ground.column(name) if name in ground.names else np.zeros(len(ground.time))
 
 
-def contacts(
-    ground: MotionTable, plates: Sequence[Plate], feet: Mapping[str, tuple[FloatArray, FloatArray]]
-) -> tuple[Contact, ...]:
-    """Return the contacts of all plates with the leg of each.
-
-    Parameters
-    ----------
-    ground : MotionTable
-        Table of the plates, for the instants.
-    plates : sequence of Plate
-        Plates of the table.
-    feet : mapping
-        Of each known leg the instants (N,) [s] and the forward position of the middle of the foot
-        (N,) [m].
-    """
+def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...]:
+    """Return the contacts of feet with all plates of a table."""
     found = []
     for plate in plates:
         strikes, offs = foot_events(ground.time, plate.force[:, 1])
@@ -224,76 +197,85 @@ def contacts(
         spans = events.reshape(-1, 2)
         middles = (spans[:-1, 1] + spans[1:, 0]) // 2
         begins, ends = np.insert(middles, 0, 0), np.append(middles, len(ground.time))
-        for (on, off), begin, end in zip(spans, begins, ends, strict=True):
-            rows = slice(int(on), int(off))
-            owner = _owner(ground.time[rows], plate.point[rows, 0], feet)
-            found.append(Contact(plate.name, int(begin), int(end), owner))
+        found += [
+            Contact(plate.name, int(begin), int(end))
+            for begin, end in zip(begins, ends, strict=True)
+        ]
     return tuple(found)
 
 
-def _owner(
-    time: FloatArray, centre: FloatArray, feet: Mapping[str, tuple[FloatArray, FloatArray]]
-) -> str | None:
-    """Return the leg whose foot is nearest to the centre of pressure (N,) [m] in the mean."""
-    distances = {}
-    for side, (instants, position) in feet.items():
-        covered = (time >= instants[0]) & (time <= instants[-1])
-        if covered.sum() > 2:
-            foot = np.interp(time[covered], instants, position)
-            distances[side] = float(np.abs(centre[covered] - foot).mean())
-    nearest = [side for side, far in distances.items() if far <= FARTHEST]
-    return min(nearest, key=distances.__getitem__, default=None)
-
-
-def named_side(plate: str) -> str | None:
-    """Return the leg that the name of a plate tells: r, l, none (right) or 1_ (left)."""
-    if plate in ("ground_force_v*", "1_ground_force_v*"):
-        return "left" if plate.startswith("1_") else "right"
-    parts = set(re.split(r"[_*\d]+", plate.lower()))
-    return next((side for side, hints in _HINTS.items() if hints & parts), None)
-
-
-def leg_force(
-    ground: MotionTable, plates: Sequence[Plate], steps: Sequence[Contact], side: str
-) -> MotionTable:
-    """Return force, point and torque of one leg: the sum of its contacts.
+def foot_events(
+    time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
+) -> tuple[FloatArray, FloatArray]:
+    """Return the instants of heel strike and of toe-off.
 
     Parameters
     ----------
-    ground : MotionTable
-        Table of the plates.
-    plates, steps : sequences of Plate and Contact
-        Plates and all contacts.
-    side : {"right", "left"}
-        Leg.
+    time : (N,) array_like
+        Increasing instants [s].
+    vertical : (N,) array_like
+        Vertical ground force on the foot [N].
+    threshold : float
+        Force at strike and toe-off [N], > 0; the instants are interpolated.
 
     Returns
     -------
-    MotionTable
-        Columns `force_x` to `torque_z` [N, m, N m].
+    strikes, offs : (s,), (o,) float64
+        Instants [s]. A contact at the start or end of the record has no strike or no toe-off. Gaps
+        and contacts shorter than 0.1 s do not count.
     """
-    count = len(ground.time)
-    owned = {plate.name: np.zeros(count, dtype=bool) for plate in plates}
-    for step in steps:
-        if step.side == side:
-            owned[step.plate][step.begin : step.end] = True
-    used = [plate for plate in plates if owned[plate.name].any()]
-    force, moment = np.zeros((count, 3)), np.zeros((count, 3))
-    weighted, weight = np.zeros((count, 3)), np.zeros(count)
-    for plate in used:
-        rows = owned[plate.name][:, None]
-        force += np.where(rows, plate.force, 0.0)
-        about_origin = plate.torque + np.cross(plate.point, plate.force)
-        moment += np.where(rows, about_origin, 0.0)
-        share = np.where(rows[:, 0], np.maximum(plate.force[:, 1], 0.0), 0.0)
-        weighted += share[:, None] * plate.point
-        weight += share
-    bears = weight > CONTACT_THRESHOLD
-    if len(used) == 1:
-        point = used[0].point
-    else:
-        rows_of = np.flatnonzero(bears)
-        places = weighted[rows_of] / weight[rows_of, None]
-        point = np.column_stack([np.interp(np.arange(count), rows_of, p) for p in places.T])
-    torque = moment - np.cross(point, force)
-    return replace(ground, names=GROUND_COLUMNS, values=np.hstack([force, point, torque]))
+    instants = check_array("time", time, (None,))
+    force = check_array("vertical force", vertical, (len(instants),))
+    force = force - check_number("threshold", threshold, above=0.0, unit="N")
+    above = force > 0.0
+    changes = np.flatnonzero(above[1:] != above[:-1])
+    share = force[changes] / (force[changes] - force[changes + 1])
+    crossings = instants[changes] + share * (instants[changes + 1] - instants[changes])
+    rising = above[changes + 1]
+    # Remove gaps within a contact first, then short contacts: a foot that bounces strikes once.
+    for first_rises in (False, True):
+        short = (np.diff(crossings) < SHORTEST) & (rising[:-1] == first_rises)
+        stays = ~(np.append(short, False) | np.insert(short, 0, False))[: len(crossings)]
+        crossings, rising = crossings[stays], rising[stays]
+    return crossings[rising], crossings[~rising]
+
+
+def find_stride(
+    time: ArrayLike,
+    vertical: ArrayLike,
+    *,
+    threshold: float = CONTACT_THRESHOLD,
+    name: str = "vertical force",
+) -> tuple[float, float]:
+    """Return start and end [s] of a stride: the first two heel strikes of a foot.
+
+    In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
+    which starts or, if the record is too short, ends with the strike.
+
+    Parameters
+    ----------
+    time, vertical, threshold
+        As of `foot_events`, (N,) [s] and (N,) [N].
+    name : str
+        Name of the force in messages.
+
+    Raises
+    ------
+    InputError
+        If the record does not contain a stride.
+    """
+    strikes, offs = foot_events(time, vertical, threshold=threshold)
+    if len(strikes) > 1:
+        return float(strikes[0]), float(strikes[1])
+    instants = np.asarray(time, dtype=np.float64)
+    if len(strikes) == 1 and len(offs) > 1:
+        strike, period = float(strikes[0]), float(offs[1] - offs[0])
+        for start in (strike, strike - period):
+            if start >= instants[0] and start + period <= instants[-1]:
+                return start, start + period
+    raise InputError(
+        f"{name}: expected two heel strikes (or one, and two toe-offs) between "
+        f"{instants[0]:g} and {instants[-1]:g} s, found {len(strikes)} strikes and {len(offs)} "
+        f"toe-offs at {threshold:g} N in a force of {np.min(vertical):g} to {np.max(vertical):g} "
+        "N; check unit, sign and column, or set comak.start_s and comak.stop_s"
+    )

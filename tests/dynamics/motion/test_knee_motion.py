@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.walking import read_motion_table, write_motion_table
-from dynamics.walking.columns import KNEE_COORDINATES, KNOWN_COLUMNS, OPENSIM_COORDINATES
-from dynamics.walking.knee_motion import (
+from dynamics.motion import read_motion_table, write_motion_table
+from dynamics.motion.knee_motion import (
+    KNEE_COORDINATES,
+    KNOWN_COLUMNS,
+    OPENSIM_COORDINATES,
     KneeColumns,
     knee_motion_table,
     parse_columns,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.walking import MotionTable, read_motion_table
-from dynamics.walking.motion_tables import read_motion_columns
+from dynamics.motion import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import read_motion_columns
 
 VERSION_1 = """Coordinates
 version=1
