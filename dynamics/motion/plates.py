@@ -188,9 +188,7 @@ def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...
     for plate in plates:
         strikes, offs = foot_events(ground.time, plate.force[:, 1])
         events = np.searchsorted(ground.time, np.sort(np.concatenate([strikes, offs])))
-        if not len(events):
-            continue
-        if len(offs) and not (len(strikes) and strikes[0] < offs[0]):
+        if plate.force[0, 1] > CONTACT_THRESHOLD:
             events = np.insert(events, 0, 0)
         if len(events) % 2:
             events = np.append(events, len(ground.time))

@@ -127,6 +127,7 @@ class OpenSimSystem:
         self._matter = self._model.getMatterSubsystem()
         self._bodies = self._model.getNumBodies() + 1
         self._order = self._speed_order()
+        self._places = self._value_order()
 
     def _drive(self, coordinate: str) -> Any:
         """Return a new actuator of a coordinate, which `reaction` switches on."""
@@ -287,6 +288,25 @@ class OpenSimSystem:
             coordinate.setSpeedValue(self._state, 0.0)
         return order
 
+    def _value_order(self) -> list[int]:
+        """Return the place of each coordinate among the positions of the state.
+
+        A joint that turns freely has a place that no coordinate has.
+        """
+        order, state = [], opensim().State(self._state)
+        for coordinate in _members(self._model.getCoordinateSet()):
+            coordinate.setLocked(state, False)
+            coordinate.setClamped(state, False)
+            before = state.getQ().to_numpy().copy()
+            coordinate.setValue(state, coordinate.getValue(state) + 0.5, False)
+            order.append(int(np.abs(state.getQ().to_numpy() - before).argmax()))
+        return order
+
+    def _positions(self, values: FloatArray) -> Any:
+        ordered = np.zeros(self._state.getNQ())
+        ordered[self._places] = values
+        return opensim().Vector.createFromMat(ordered)
+
     def _vector(self, values: FloatArray) -> Any:
         ordered = np.empty(len(values))
         ordered[self._order] = values
@@ -302,7 +322,7 @@ class OpenSimSystem:
         """Set time [s], coordinates (n,) [rad, m] and speeds (n,); in a group's state if given."""
         state = self._state if group is None else group.state
         state.setTime(time)
-        state.setQ(self._vector(values))
+        state.setQ(self._positions(values))
         state.setU(self._vector(speeds))
 
     def set_tensions(self, tensions: FloatArray) -> None:
@@ -329,7 +349,7 @@ class OpenSimSystem:
             )
         state, damped = self._contracting, self._damped
         state.setTime(time)
-        state.setQ(self._vector(values))
+        state.setQ(self._positions(values))
         state.setU(self._vector(speeds))
         forces = []
         for activation in (0.5, 1.0):

@@ -61,8 +61,9 @@ _STATIC = {
     "secondary": (), "by_volume": False, "activation_weight": 1.0, "reserve_weight": 1.0,
     "lowpass": 6.0,
 }  # fmt: skip
-#: Least moment arm of a muscle that moves a coordinate [m].
-_CROSSING = 1e-6
+#: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
+#: have moments of half a millimetre on the pelvis, which they do not cross.
+_CROSSING = 2e-3
 
 
 class Knee(NamedTuple):
@@ -298,6 +299,7 @@ def _moved_by_muscles(
     """Return the angles among coordinates that are in the motion and that muscles cross."""
     system.set(0.0, system.defaults, np.zeros(len(system.defaults)))
     crossed = np.abs(system.arms()).max(axis=1, initial=0.0) > _CROSSING
+    crossed[system.root[1]] = False
     rows = zip(system.coordinates, system.rotational, crossed.tolist(), strict=True)
     moved = {name for name, turns, crosses in rows if turns and crosses}
     found = tuple(name for name in names if name in moved and name in columns.columns)

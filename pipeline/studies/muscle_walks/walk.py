@@ -100,9 +100,9 @@ def simulate_muscle_walk(
         if file.walk.jam_tables is not None:
             write_jam_tables(folder, file.walk.jam_tables, setup, result)
         uncertain = None
-        knee, refused_waves = loads_of_knee(setup, result), ()
+        knee, refused_waves = loads_of_knee(setup, result), list[str]()
         if knee is not None and setup.knee is not None:
-            refused_waves = write_waveforms(folder, setup.knee, knee)
+            refused_waves += write_waveforms(folder, setup.knee, knee)
         elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
             digest = model_digest(file, setup.model)
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
