@@ -12,6 +12,7 @@ from pipeline.studies.muscle_walks.setup import prepare_walk
 MASSES = {"pelvis": 40.0, "femur": 8.0, "tibia": 4.0, "calcn": 1.0}
 GRAVITY = 10.0
 WEIGHT = GRAVITY * (MASSES["pelvis"] + 2.0 * sum(list(MASSES.values())[1:]))
+TIME = np.linspace(0.0, 1.0, 101)
 #: Weight of shank and foot [N], and height of hip, length of thigh and shank [m].
 BELOW, HEIGHT, THIGH, SHANK = GRAVITY * 5.0, 0.9, 0.4, 0.4
 #: Muscles of a right leg: name, bodies and points of its ends [m], largest force [N].
@@ -108,22 +109,21 @@ def bare_model(path, *, muscles=MUSCLES, knee_turn=(0.0, 0.0, 0.0), more=""):
 
 
 def standing(folder, force, point=(0.0, 0.0, 0.1), torque=(0.0, 0.0, 0.0), **angles):
-    """Write a motion of constant angles [deg], and a force plate; return both files.
+    """Write a motion of angles [deg], and a force plate [N, m, N m]; return both files.
 
-    The plate has the same force, point and torque over a second [N, m, N m].
+    All are constants, or courses over `TIME`.
     """
-    time = np.linspace(0.0, 1.0, 101)
     columns = {"pelvis_ty": HEIGHT, "pelvis_tx": 0.0} | dict.fromkeys(
         [f"{name}_{side}" for name, *_ in _JOINTS for side in "rl"], 0.0
     )
     columns |= angles
-    values = np.tile([*columns.values()], (101, 1))
+    values = np.column_stack([np.broadcast_to(v, len(TIME)) for v in columns.values()])
     motion, loads = folder / "motion.mot", folder / "plates.mot"
-    write_motion_table(motion, MotionTable(tuple(columns), time, values, True))
+    write_motion_table(motion, MotionTable(tuple(columns), TIME, values, True))
     heads = "ground_force_v", "ground_force_p", "ground_torque_"
     names = tuple(head + axis for head in heads for axis in "xyz")
-    rows = np.tile([*force, *point, *torque], (101, 1))
-    write_motion_table(loads, MotionTable(names, time, rows, False))
+    rows = np.column_stack([np.broadcast_to(v, len(TIME)) for v in (*force, *point, *torque)])
+    write_motion_table(loads, MotionTable(names, TIME, rows, False))
     return motion, loads
 
 

@@ -83,7 +83,7 @@ def read_motion(
     if len(table.time) < _ROWS:
         raise InputError(f"{path}: expected at least {_ROWS} rows, found {len(table.time)}")
     time, filtered = _filtered(replace(table, values=values, in_degrees=False), settings)
-    chosen = _chosen(time, settings, str(path))
+    chosen = _chosen(time, settings, table)
     values = np.zeros((len(time), len(system.coordinates)))
     by_name = dict(zip(system.coordinates, values.T, strict=True))
     for name, column in found.columns.items():
@@ -188,20 +188,24 @@ def _numbers(array: Any, count: int) -> list[float]:
     return [array.get(k) for k in range(count)]
 
 
-def _chosen(time: FloatArray, settings: ComakSettings, source: str) -> NDArray[np.bool_]:
-    """Return which instants are between the first and the last one."""
+def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> NDArray[np.bool_]:
+    """Return which instants are between the first and the last one.
+
+    The filter pads the motion: instants beyond the rows of the table do not count.
+    """
+    source, first, last = table.source, float(table.time[0]), float(table.time[-1])
     if len(time) < _ROWS:
         raise InputError(
             f"{source}: expected at least {_ROWS} instants, found {len(time)}; choose a smaller "
             "comak.step_s or a longer motion"
         )
     slack = _SLACK * (time[1] - time[0])
-    start = time[0] if settings.start is None else settings.start
-    stop = time[-1] if settings.stop is None else settings.stop
-    if start < time[0] - slack or stop > time[-1] + slack:
+    start = first if settings.start is None else settings.start
+    stop = last if settings.stop is None else settings.stop
+    if start < first - slack or stop > last + slack:
         raise InputError(
-            f"{source}: expected a motion from {start:g} to {stop:g} s, found {time[0]:g} to "
-            f"{time[-1]:g} s"
+            f"{source}: expected a motion from {start:g} to {stop:g} s, found {first:g} to "
+            f"{last:g} s"
         )
     chosen: NDArray[np.bool_] = (time >= start - slack) & (time <= stop + slack)
     if chosen.sum() < 2:
