@@ -190,6 +190,8 @@ def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...
         events = np.searchsorted(ground.time, np.sort(np.concatenate([strikes, offs])))
         if plate.force[0, 1] > CONTACT_THRESHOLD:
             events = np.insert(events, 0, 0)
+        if not len(events):
+            continue
         if len(events) % 2:
             events = np.append(events, len(ground.time))
         spans = events.reshape(-1, 2)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.motion import MotionTable, read_motion_table
-from dynamics.motion.motion_tables import read_motion_columns
+from dynamics.motion.motion_tables import motion_text, read_motion_columns
 
 VERSION_1 = """Coordinates
 version=1
@@ -191,3 +191,27 @@ def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
     late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
     with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
         read_motion_table(late)
+
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ("a", "a")}, r"expected each column once, found 'a' twice"),
+        ({"names": ("time",)}, r"found 'time' twice"),
+        ({"time": [0.0, 0.0]}, r"time: expected increasing instants"),
+        ({"time": [0.0, NAN]}, r"time: expected finite numbers"),
+        ({"values": [[1.0]]}, r"values: expected shape \(2, 1\)"),
+        ({}, r"expected in_degrees to be True or False"),
+        *(
+            ({"names": (name,), "in_degrees": False}, "without tabs")
+            for name in ("", "a\tb", "a\n", " a", "a  b")
+        ),
+    ],
+)
+def test_tables_that_cannot_be_written_are_refused(change, message):
+    made = {"names": ("a",), "time": [0.0, 1.0], "values": [[1.0], [2.0]]} | change
+    with pytest.raises(ValueError, match=message):
+        motion_text(MotionTable(**made))
