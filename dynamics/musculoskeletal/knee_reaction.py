@@ -9,7 +9,7 @@ the tibia in internal rotation, and adduction moment that loads the medial side.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,53 +71,78 @@ class KneeLoads:
     adduction_moment: FloatArray
 
 
-def knee_joint(
-    model: OsimModel, forces: Iterable[AppliedForce], stated: str | None = None
-) -> OsimJoint:
-    """Return the joint of the knee whose loads are wanted.
+class Knee(NamedTuple):
+    """Joint of a knee, and start and end of a cycle [s]."""
+
+    joint: OsimJoint
+    start: float
+    stop: float
+
+
+def knee_cycle(
+    model: OsimModel,
+    forces: Sequence[AppliedForce],
+    span: tuple[float, float],
+    *,
+    name: str | None = None,
+    cycle: tuple[float, float] | None = None,
+) -> Knee:
+    """Return the knee whose loads are wanted, and its cycle.
 
     Parameters
     ----------
     model : OsimModel
         The model.
-    forces : iterable of AppliedForce
+    forces : sequence of AppliedForce
         Forces on the feet.
-    stated : str, optional
-        Name of the joint; by default the knee of the leg that the ground carries more.
+    span : (float, float)
+        First and last instant of the motion [s].
+    name : str, optional
+        Name of the joint; by default that of the leg that the ground carries more.
+    cycle : (float, float), optional
+        Start and end [s]; by default two heel strikes of the foot below within the span.
 
     Raises
     ------
     InputError
-        If the stated joint is not in the model, or no knee is found.
+        If the joint is not in the model, no knee is found, or the forces do not tell a stride.
     """
+    found: list[tuple[float, Knee]] = []
+    faults: list[InputError] = []
+    for joint in _knees(model, name):
+        time, vertical = _carried(model, joint, forces, span)
+        try:
+            knee = Knee(joint, *(cycle or _stride(joint, time, vertical)))
+        except InputError as fault:
+            faults.append(fault)
+        else:
+            found.append((float(vertical.sum()), knee))
+    if not found:
+        raise faults[0]
+    return max(found, key=lambda item: item[0])[1]
+
+
+def _knees(model: OsimModel, stated: str | None) -> list[OsimJoint]:
+    """Return the stated joint of a model, or all joints of a femur with a tibia."""
     joints = {joint.name: joint for joint in model.joints}
+    if stated in joints:
+        return [joints[stated]]
     if stated is not None:
-        if stated not in joints:
-            raise InputError(
-                f"walk.knee: expected a joint of {model.path.name}, found {stated}; the model has "
-                f"{', '.join(joints)}"
-            )
-        return joints[stated]
+        raise InputError(
+            f"walk.knee: expected a joint of {model.path.name}, found {stated}; the model has "
+            f"{', '.join(joints)}"
+        )
     knees = [j for j in joints.values() if _THIGH.search(j.parent) and _SHANK.search(j.child)]
     if not knees:
         raise InputError(
             f"walk.knee: expected the name of the knee joint of {model.path.name}, as no joint "
             f"connects a femur with a tibia; the model has {', '.join(joints)}"
         )
-    return max(knees, key=lambda joint: _carried(model, joint, forces)[1].sum())
+    return knees
 
 
-def knee_stride(
-    model: OsimModel, joint: OsimJoint, forces: Iterable[AppliedForce]
-) -> tuple[float, float]:
-    """Return start and end [s] of the stride of a knee: two heel strikes of its foot.
-
-    Raises
-    ------
-    InputError
-        If the forces on its leg do not tell a stride.
-    """
-    time, vertical = _carried(model, joint, forces)
+def _stride(joint: OsimJoint, time: FloatArray, vertical: FloatArray) -> tuple[float, float]:
+    """Return start and end [s] of a stride of the leg below a knee."""
     if not len(time):
         raise InputError(
             "comak.start_s and comak.stop_s: expected the heel strikes of a stride, as no "
@@ -127,9 +152,12 @@ def knee_stride(
 
 
 def _carried(
-    model: OsimModel, joint: OsimJoint, forces: Iterable[AppliedForce]
+    model: OsimModel,
+    joint: OsimJoint,
+    forces: Iterable[AppliedForce],
+    span: tuple[float, float],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return instants (N,) [s], and the vertical force (N,) [N] on the bodies below a joint."""
+    """Return instants (N,) of a span [s], and the vertical force (N,) [N] below a joint."""
     below = {joint.child}
     while more := {j.child for j in model.joints if j.parent in below} - below:
         below |= more
@@ -137,6 +165,7 @@ def _carried(
     if not feet:
         return np.empty(0), np.empty(0)
     up, time = -model.gravity / np.linalg.norm(model.gravity), feet[0].time
+    time = time[(time >= span[0]) & (time <= span[1])]
     return time, np.sum([force.at(time).force @ up for force in feet], axis=0)
 
 

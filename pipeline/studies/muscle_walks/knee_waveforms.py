@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.musculoskeletal import ComakResult, OpenSimPlant
-from dynamics.musculoskeletal.knee_reaction import KneeLoads, knee_loads
+from dynamics.musculoskeletal.knee_reaction import Knee, KneeLoads, knee_loads
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import lead_back
 from foundation.base.checks import FloatArray
@@ -18,7 +18,7 @@ from pipeline.reports.figures import Picture
 from pipeline.store.run_documents import Computed
 from pipeline.store.sample_tables import write_csv
 from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
-from pipeline.studies.muscle_walks.setup import Knee, WalkSetup
+from pipeline.studies.muscle_walks.setup import WalkSetup
 
 #: Waveforms in the folder of a walk.
 WAVEFORMS = "waveforms.csv"

@@ -36,10 +36,9 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.held_coordinates import lock_notes
-from dynamics.musculoskeletal.knee_reaction import knee_joint, knee_stride
+from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.musculoskeletal.osim_joints import OsimJoint
 from dynamics.musculoskeletal.reserves import with_actuators
 from dynamics.musculoskeletal.walk_times import check_seconds
 from foundation.base.checks import FloatArray
@@ -64,14 +63,6 @@ _STATIC = {
 #: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
 #: have moments of half a millimetre on the pelvis, which they do not cross.
 _CROSSING = 2e-3
-
-
-class Knee(NamedTuple):
-    """Joint of a knee, and start and end of a cycle [s]."""
-
-    joint: OsimJoint
-    start: float
-    stop: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,20 +306,14 @@ def _knee(
     file: MuscleWalkFile, model: OsimModel, system: OpenSimSystem, motion: CoordinateMotion
 ) -> Knee:
     """Return the knee whose loads are wanted, and its cycle: as stated, or a stride."""
-    loads = system.external_loads
-    forces = () if loads is None else loads.forces
-    joint = knee_joint(model, forces, file.walk.knee)
-    start, stop = file.comak.start_s, file.comak.stop_s
-    if start is None or stop is None:
-        first, last = float(motion.time[0]), float(motion.time[-1])
-        start, stop = knee_stride(model, joint, forces)
-        if start < first or stop > last:
-            raise InputError(
-                f"{file.walk.motion}: expected a motion from {start:.4g} to {stop:.4g} s, the "
-                f"stride of {joint.name}, found {first:g} to {last:g} s; give a longer motion, "
-                "or set comak.start_s and comak.stop_s, or walk.knee to the other knee"
-            )
-    return Knee(joint, start, stop)
+    loads, (start, stop) = system.external_loads, (file.comak.start_s, file.comak.stop_s)
+    return knee_cycle(
+        model,
+        () if loads is None else loads.forces,
+        (float(motion.time[0]), float(motion.time[-1])),
+        name=file.walk.knee,
+        cycle=None if start is None or stop is None else (start, stop),
+    )
 
 
 def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:

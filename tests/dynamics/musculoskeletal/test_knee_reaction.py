@@ -5,8 +5,10 @@ import pytest
 from bare_legs import BELOW, MUSCLES, WEIGHT, bare_model, bare_walk, solved, standing
 from numpy.testing import assert_allclose
 
+from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal import OsimModel
-from dynamics.musculoskeletal.knee_reaction import knee_joint, knee_loads, knee_stride
+from dynamics.musculoskeletal.external_loads import AppliedForce
+from dynamics.musculoskeletal.knee_reaction import knee_cycle, knee_loads
 from foundation.base.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("opensim")
@@ -116,14 +118,34 @@ def test_a_coupled_coordinate_is_moved_with_its_own(tmp_path):
 
 def test_knees_and_strides_that_are_not_there_are_refused(tmp_path):
     model = OsimModel(bare_model(tmp_path / "bare.osim"))
-    assert knee_joint(model, (), "knee_l").name == "knee_l"
+    whole = (0.0, 1.0)
+    found = knee_cycle(model, (), whole, name="knee_l", cycle=(0.2, 0.6))
+    assert (found.joint.name, found.start, found.stop) == ("knee_l", 0.2, 0.6)
     with pytest.raises(
         InputError, match=r"walk\.knee: expected a joint of bare\.osim, found knee;"
     ):
-        knee_joint(model, (), "knee")
+        knee_cycle(model, (), whole, name="knee")
     with pytest.raises(InputError, match=r"comak\.start_s .* no external load acts .* knee_r"):
-        knee_stride(model, knee_joint(model, ()), ())
+        knee_cycle(model, (), whole)
     other = tmp_path / "other.osim"
     other.write_text(model.path.read_text().replace("femur", "bone"))
     with pytest.raises(InputError, match=r"no joint connects a femur with a tibia; .* hip_r"):
-        knee_joint(OsimModel(other), ())
+        knee_cycle(OsimModel(other), (), whole)
+
+
+def test_the_knee_is_that_of_the_leg_with_a_stride_in_the_motion(tmp_path):
+    """The ground carries the right leg more, but one strike of it is before the motion."""
+    model, time = OsimModel(bare_model(tmp_path / "bare.osim")), np.linspace(0.0, 2.0, 2001)
+
+    def stepping(side, force, *spans):
+        bears = np.any([(time > a) & (time < b) for a, b in spans], axis=0)
+        vertical = np.outer(force * bears, [0.0, 1.0, 0.0])
+        plate = Plate(side, vertical, np.zeros((2001, 3)), np.zeros((2001, 3)))
+        return AppliedForce(f"calcn_{side}", time, plate, True)
+
+    right = stepping("r", 900.0, (0.1, 0.8), (1.2, 1.9))
+    left = stepping("l", 700.0, (0.65, 1.35), (1.75, 2.1))
+    assert knee_cycle(model, (right, left), (0.0, 2.0)).joint.name == "knee_r"
+    found = knee_cycle(model, (right, left), (0.3, 2.0))
+    assert found.joint.name == "knee_l"
+    assert_allclose([found.start, found.stop], [0.65, 1.75], atol=2e-3)
