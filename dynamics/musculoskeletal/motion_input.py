@@ -58,7 +58,8 @@ def read_motion(
     CoordinateMotion
         Motion of all coordinates between the first and the last instant. A locked coordinate has
         its default value. A coordinate that the file does not have is as the model holds it
-        (locked, prescribed or coupled), or else zero.
+        (locked, prescribed or coupled), or else zero. Without secondary coordinates, all that the
+        model holds are as it holds them.
 
     Raises
     ------
@@ -88,9 +89,11 @@ def read_motion(
     by_name = dict(zip(system.coordinates, values.T, strict=True))
     for name, column in found.columns.items():
         by_name[name][:] = filtered[:, column]
-    if system.locked or len(found.columns) < len(by_name):
+    # Without secondary coordinates, constraints hold, whatever the file has.
+    constrained = not settings.secondary
+    if system.locked or constrained or len(found.columns) < len(by_name):
         for name, course in system.held.items():
-            if name in system.locked or name not in found.columns:
+            if name in system.locked or constrained or name not in found.columns:
                 by_name[name][:] = course(time, by_name)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}

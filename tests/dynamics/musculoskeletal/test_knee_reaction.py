@@ -1,5 +1,7 @@
 """Static optimisation and the reaction of a knee, on a standing person of two legs."""
 
+import re
+
 import numpy as np
 import pytest
 from bare_legs import BELOW, MUSCLES, WEIGHT, bare_model, bare_walk, solved, standing
@@ -98,10 +100,12 @@ def test_a_coupled_coordinate_is_moved_with_its_own(tmp_path):
         "</CoordinateCouplerConstraint></objects></ConstraintSet>"
     )
     model = bare_model(tmp_path / "bare.osim", more=coupler)
-    files = standing(tmp_path, (0.0, WEIGHT, 0.0), (-0.02, 0.0, 0.1))
+    # What a file has of a coupled coordinate does not count.
+    files = standing(tmp_path, (0.0, WEIGHT, 0.0), (-0.02, 0.0, 0.1), ankle_angle_r=20.0)
     setup, result = solved(bare_walk(model, *files))
     plant, names = setup.plant, setup.plant.motion.names
     assert "ankle_angle_r" not in setup.settings.primary
+    assert not plant.motion.values[:, names.index("ankle_angle_r")].any()
     found = plant.forces(0, np.zeros(0), np.zeros(0))
     arms = plant.system.arms()
     knee, ankle = (names.index(f"{name}_angle_r") for name in ("knee", "ankle"))
@@ -114,6 +118,22 @@ def test_a_coupled_coordinate_is_moved_with_its_own(tmp_path):
         :, [result.muscles.index(f"{m}_r") for m in ("vasti", "hamstrings")]
     ]
     assert_allclose(loads.axial_force, ABOVE + pulls.sum(axis=1), rtol=1e-6)
+
+
+def test_muscles_whose_tendon_opensim_stretches_pull_by_activation(tmp_path):
+    model = bare_model(tmp_path / "bare.osim")
+    text = model.read_text().replace("Millard2012EquilibriumMuscle", "Thelen2003Muscle")
+    model.write_text(re.sub(r"<minimum_activation>.*?</min_control>", "", text))
+    files = standing(tmp_path, (0.0, WEIGHT, 0.0), (-0.02, 0.0, 0.1))
+    _, result = solved(bare_walk(model, *files))
+    pull = [
+        result.muscle_forces[0, result.muscles.index(f"{n}_r")] for n in ("vasti", "hamstrings")
+    ]
+    assert_allclose(0.04 * np.subtract(*pull), 0.02 * WEIGHT, rtol=1e-2)
+    with pytest.raises(
+        InputError, match=r"fibre_forces: .* Thelen2003Muscle .*fibre_forces = false"
+    ):
+        solved(bare_walk(model, *files, fibre_forces=True))
 
 
 def test_knees_and_strides_that_are_not_there_are_refused(tmp_path):
