@@ -235,7 +235,8 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     static = not model.contacts
     usual: dict[str, Any] = {}
     if static:
-        kept = [name for name in model.coordinate_paths if name not in model.held_coordinates]
+        others = {*model.held_coordinates, *(file.comak.secondary or ())}
+        kept = [name for name in model.coordinate_paths if name not in others]
         usual = {"primary": tuple(kept), **_STATIC}
     else:
         file.check_coordinates()
@@ -325,6 +326,12 @@ def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSetting
     primary = tuple(name for name in settings.primary if name not in locked)
     secondary = tuple(s for s in settings.secondary if s.name not in locked)
     solved = (*settings.primary, *secondary_names(settings))
+    if secondary and not model.contacts:
+        raise InputError(
+            f"secondary coordinates: expected none, as {model.path.name} has no articular contact "
+            f"that applies, found {', '.join(s.name for s in secondary)}; leave comak.secondary "
+            "out, or take a model with contact"
+        )
     if not primary or (model.contacts and not secondary):
         raise InputError(
             f"{model.path.name}: expected primary and secondary coordinates that move, found "

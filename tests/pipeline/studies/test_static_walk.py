@@ -125,6 +125,11 @@ def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
         ({"surrogates": {"tf": "runs/a"}}, {}, r"tf"),
         ({"knee": "knee_l"}, {"start_s": None, "stop_s": None}, r"no external load .* knee_l"),
         ({}, {"primary": ("knee_r",)}, r"comak\.primary.*knee_r"),
+        (
+            {},
+            {"secondary": {"hip_flexion_r": 1.0}},
+            r"expected none, as bare\.osim .* hip_flexion_r",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, walk, comak, message):
