@@ -114,13 +114,19 @@ def knee_summary(knee: Knee, loads: KneeLoads, weight: float) -> KneeSummary:
 
 
 def reserve_flags(setup: WalkSetup, result: ComakResult) -> list[str]:
-    """Return a flag for each coordinate whose reserve gives much of the moment on it.
+    """Return flags on moments that muscles should give, and do not.
 
-    For models without articular contact, whose muscles alone should give the moments.
+    Of models without articular contact: a knee that no muscle moves, and each coordinate whose
+    reserve gives much of the moment on it.
     """
     if setup.knee is None:
         return []
-    none, flags = np.zeros(0), []
+    none, flags, joint = np.zeros(0), [], setup.knee.joint
+    if not set(joint.coordinates) & set(result.free):
+        flags.append(
+            f"{joint.name}: expected muscles that give the moment of the knee, found none, so that "
+            f"its load lacks them; the coordinates that muscles move are {', '.join(result.free)}"
+        )
     needed = [setup.plant.forces(frame, none, none).needed for frame in range(len(result.time))]
     moments = np.abs(needed).max(axis=0)
     for k, name in enumerate(result.free):

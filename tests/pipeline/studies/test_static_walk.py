@@ -100,6 +100,14 @@ def test_muscles_that_are_too_weak_are_flagged(tmp_path):
     )
 
 
+def test_a_knee_that_no_muscle_moves_is_flagged(tmp_path):
+    around = tuple(muscle for muscle in MUSCLES if muscle[0] not in ("vasti", "hamstrings"))
+    flags = simulate_muscle_walk(
+        bare_walk(*stepping(tmp_path, muscles=around)), tmp_path / "out"
+    ).flags
+    assert any(flag.startswith("knee_r: expected muscles that give the moment") for flag in flags)
+
+
 def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
     file = bare_walk(*stepping(tmp_path), start_s=0.15, stop_s=0.55)
     first = simulate_muscle_walk(file, tmp_path / "out")
