@@ -194,7 +194,7 @@ def _numbers(array: Any, count: int) -> list[float]:
 def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> NDArray[np.bool_]:
     """Return which instants are between the first and the last one.
 
-    The filter pads the motion: instants beyond the rows of the table do not count.
+    The filter pads the motion: instants more than a row beyond the table do not count.
     """
     source, first, last = table.source, float(table.time[0]), float(table.time[-1])
     if len(time) < _ROWS:
@@ -205,7 +205,8 @@ def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> ND
     slack = _SLACK * (time[1] - time[0])
     start = first if settings.start is None else settings.start
     stop = last if settings.stop is None else settings.stop
-    if start < first - slack or stop > last + slack:
+    row = float(np.diff(table.time).max())
+    if start < first - row or stop > last + row:
         raise InputError(
             f"{source}: expected a motion from {start:g} to {stop:g} s, found {first:g} to "
             f"{last:g} s"
