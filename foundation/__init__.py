@@ -7,6 +7,5 @@ Names are imported from the rooms, so that whoever uses a trained surrogate need
 - `foundation.implant`: the built-in implant
 - `foundation.elastic_foundation`: the elastic foundation and its spring laws
 - `foundation.finite_element`: the elastic layer by finite elements
-- `foundation.fitted_surfaces`: analytical laws on fitted surfaces
 - `foundation.contact_laws`: analytical laws of a single contact
 """

@@ -1,8 +1,7 @@
 """Contact of two surfaces: the methods of every original model, derived from one primitive.
 
-`foundation.elastic_foundation.model.ElasticFoundation`,
-`foundation.finite_element.model.FiniteElementContact` and
-`foundation.fitted_surfaces.model.FittedSurfaceContact` are such models; a trained surrogate, which
+`foundation.elastic_foundation.model.ElasticFoundation` and
+`foundation.finite_element.model.FiniteElementContact` are such models; a trained surrogate, which
 has no surfaces, is not.
 """
 

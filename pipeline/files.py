@@ -171,10 +171,10 @@ def write_document(path: Path, content: Mapping[str, Any] | BaseModel) -> None:
 
 
 def check_version(content: Mapping[str, Any]) -> None:
-    """Raise an InputError if a JSON document is of a later version than this program knows."""
+    """Raise an InputError if a JSON document is of another version than this program writes."""
     version = content.get("version", DOCUMENT_VERSION)
-    if version not in range(1, DOCUMENT_VERSION + 1):
+    if version != DOCUMENT_VERSION:
         raise InputError(
-            f"expected version {DOCUMENT_VERSION} or before, found {version!r}; read the file with "
+            f"expected version {DOCUMENT_VERSION}, found {version!r}; read the file with "
             "the version of knee-contact that wrote it"
         )

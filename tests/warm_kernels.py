@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import fitted
 import numpy as np
 from beds import implant_model
 from filelock import FileLock, Timeout
@@ -35,12 +34,6 @@ def springs() -> None:
         model.evaluate_batch(lower[None])
 
 
-def fitted_surfaces() -> None:
-    """Compile the kernels of contact between fitted quadrics."""
-    model = fitted.general()
-    model.loads_and_jacobian(fitted.pressed(model, fitted.POSE, 0.5e-3))
-
-
 def second_derivatives() -> None:
     """Compile the kernels of the second derivatives of surrogates."""
     model = compartment("inverted", "polynomial").smoothed(0.05)
@@ -49,7 +42,6 @@ def second_derivatives() -> None:
 
 PARTS: dict[str, Callable[[], None]] = {
     "springs": springs,
-    "fitted surfaces": fitted_surfaces,
     "surrogates": compile_kernels,
     "second derivatives": second_derivatives,
 }

@@ -25,6 +25,7 @@ from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.anatomy.femoral_frame import (
     SHAFT_AT,
     femoral_frame,
+    flexed_by_shaft,
     level_frame,
     turned,
 )
@@ -207,7 +208,7 @@ def _bone(mesh: TriangleMesh, direction: FloatArray) -> tuple[AnatomicalFrame, T
         bearing = bearing_about(end, rotation, centre)
         frame = femoral_frame(bearing, start=level_frame(rotation[2], -down))
         rotation, centre = frame.rotation, frame.origin
-    return frame, bearing_about(whole_end, rotation, centre)
+    return flexed_by_shaft(frame, -down), bearing_about(whole_end, rotation, centre)
 
 
 def _has_trochlea(bearing: TriangleMesh, rotation: FloatArray) -> bool:

@@ -91,19 +91,27 @@ def joint_end(mesh: TriangleMesh, direction: FloatArray) -> TriangleMesh:
 def shaft_direction(mesh: TriangleMesh, direction: FloatArray) -> FloatArray:
     """Return the direction (3,) [1] of the shaft next to the end of a bone, towards the joint.
 
-    The normals of a shaft are perpendicular to its axis. Without a shaft, this is the given
-    `direction` (3,) [1] towards the joint.
+    Without a shaft, this is the given `direction` (3,) [1] towards the joint.
+    """
+    found = find_shaft(mesh, direction)
+    return direction if found is None else found
+
+
+def find_shaft(mesh: TriangleMesh, direction: FloatArray) -> FloatArray | None:
+    """Return the direction (3,) [1] of the shaft nearly along `direction` (3,) [1]; None without.
+
+    The normals of a shaft are perpendicular to its axis.
     """
     along = mesh.centroids @ direction
     depth = (along.max() - along) / _width(mesh, direction)
     shaft = (_SHAFT[0] < depth) & (depth < _SHAFT[1])
     shaft &= np.abs(mesh.normals @ direction) < _LENGTHWISE
     if not shaft.any() or np.ptp(depth[shaft]) < _LEAST_SHAFT:
-        return direction
+        return None
     normals, areas = mesh.normals[shaft], mesh.areas[shaft]
     axis = np.linalg.eigh((normals.T * areas) @ normals)[1][:, 0]
     axis = axis * np.sign(axis @ direction)
-    return axis if axis @ direction > _ALONG else direction
+    return axis if axis @ direction > _ALONG else None
 
 
 def shaft_lean(mesh: TriangleMesh, rotation: FloatArray) -> float:

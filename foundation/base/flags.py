@@ -34,9 +34,6 @@ class FlagKind(StrEnum):
     FEMORAL_RIM = auto()
     COARSE_NODES = auto()
     LARGE_STRAIN = auto()
-    # fitted surfaces
-    OUTSIDE_FEMORAL_FIT = auto()
-    OUTSIDE_TIBIAL_FIT = auto()
     # surrogates: the pose is outside the box of samples
     OUTSIDE_FLEXION = auto()
     OUTSIDE_ADDUCTION = auto()
@@ -91,14 +88,6 @@ WORDINGS = {
     FlagKind.LARGE_STRAIN: (
         "strain {:.2f} exceeds {:g}, where the peak pressure of linear elasticity may be off by "
         "more than {:g} %"
-    ),
-    FlagKind.OUTSIDE_FEMORAL_FIT: (
-        "contact is more than {:g} mm outside the region that the femur was fitted for; fit with "
-        "poses like this one"
-    ),
-    FlagKind.OUTSIDE_TIBIAL_FIT: (
-        "contact is more than {:g} mm outside the region that the tibia was fitted for; fit with "
-        "poses like this one"
     ),
     FlagKind.OUTSIDE_FLEXION: _DOMAIN + "flexion by {:.3g} deg beyond",
     FlagKind.OUTSIDE_ADDUCTION: _DOMAIN + "adduction by {:.3g} deg beyond",

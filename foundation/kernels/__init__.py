@@ -16,13 +16,6 @@ from foundation.kernels.coupled import (  # noqa: E402
     evaluate_coupled,
 )
 from foundation.kernels.edge import EDGE_END  # noqa: E402
-from foundation.kernels.fitted import (  # noqa: E402
-    CONFORMING,
-    FITTED_RESULTS,
-    NOT_FOUND,
-    TOUCHING,
-    fitted_contact,
-)
 from foundation.kernels.layers import (  # noqa: E402
     LOGARITHMIC,
     POWER,
@@ -58,18 +51,14 @@ from foundation.kernels.two_layers import (  # noqa: E402
 __all__ = [
     "APART",
     "BULGE",
-    "CONFORMING",
     "EDGE_END",
-    "FITTED_RESULTS",
     "LANES",
     "LOGARITHMIC",
     "LUMPED",
-    "NOT_FOUND",
     "PARTS",
     "POWER",
     "RESOLVED",
     "SUMS",
-    "TOUCHING",
     "Bed",
     "Femur",
     "Law",
@@ -84,7 +73,6 @@ __all__ = [
     "fill_rows",
     "fill_slopes",
     "find_overlaps",
-    "fitted_contact",
     "handle",
     "largest_protrusions",
     "lattice_excess",

@@ -189,6 +189,7 @@ class Work(NamedTuple):
     force: NDArray[np.float64]
     candidates: NDArray[np.int64]
     todo: NDArray[np.int64]
+    listed: NDArray[np.int64]
     starts: NDArray[np.int64]
     doubtful: NDArray[np.int64]
     active: NDArray[np.int64]
@@ -312,7 +313,7 @@ def new_work(bed: Bed) -> Work:
     nodes, elements, groups = len(bed.points) + 1, len(bed.elements) + 1, len(bed.first)
     integers = {"generation": 1, "facets": LANES, "block_of": LANES}
     integers |= dict.fromkeys(("stamp", "gradient_stamp", "met"), nodes)
-    integers |= dict.fromkeys(("todo", "starts", "doubtful"), nodes)
+    integers |= dict.fromkeys(("todo", "listed", "starts", "doubtful"), nodes)
     integers |= dict.fromkeys(("candidates", "active", "kind", "chosen"), elements)
     integers |= dict.fromkeys(("groups", "plane_near"), groups)
     numbers: dict[str, int | tuple[int, int]] = {"place": (nodes, 2), "gradient": (nodes, 6)}

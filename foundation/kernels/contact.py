@@ -19,6 +19,7 @@ from foundation.kernels.search import (
     edge_crossed,
     facet_nearby,
     meet_patches,
+    patch_normal,
     tree_hit,
     walk_to_hit,
 )
@@ -41,6 +42,9 @@ _TURNS = 5
 _FEW = 4
 #: How far a quadratic field may rise over its nodes, as a part of the element's longest edge.
 BULGE = 0.01
+#: Cosines between a line and the femoral normal up to which the line bears nothing, and from which
+#: its whole length is indentation (60 and 46 deg; sound places: above 0.7).
+STEEP, LEVEL = 0.5, 0.7
 #: Slope between the surfaces beyond which the indentation of an element is not taken as a field.
 _STEEP = 0.7
 #: An element counts as bearing while it is apart by up to this part of the rise over it: the discs
@@ -66,6 +70,48 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
             rotation, translation, femur, bed, listed, doubtful, last, work
         )
     search_doubtful(rotation, translation, femur, bed, reach, doubtful, work)
+
+
+@fused_part
+def press_nodes(rotation, translation, femur, bed, reach, listed, work):
+    """Indent the listed nodes as `indent_nodes`; lines that run sideways bear less, or nothing.
+
+    Where a line leaves the femur on a steep side, its length is no indentation: the surface is
+    nearer. The length counts by a weight of the cosine between the line and the femoral normal.
+    """
+    nodes = work.listed
+    for i in range(listed):
+        nodes[i] = work.todo[i]
+    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    depth, met, place, normals = work.depth, work.met, work.place, bed.normals
+    for i in range(listed):
+        node = nodes[i]
+        if depth[node] > 0.0:
+            depth[node] *= weight_of(
+                cosine_of(
+                    rotation, femur.patch, femur.curved, normals, node, met[node], place[node, 0],
+                    place[node, 1],
+                )
+            )  # fmt: skip
+
+
+@fused_part
+def cosine_of(rotation, patch, curved, normals, node, facet, u, v):
+    """Return the cosine between the line of a node, out of the femur, and the femoral normal."""
+    r = rotation
+    x, y, z = patch_normal(patch, curved, facet, u, v)
+    nx, ny, nz = normals[node, 0], normals[node, 1], normals[node, 2]
+    along = x * (r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
+    along += y * (r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
+    along += z * (r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
+    return -along / np.sqrt(x * x + y * y + z * z)
+
+
+@fused_part
+def weight_of(cosine):
+    """Return the part of the length of a line that is indentation, from 0 to 1."""
+    part = min(max((cosine - STEEP) / (LEVEL - STEEP), 0.0), 1.0)
+    return part * part * (3.0 - 2.0 * part)
 
 
 @fused_part
@@ -433,14 +479,14 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     element, the position of the deepest element (-1 for none) and its indentation.
     """
     found, listed = find_candidates(rotation, translation, femur, bed, work, first, last)
-    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    press_nodes(rotation, translation, femur, bed, reach, listed, work)
     elements, sizes = bed.elements, bed.sizes
     depth, active, kinds = work.depth, work.active, work.kind
     candidates, todo, starts = work.candidates, work.todo, work.starts
     lowest, highest = work.lowest, work.highest
     if elements.shape[1] == 6:
         found, listed = keep_near(elements, sizes, found, work)
-        indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+        press_nodes(rotation, translation, femur, bed, reach, listed, work)
     met, centroid_first = work.met, bed.centroid_first
     end, deepest, largest, lumped = begin, -1, 0.0, np.int64(0)
     for i in range(found):
@@ -460,7 +506,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
             if indentation > largest:
                 deepest, largest = end, indentation
         end += 1 if kind == RESOLVED else 0
-    indent_nodes(rotation, translation, femur, bed, reach, lumped, work)
+    press_nodes(rotation, translation, femur, bed, reach, lumped, work)
     for i in range(lumped):
         e = candidates[i]
         indentation = depth[centroid_first + e]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foundation.base.compiling import fused_part, fused_pasted
-from foundation.kernels.contact import LUMPED
+from foundation.kernels.contact import LEVEL, LUMPED, STEEP, cosine_of, weight_of
 from foundation.kernels.search import patch_normal
 
 
@@ -39,6 +39,39 @@ def indentation_gradient(
 
 
 @fused_part
+def pressed_gradient(rotation, patch, curved, points, normals, node, depth, met, place, gradient):
+    """Write `indentation_gradient` of a node of `press_nodes`, whose length has a weight."""
+    cosine = 1.0
+    if depth[node] >= 0.0:
+        cosine = cosine_of(
+            rotation, patch, curved, normals, node, met[node], place[node, 0], place[node, 1]
+        )
+    if cosine <= STEEP:
+        gradient[node] = 0.0
+        return
+    weight = weight_of(cosine)
+    depth[node] /= weight
+    indentation_gradient(
+        rotation, patch, curved, points, normals, node, depth, met, place, gradient
+    )
+    if cosine < LEVEL:
+        # The first three components g have the length 1/cosine, so that dc = -c³ g . dg.
+        hessian = np.zeros((6, 6))
+        add_hessian(
+            rotation, patch, curved, points, normals, node, depth, met[node], place[node, 0],
+            place[node, 1], gradient, 1.0, hessian,
+        )  # fmt: skip
+        part = (cosine - STEEP) / (LEVEL - STEEP)
+        slope = 6.0 * part * (1.0 - part) / (LEVEL - STEEP)
+        gx, gy, gz = gradient[node, 0], gradient[node, 1], gradient[node, 2]
+        for k in range(6):
+            along = gx * hessian[0, k] + gy * hessian[1, k] + gz * hessian[2, k]
+            by_cosine = -depth[node] * slope * cosine**3 * along
+            gradient[node, k] = weight * gradient[node, k] + by_cosine
+    depth[node] *= weight
+
+
+@fused_part
 def find_gradients(rotation, femur, bed, work, begin, end):
     """Write the gradients of the nodes of the active elements ``begin`` to ``end``."""
     patch, curved = femur.patch, femur.curved
@@ -49,7 +82,7 @@ def find_gradients(rotation, femur, bed, work, begin, end):
     for i in range(begin, end):
         e = active[i]
         if kind_of[i] == LUMPED:
-            indentation_gradient(
+            pressed_gradient(
                 rotation, patch, curved, points, normals, centroid_first + e, depth, met,
                 place, gradient,
             )  # fmt: skip
@@ -58,7 +91,7 @@ def find_gradients(rotation, femur, bed, work, begin, end):
             node = np.int64(elements[e, j])
             if dated[node] != generation:
                 dated[node] = generation
-                indentation_gradient(
+                pressed_gradient(
                     rotation, patch, curved, points, normals, node, depth, met, place, gradient
                 )
 
@@ -75,7 +108,11 @@ def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
         lumped = kind_of[i] == LUMPED
         for j in range(1 if lumped else elements.shape[1]):
             node = centroid_first + element if lumped else elements[element, j]
-            if force[node] != 0.0:
+            cosine = cosine_of(
+                rotation, patch, curved, normals, node, met[node], place[node, 0], place[node, 1]
+            )
+            # Of a steep side, the turn of the force with the weight would need third derivatives.
+            if force[node] != 0.0 and cosine >= LEVEL:
                 add_hessian(
                     rotation, patch, curved, points, normals, node, depth, met[node],
                     place[node, 0], place[node, 1], gradient, -force[node], jacobian,

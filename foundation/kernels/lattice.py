@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.compiling import fused_part
-from foundation.kernels.contact import LUMPED, find_contact, indent_nodes
+from foundation.kernels.contact import LUMPED, find_contact, press_nodes
 from foundation.kernels.fields import quadratic_shapes
 from foundation.kernels.gradients import find_gradients
 
@@ -125,7 +125,7 @@ def indent_truly(rotation, translation, femur, bed, work, reach, listed, most):
     for i in range(listed):
         before = work.depth[nodes[i]]
         bounds[i] = before if before < most else most
-    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    press_nodes(rotation, translation, femur, bed, reach, listed, work)
     for i in range(listed):
         if not work.depth[nodes[i]] <= bounds[i]:
             work.depth[nodes[i]] = _FAR

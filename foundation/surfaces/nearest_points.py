@@ -9,8 +9,8 @@ from foundation.base.checks import FloatArray, IntArray
 
 #: Longest edge of a piece of a triangle, in median edge lengths of the surface.
 _COMMON = 2.0
-#: Number of points of a block, to bound the memory.
-_BLOCK = 50_000
+#: Number of pairs of points and pieces of a block, to bound the memory.
+_BLOCK = 200_000
 
 
 class SurfaceTree:
@@ -49,20 +49,18 @@ class SurfaceTree:
         """
         import trimesh
 
-        ranks = np.arange(1, min(near, len(self._triangle)) + 1)
+        near = min(near, len(self._triangle))
         corners, found, chosen = self.corners / self._size, [], []
-        for block in np.array_split(points / self._size, -(-len(points) // _BLOCK)):
-            _, index = self._tree.query(block, k=ranks, workers=-1)
-            nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
-            at = np.zeros(len(block), dtype=np.int64)
-            for triangle in self._triangle[np.asarray(index)].T:
-                foot = trimesh.triangles.closest_point(corners[triangle], block)
-                away = np.linalg.norm(foot - block, axis=1)
-                closer = away < distance
-                nearest[closer], distance[closer] = foot[closer], away[closer]
-                at[closer] = triangle[closer]
-            found.append(nearest)
-            chosen.append(at)
+        for block in np.array_split(points / self._size, -(-len(points) * near // _BLOCK)):
+            _, index = self._tree.query(block, k=np.arange(1, near + 1), workers=-1)
+            triangles = self._triangle[np.asarray(index)]
+            feet = trimesh.triangles.closest_point(
+                corners[triangles.ravel()], np.repeat(block, near, axis=0)
+            ).reshape(-1, near, 3)
+            rows = np.arange(len(block))
+            best = np.linalg.norm(feet - block[:, None], axis=2).argmin(axis=1)
+            found.append(feet[rows, best])
+            chosen.append(triangles[rows, best])
         return self._size * np.concatenate(found), np.concatenate(chosen)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from pipeline.cli.app import PREPARE, Answer, Config, Overrides, command
-from pipeline.preparation.init_options import FileAxis, InitOptions
+from pipeline.preparation.init_options import FileAxis, InitOptions, Mesh
 
 
 @command(PREPARE)
@@ -27,11 +27,11 @@ def init(
 
     Examples
     --------
-    $ knee-contact init
+    $ knee-contact init --material cartilage
     $ knee-contact init mine.toml --femur femur.stl --tibia tibia.stl \
-        --material cartilage --yes
+        --material cartilage
     $ knee-contact init left.toml --femur f.ply --tibia t.ply --side left \
-        --unit mm --axes=-x,y,-z --material polyethylene --yes
+        --unit mm --axes=-x,y,-z --material polyethylene
     """
     from pipeline.preparation.interview import write_starter
 
@@ -48,6 +48,7 @@ def align(
     femur_anterior: FileAxis = None,
     tibia_anterior: FileAxis = None,
     side: Literal["right", "left"] | None = None,
+    femur_bone: Mesh = (),
     slope_deg: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
     write: bool = False,
 ) -> Answer:
@@ -63,6 +64,9 @@ def align(
         Signed axis of the tibial file nearest to anterior, if the shape does not tell.
     side : {"right", "left"}, optional
         Side of the knee (default: from shape and file names).
+    femur_bone : tuple of Path
+        Bone of the femur, in the frame and unit of the femoral file, whose shaft tells the zero of
+        flexion.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the modulus of the layer).
     write : bool
@@ -81,7 +85,7 @@ def align(
     stated = {"femur": femur_anterior, "tibia": tibia_anterior}
     anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}
     file = find_config(config)
-    return Answer(*align_study(file, overrides, anterior, side, slope_deg, write=write))
+    return Answer(*align_study(file, overrides, anterior, side, slope_deg, femur_bone, write=write))
 
 
 @command(PREPARE)

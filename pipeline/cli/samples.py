@@ -44,20 +44,20 @@ def export(
     source: Source,
     /,
     *,
-    format: Literal["csv", "parquet", "mat", "xlsx"],
+    format: Literal["csv", "parquet"],
     out: Path,
     tables: Annotated[
         tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
     ] = (),
     units: Literal["si", "people"] = "si",
 ) -> Answer:
-    r"""Write tables as CSV, Parquet, MATLAB file or Excel workbook.
+    r"""Write tables as CSV or Parquet.
 
     Parameters
     ----------
     source : Path
         Run directory, or Parquet file.
-    format : {"csv", "parquet", "mat", "xlsx"}
+    format : {"csv", "parquet"}
         File format.
     out : Path
         File to write; a folder for several tables as CSV or Parquet.
@@ -70,10 +70,9 @@ def export(
     --------
     $ knee-contact samples export runs/implant --format csv --table first \
         --out first.csv
-    $ knee-contact samples export runs/implant --format mat --units people \
-        --out all.mat
-    $ knee-contact samples export runs/implant --format xlsx \
-        --table simulation --units people --out cycle.xlsx
+    $ knee-contact samples export runs/implant --format csv --table simulation \
+        --units people --out cycle.csv
+    $ knee-contact samples export runs/implant --format parquet --out tables
     """
     from pipeline.reports.judgement import judgement_lines, stored_judgement
     from pipeline.store.sample_tables import export_tables

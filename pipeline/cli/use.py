@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -216,7 +215,6 @@ def walk(
     replay: Path | None = None,
     model: Path | None = None,
     geometry: Path | None = None,
-    implant_forces: Path | None = None,
     overrides: Overrides = (),
     out: OutFolder = None,
     force: Force = False,
@@ -241,8 +239,6 @@ def walk(
         Model that replaces the model of the settings.
     geometry
         Folder with the mesh files that the folder of the model lacks.
-    implant_forces
-        Forces that an instrumented implant measured (.csv, .txt, .xlsx), compared with the walk.
     contact, overrides, out, force
         Contact models of the joints, replaced values, folder to write, whether to replace another
         walk there.
@@ -255,15 +251,12 @@ def walk(
     $ knee-contact walk comak_settings.xml --geometry Geometry --out walk
     $ knee-contact walk comak_settings.xml --replay walk/plant.npz
     $ knee-contact walk comak_settings.xml --contact runs/tibiofemoral
-    $ knee-contact walk mine.toml --implant-forces knee_forces.csv
     """
     from pipeline.config.reading import find_config
     from pipeline.studies.dispatch import load_file, simulate_file
     from pipeline.studies.muscle_walks.comak_tool import comak_file
 
     path = find_config(config)
-    if implant_forces is not None:
-        overrides += (f"implant_forces.file={json.dumps(str(implant_forces.resolve()))}",)
     file = (
         comak_file(path, overrides, contact=contact, replay=replay, model=model, geometry=geometry)
         if path.suffix.lower() == ".xml" or contact or replay or model or geometry

@@ -11,8 +11,8 @@ from pipeline.config.schema_base import Section
 #: Names of the compared models, the rows of `pipeline.studies.contact_models.registry.MODELS`.
 ComparedModel = Literal[
     "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
-    "modified_calibrated", "coupled", "coupled_calibrated", "elliptic_hertz", "hertz_calibrated",
-    "hooke_calibrated", "springs_surrogate", "elements_surrogate",
+    "modified_calibrated", "coupled", "coupled_calibrated", "springs_surrogate",
+    "elements_surrogate",
 ]  # fmt: skip
 
 

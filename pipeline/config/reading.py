@@ -13,7 +13,6 @@ from pydantic_core import ErrorDetails
 
 from foundation.base.errors import InputError
 from pipeline.config.contact_schema import CONTACT_MODELS, DEFAULT_MODEL, with_model
-from pipeline.config.removed_keys import REMOVED
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section, near
 
@@ -259,8 +258,6 @@ def _key(item: ErrorDetails) -> list[str]:
 
 def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
-        if (reason := REMOVED.get(".".join(parts))) is not None:
-            return f"remove this key: {reason}"
         section = schema
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section

@@ -10,12 +10,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from foundation.surfaces.decimation import decimate
+from foundation.surfaces.smoothing import smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.schema import Config
 from pipeline.originals.knee_surfaces import KneeSurfaces, compartment_labels
 
-#: Number of triangles of a coarse surface, number that is coarse enough, and largest deviation [m].
-_FEW, _ENOUGH, _DEVIATION = 2_000, 5_000, 50e-6
+#: Number of triangles of a coarse surface, number that is coarse enough, and largest deviations of
+#: smoothing and decimation [m].
+_FEW, _ENOUGH, _SMOOTH, _DEVIATION = 2_000, 5_000, 100e-6, 50e-6
 
 
 def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:
@@ -46,4 +48,5 @@ def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:
 def _coarse(mesh: TriangleMesh) -> TriangleMesh:
     if len(mesh.faces) <= _ENOUGH:
         return mesh
-    return decimate(mesh, _DEVIATION, fewest=_FEW).mesh
+    # The steps of a segmentation would stay, and point their springs in all directions.
+    return decimate(smoothed(mesh, _SMOOTH).mesh, _DEVIATION, fewest=_FEW).mesh

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,49 @@ _POSES, _PART = 12, 0.3
 _EXPONENT = 0.4
 #: Width of the surfaces around the contact that count [m], beyond the radius of the local fits.
 _MARGIN = RADIUS + 2e-3
-#: Least part of the poses with a peak pressure on both surfaces.
+#: Least part of the poses that bear the load, and with a peak pressure on both surfaces.
 _LEAST = 0.5
 
 
-def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> float | None:
+class LoadedPatches(NamedTuple):
+    """Poses under load with the loaded compartment, and triangles (F,) near the contact there."""
+
+    poses: list[tuple[Pose, str]]
+    femur: NDArray[np.bool_]
+    tibia: NDArray[np.bool_]
+
+    def of(self, surfaces: KneeSurfaces) -> KneeSurfaces:
+        """Return the patches alone of surfaces [m] with these triangles."""
+        # Vertices stay: a layer may have a thickness for each.
+        return replace(
+            surfaces,
+            femur=replace(surfaces.femur, faces=surfaces.femur.faces[self.femur]),
+            tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[self.tibia]),
+            compartments=surfaces.compartments[self.tibia],
+        )
+
+
+def loaded_patches(
+    config: Config, surfaces: KneeSurfaces, space: SampleSpace
+) -> LoadedPatches | None:
+    """Return the patches of surfaces [m] that bear near a path; None if few poses bear the load."""
+    bed = springs_beside(config.contact, coarse_surfaces(config, surfaces))
+    poses = _loaded(bed, _poses(space), config.space.path.axial_force_N)
+    if len(poses) < _LEAST * _POSES * len(bed.compartment_names):
+        return None
+    pressed = [bed.tibia.centroids[bed.spring_state(pose).pressure > 0.0] for pose, _ in poses]
+    femoral = [
+        (points - pose.translation) @ pose.rotation_matrix
+        for points, (pose, _) in zip(pressed, poses, strict=True)
+    ]
+    return LoadedPatches(
+        poses,
+        _within(surfaces.femur, np.concatenate(femoral)),
+        _within(surfaces.tibia, np.concatenate(pressed)),
+    )
+
+
+def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
     """Return the roughness of surfaces under coupled springs [1].
 
     Parameters
@@ -56,24 +94,19 @@ def roughness(config: Config, surfaces: KneeSurfaces, space: SampleSpace) -> flo
         The study, with the material of the layers; its law does not matter.
     surfaces : KneeSurfaces
         Surfaces of the knee.
-    space : SampleSpace
-        Sample space about the reference path.
+    patches : LoadedPatches
+        Where these surfaces bear, or others with the same triangles.
 
     Returns
     -------
     float or None
         Root mean square of the logarithms of the ratios of peak pressures [1]; None if most poses
-        do not carry the load.
+        have no peak pressure.
     """
-    contact = _coupled(config.contact)
-    quick = springs_beside(config.contact, coarse_surfaces(config, surfaces))
-    poses = _loaded(quick, _poses(space), config.space.path.axial_force_N)
-    smooth = _fitted(_near_contact(surfaces, quick, poses))
-    found = [_loads(build_bed(contact, each), poses) for each in (surfaces, smooth)]
+    contact, near = _coupled(config.contact), patches.of(surfaces)
+    found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]
     by_peak, by_force = np.log(found[1] / found[0]).T
     changes = by_peak - _EXPONENT * by_force
-    if len(changes) < _LEAST * _POSES * len(quick.compartment_names):
-        return None
     known = changes[np.isfinite(changes)]
     if len(known) < _LEAST * len(changes):
         return None
@@ -86,30 +119,6 @@ def _coupled(contact: ContactConfig) -> ContactConfig:
     if contact.femur_layer is not None:
         own["femur_layer"] = contact.femur_layer.model_copy(update={"law": "coupled"})
     return contact.model_copy(update=own)
-
-
-def _near_contact(
-    surfaces: KneeSurfaces, bed: ElasticFoundation, poses: list[tuple[Pose, str]]
-) -> KneeSurfaces:
-    """Return surfaces without the triangles away from the contact of a bed at all poses."""
-    pressed = [bed.tibia.centroids[bed.spring_state(pose).pressure > 0.0] for pose, _ in poses]
-    if not any(map(len, pressed)):
-        return surfaces
-    femoral = [
-        (points - pose.translation) @ pose.rotation_matrix
-        for points, (pose, _) in zip(pressed, poses, strict=True)
-    ]
-    femur, tibia = (
-        _within(mesh, np.concatenate(points))
-        for mesh, points in ((surfaces.femur, femoral), (surfaces.tibia, pressed))
-    )
-    # Vertices stay: a layer may have a thickness for each.
-    return replace(
-        surfaces,
-        femur=replace(surfaces.femur, faces=surfaces.femur.faces[femur]),
-        tibia=replace(surfaces.tibia, faces=surfaces.tibia.faces[tibia]),
-        compartments=surfaces.compartments[tibia],
-    )
 
 
 def _within(mesh: TriangleMesh, points: FloatArray) -> NDArray[np.bool_]:

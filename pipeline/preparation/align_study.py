@@ -22,6 +22,7 @@ from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import load_surface, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
+    bone_of,
     check_before_alignment,
     distance_between,
     frame_keys,
@@ -46,6 +47,7 @@ def align_study(
     anterior: dict[str, FloatArray] | None = None,
     side: str | None = None,
     slope_deg: float | None = None,
+    bone: tuple[Path, ...] = (),
     *,
     write: bool = False,
 ) -> tuple[str, dict[str, Any]]:
@@ -65,6 +67,8 @@ def align_study(
         Stated side; by default that of shape and file names.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
+    bone : tuple of Path
+        Files of the bone of the femur, in the frame and unit of its mesh.
     write : bool
         Whether the configuration gets the proposed frames.
 
@@ -85,6 +89,7 @@ def align_study(
             side or named_side,
             side_stated=side is not None,
             slope=np.radians(_slope_deg(config) if slope_deg is None else slope_deg),
+            bone=_bone(config, bone),
         )
     except OpenQuestion as error:
         asked = file.with_name(f"{file.stem}_question.png")
@@ -158,6 +163,13 @@ def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:
         yield from ("", f"[knee.{body}]")
         # Text, numbers and lists look the same in JSON and TOML.
         yield from (f"{key} = {json.dumps(value)}" for key, value in own.items())
+
+
+def _bone(config: Config, files: tuple[Path, ...]) -> TriangleMesh | None:
+    """Return the bone (V, 3) [m] of the femur in files, if any."""
+    if not files or config.knee.femur is None:
+        return None
+    return bone_of(files, config.knee.femur.unit or "m")
 
 
 def _in_metres(config: Config, body: str) -> TriangleMesh:

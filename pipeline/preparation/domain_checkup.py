@@ -25,7 +25,7 @@ from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee import Cost, Knee, KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import strength_of
-from pipeline.originals.roughness import SMOOTH, roughness
+from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.findings import Findings
 from pipeline.preparation.peaks import check_peaks
@@ -258,7 +258,9 @@ def _check_roughness(config: Config, space: SampleSpace, findings: Findings) -> 
     say("measuring the roughness of the surfaces")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # given when the contact model was built
-        found = roughness(config, load_surfaces(config), space)
+        surfaces = load_surfaces(config)
+        patches = loaded_patches(config, surfaces, space)
+        found = None if patches is None else roughness(config, surfaces, patches)
     if found is None:
         return
     text = f"ridges of the meshes change the peak pressures by {100.0 * found:.2g} %"

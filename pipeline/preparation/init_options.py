@@ -18,7 +18,7 @@ Mesh = Annotated[tuple[Path, ...], Parameter(metavar="FILE", consume_multiple=Fa
 
 @dataclass(frozen=True)
 class InitOptions:
-    """Values of a first configuration; None for a value to be asked for or guessed.
+    """Values of a first configuration; None for a value to be guessed.
 
     Parameters
     ----------
@@ -44,6 +44,9 @@ class InitOptions:
         Signed axis of the femoral file nearest to anterior, if the shape does not tell.
     tibia_anterior : str, optional
         Signed axis of the tibial file nearest to anterior, if the shape does not tell.
+    femur_bone : tuple of Path
+        Bone of the femur, in the frame and unit of the femoral file: its shaft tells the zero of
+        flexion within 5 deg, the cartilage alone within 17 deg.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the material).
     side : {"right", "left"}, optional
@@ -60,8 +63,6 @@ class InitOptions:
         Poisson's ratio [1] (default: from the material).
     thickness_mm : float, optional
         Thickness of the layer [mm] (default: from the material).
-    yes : bool
-        Ask no questions; accept every guess and default.
     force : bool
         Replace an existing file.
     """
@@ -76,6 +77,7 @@ class InitOptions:
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
     femur_anterior: FileAxis = None
     tibia_anterior: FileAxis = None
+    femur_bone: Mesh = ()
     slope_deg: Annotated[float | None, Parameter(metavar="DEG", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
     repair_tolerance_mm: Annotated[float | None, Parameter(metavar="MM")] = None
@@ -86,5 +88,4 @@ class InitOptions:
     ] = None  # fmt: skip
     poissons_ratio: Annotated[float | None, Parameter(metavar="NU")] = None
     thickness_mm: Annotated[float | None, Parameter(metavar="H")] = None
-    yes: bool = False
     force: bool = False

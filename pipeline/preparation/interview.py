@@ -1,15 +1,13 @@
-"""First configuration of two meshes: guesses from the meshes, and questions for the rest."""
+"""First configuration of two meshes: what the meshes tell, and what a user must verify."""
 
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
 
-from foundation.base.checks import check_number
 from foundation.base.errors import InputError
 from pipeline.advice import command_line, of_configuration
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
@@ -25,12 +23,12 @@ from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
 from pipeline.preparation.mesh_interview import (
     BODIES,
+    WARNING,
     MeshAnswers,
-    ask_meshes,
     cover_bones,
+    find_mesh_keys,
 )
 from pipeline.preparation.peaks import PeakError
-from pipeline.preparation.questions import Interview
 from pipeline.preparation.settling import settle_study, with_keys
 from pipeline.preparation.starter import PRESETS, Sections, starter_sections, starter_text
 
@@ -41,9 +39,6 @@ _CONTACT_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
 def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, Any]]:
     """Write a first configuration and a picture; return the summary for people and for programs.
 
-    Missing values are asked for on the terminal, unless stdin is not a terminal or `options.yes` is
-    set.
-
     Raises
     ------
     InputError
@@ -52,10 +47,11 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     """
     if config.exists() and not options.force:
         raise InputError(f"{config}: exists; name another file, or replace the file with --force")
-    interview = Interview(sys.stdin.isatty() and not options.yes)
-    meshes = ask_meshes(config, options, interview)
+    meshes = find_mesh_keys(config, options)
     material = meshes.material
-    name, contact = _answers(config, material, options, interview)
+    name = options.name or re.sub(r"[^A-Za-z0-9_.-]", "_", config.stem).lstrip(".-") or "mine"
+    contact = {key: value for key in _CONTACT_KEYS if (value := getattr(options, key)) is not None}
+    assumed = _assumed(material, contact, meshes)
     cover_bones(meshes, contact)
     sections = starter_sections(
         name,
@@ -78,8 +74,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
     lines = [
-        *meshes.guesses,
-        *reasons,
+        *sorted((*meshes.guesses, *reasons, *assumed), key=lambda line: line.startswith(WARNING)),
         f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
         f"next: {command_line('check', config)}",
@@ -92,23 +87,24 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "side": meshes.side,
         "meshes": meshes.keys,
         "contact": contact | {"law": sections["contact"]["law"]},
-        "remarks": [*meshes.guesses, *reasons],
+        "remarks": [*meshes.guesses, *assumed, *reasons],
     }
 
 
-def _answers(
-    config: Path, material: str, options: InitOptions, interview: Interview
-) -> tuple[str, dict[str, Any]]:
-    """Return the name and the keys of [contact]; ask for values without an option."""
-    default_name = re.sub(r"[^A-Za-z0-9_.-]", "_", config.stem).lstrip(".-") or "mine"
-    name = options.name or interview.ask("Name of the run", "--name", default_name, str)
-    values = {key: getattr(options, key) for key in _CONTACT_KEYS}
-    contact = {key: value for key, value in values.items() if value is not None}
-    if interview.interactive and options.thickness_mm is None:
-        usual = str(PRESETS[material]["contact"]["thickness_mm"])
-        question = "Thickness of the layer [mm]"
-        contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
-    return name, contact
+def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> list[str]:
+    """Return which keys of the layer are typical values, as no mesh tells them."""
+    usual = PRESETS[material]["contact"]
+    keys = {"youngs_modulus_MPa": "--modulus-MPa", "poissons_ratio": "--poissons-ratio"}
+    if not meshes.bones:  # `cover_bones` states the thickness of these
+        keys["thickness_mm"] = "--thickness-mm"
+    left = [key for key in keys if key not in contact]
+    if not left:
+        return []
+    values = ", ".join(f"{key} = {usual[key]}" for key in left)
+    return [
+        f"assumed: {values}, typical of {material}, as the meshes do not tell; state "
+        f"{', '.join(keys[key] for key in left)}"
+    ]
 
 
 def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
@@ -161,13 +157,6 @@ def _write_choice(sections: Sections, notes: dict[str, str], choice: LawChoice) 
 
 def _sentence(clause: str) -> str:
     return f"{clause[0].upper()}{clause[1:]}." if clause.startswith("the ") else f"{clause}."
-
-
-def _thickness(text: str) -> float:
-    try:
-        return check_number("thickness [mm]", float(text), above=0.0)
-    except ValueError:
-        raise InputError(f"expected a thickness above 0 mm such as 6.5, found {text!r}") from None
 
 
 def _notes(meshes: MeshAnswers) -> dict[str, str]:

@@ -14,9 +14,9 @@ from pipeline.advice import CONFIG, command_line
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee_surfaces import KneeSurfaces
-from pipeline.originals.roughness import SMOOTH, roughness
+from pipeline.originals.roughness import SMOOTH, LoadedPatches, loaded_patches, roughness
 from pipeline.progress import say
-from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import ReferencePath
 
 #: Deviations of the smoothing that are tried in turn [um].
 DEVIATIONS_UM = (20.0, 50.0, 100.0)
@@ -65,31 +65,31 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `check` gives the same warnings
         try:
-            space = sample_space(config, path)
-            found = roughness(config, surfaces, space)
+            patches = loaded_patches(config, surfaces, sample_space(config, path))
+            found = None if patches is None else roughness(config, surfaces, patches)
         except (InputError, PoseError) as error:
             return _linear(f"the roughness of the surfaces is not known ({error})")
-        if found is None:
+        if patches is None or found is None:
             return _linear("the roughness of the surfaces is not known: few poses carry the load")
         if found <= SMOOTH:
             return LawChoice(
                 "coupled", 0.0, (f"{_COUPLED}; {_smooth_words(found)}, which is little",)
             )
-        return _smoothed(config, surfaces, space, found)
+        return _smoothed(config, surfaces, patches, found)
 
 
 def _smoothed(
-    config: Config, surfaces: KneeSurfaces, space: SampleSpace, rough: float
+    config: Config, surfaces: KneeSurfaces, patches: LoadedPatches, rough: float
 ) -> LawChoice:
     cost = (
         f"the surfaces are rough: ridges of the meshes change the peak pressures by "
         f"{100.0 * rough:.0f} % (expected at most {100.0 * SMOOTH:.0f} %)"
     )
     # What the largest deviation leaves rough, no smaller one smooths.
-    last = _trial(config, surfaces, space, DEVIATIONS_UM[-1])
+    last = _trial(config, surfaces, patches, DEVIATIONS_UM[-1])
     for deviation in DEVIATIONS_UM if last.is_smooth else ():
         is_last = deviation == DEVIATIONS_UM[-1]
-        trial = last if is_last else _trial(config, surfaces, space, deviation)
+        trial = last if is_last else _trial(config, surfaces, patches, deviation)
         if trial.is_smooth:
             femur, tibia = trial.femur, trial.tibia
             moved = (
@@ -119,14 +119,14 @@ class _Trial(NamedTuple):
 
 
 def _trial(
-    config: Config, surfaces: KneeSurfaces, space: SampleSpace, deviation_um: float
+    config: Config, surfaces: KneeSurfaces, patches: LoadedPatches, deviation_um: float
 ) -> _Trial:
     say(f"smoothing the surfaces by at most {deviation_um:g} um")
     femur, tibia = (
         smoothed(mesh, 1e-6 * deviation_um) for mesh in (surfaces.femur, surfaces.tibia)
     )
     moved = replace(surfaces, femur=femur.mesh, tibia=tibia.mesh)
-    found = roughness(config, moved, space)
+    found = roughness(config, moved, patches)
     return _Trial(femur, tibia, np.nan if found is None else found)
 
 

@@ -1,4 +1,4 @@
-"""Keys of both meshes in a first configuration: guessed, proposed from the shape, or asked for."""
+"""Keys of both meshes in a first configuration: stated, guessed, or proposed from the shape."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
 from foundation.anatomy.joint_end import is_long
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import SIDES, UNITS, RawMesh, load_raw_mesh, rotation_of
+from foundation.surfaces.mesh import UNITS, RawMesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.mesh_loading import mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
+    bone_of,
     check_before_alignment,
     check_placed,
     frame_keys,
@@ -36,12 +37,12 @@ from pipeline.preparation.mesh_guess import (
     stated_unit,
 )
 from pipeline.preparation.open_question import OpenQuestion
-from pipeline.preparation.questions import Interview
 from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 from pipeline.progress import say
 
 BODIES = ("femur", "tibia")
-_FRAMES = ("anatomical", "file")
+#: Beginning of a line on what is doubtful.
+WARNING = "warning: "
 #: Number of triangles that take seconds.
 _LARGE = 50_000
 #: Meshes that are bones where the layer is cartilage.
@@ -69,7 +70,8 @@ class MeshAnswers(NamedTuple):
     side_known : bool
         Whether the side is stated, or told by shape or file names.
     guesses : list of str
-        What was guessed and why, for the user: words of an interview, not findings of checks.
+        What was guessed and why, for the user: not findings of checks. Those that begin with
+        `WARNING` are doubtful.
     notes : dict of str to str
         Comments of the configuration by dotted key.
     bones : tuple of str
@@ -85,76 +87,80 @@ class MeshAnswers(NamedTuple):
     bones: tuple[str, ...] = ()
 
 
-class _Told(list[str]):
-    """Guesses, which a person at the terminal sees before the next question."""
-
-    def __init__(self, interview: Interview) -> None:
-        super().__init__()
-        self._interview = interview
-
-    def add(self, guess: str) -> None:
-        self.append(guess)
-        self._interview.tell(guess)
-
-
-def ask_meshes(config: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
+def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """Return the material, and the keys of both meshes of a configuration.
 
-    `config` is the file of the configuration, beside which a question shows its picture.
+    `config` is the file of the configuration, beside which an open question shows its picture.
 
     Raises
     ------
     InputError
-        If a mesh cannot be read, is not a knee, or leaves a question that nobody answers.
+        If a mesh or the material is not stated, a mesh cannot be read or is not a knee, or the
+        shape leaves a question that no option answers.
     """
-    told = _Told(interview)
-    read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
+    told: list[str] = []
+    files_of, material = _stated(options)
+    read = {body: (files, load_raw_mesh(files)) for body, files in files_of.items()}
     keys: dict[str, dict[str, Any]] = {}
     for body, (files, raw) in read.items():
         for remark in raw.remarks:
-            told.add(f"{raw.mesh.name}: {remark}")
+            told.append(f"{raw.mesh.name}: {remark}")
         beside = [_beside(file, config.parent) for file in files]
-        unit = _unit(body, raw, options, interview, told)
+        unit = _unit(body, raw, options, told)
         keys[body] = {"file": beside[0] if len(beside) == 1 else beside, "unit": unit}
     meshes, repairs = _prepared(read, keys, options.repair_tolerance_mm, told)
     check_before_alignment(meshes)
-    material = options.material or interview.choose(
-        "Material of the bearing surface", "--material", None, PRESETS
-    )
     named_side = side_in_names(file for files, _ in read.values() for file in files)
     kinds: dict[str, str] = {}
-    if _frames(options, interview) == "file":
-        notes = _file_frames(keys, meshes, options, interview, told)
+    if _frames(options) == "file":
+        notes = _file_frames(keys, meshes, options, told)
         kinds = _kinds_in_file_frames(keys, meshes)
         found, reason = options.side or named_side, "from the file names"
     else:
         slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
         picture = config.with_name(f"{config.stem}_question.png")
-        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview, picture)
+        unit = keys["femur"]["unit"]
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), picture, unit)
         notes = _anatomical_frames(keys, meshes, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
         placed = placed_parts(meshes, alignment, found or "right")
         for doubt in check_placed({body: part.mesh for body, part in placed.items()}):
-            told.add(f"warning: {doubt}")
+            told.append(f"{WARNING}{doubt}")
         kinds = alignment.kinds
         for body, kind in kinds.items():
             if kind != OPEN:
-                told.add(
+                told.append(
                     f"{meshes[body].name}: {kind}: only the bearing surface is used. "
                     f"{placed[body].words}"
                 )
-    side = _side(options, found, reason, interview, told)
+    side = _side(options, found, reason, told)
     if repairs:
         notes["knee.repair_tolerance_mm"] = " ".join(f"{text}." for text in repairs)
     bones = tuple(body for body in BODIES if material == "cartilage" and kinds.get(body) in BONY)
     return MeshAnswers(material, keys, side, found is not None, told, notes, bones)
 
 
+def _stated(options: InitOptions) -> tuple[dict[str, tuple[Path, ...]], str]:
+    """Return the files of each body, by default one named after it, and the material."""
+    files, missing = {}, []
+    for body in BODIES:
+        names = [Path(f"{body}{extension}") for extension in EXTENSIONS]
+        own = getattr(options, body) or tuple([each for each in names if each.is_file()][:1])
+        files[body] = own
+        if not own:
+            missing.append(f"--{body} FILE, the mesh of the {body}")
+    if options.material is None:
+        missing.append(f"--material {' or '.join(PRESETS)}, that of the bearing surface")
+    if missing:
+        raise InputError(f"init cannot find, so please state: {'; '.join(missing)}")
+    return files, options.material or ""
+
+
 def _prepared(
     read: dict[str, tuple[tuple[Path, ...], RawMesh]],
     keys: dict[str, dict[str, Any]],
     stated: float | None,
-    told: _Told,
+    told: list[str],
 ) -> tuple[dict[str, TriangleMesh], list[str]]:
     """Return the meshes [m], repaired and without further bodies, and what was repaired."""
     tolerance = REPAIR_TOLERANCE_MM if stated is None else stated
@@ -172,9 +178,9 @@ def _prepared(
         meshes[body], left_out = own_part(mesh, body, near, tolerance)
         near = meshes[body].centroid
         for text in left_out:
-            told.add(f"{name}: {text}")
+            told.append(f"{name}: {text}")
     for text in repairs:
-        told.add(text)
+        told.append(text)
     return {body: meshes[body] for body in BODIES}, repairs
 
 
@@ -219,7 +225,7 @@ def _kinds_in_file_frames(
     return kinds
 
 
-def _frames(options: InitOptions, interview: Interview) -> str:
+def _frames(options: InitOptions) -> str:
     if options.axes is not None:
         if options.frames == "anatomical":
             raise InputError(
@@ -227,41 +233,24 @@ def _frames(options: InitOptions, interview: Interview) -> str:
             )
         return "file"
     if options.frames == "file":
-        for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
-            if getattr(options, option) is not None:
+        for option in ("femur_anterior", "tibia_anterior", "femur_bone", "slope_deg"):
+            if getattr(options, option) not in (None, ()):
                 raise InputError(
                     f"--{option.replace('_', '-')} has no effect with --frames file; leave out "
                     "one of the two options"
                 )
-    question = "Frames of the bodies: proposed from the shape, or as in the files"
-    return options.frames or interview.choose(question, "--frames", _FRAMES[0], _FRAMES)
+    return options.frames or "anatomical"
 
 
 def _beside(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _read_mesh(
-    body: str, files: tuple[Path, ...], interview: Interview
-) -> tuple[tuple[Path, ...], RawMesh]:
-    if files:
-        return files, load_raw_mesh(files)
-    # Default: a file named after the body.
-    names = [f"{body}{extension}" for extension in EXTENSIONS]
-    default = next((name for name in names if Path(name).is_file()), None)
-
-    def reader(name: str) -> tuple[tuple[Path, ...], RawMesh]:
-        return (Path(name),), load_raw_mesh(name)
-
-    return interview.ask(f"Mesh file of the {body}", f"--{body}", default, reader)
-
-
 def _unit(
     body: str,
     raw: RawMesh,
     options: InitOptions,
-    interview: Interview,
-    told: _Told,
+    told: list[str],
 ) -> str:
     """Return the unit of a file: of its own option, stated by the file, of --unit, or guessed."""
     own: str | None = getattr(options, f"{body}_unit")
@@ -269,49 +258,56 @@ def _unit(
     stated, guess = stated_unit(raw), guess_unit(raw.mesh)
     if stated is not None and raw.unit_is_sure:
         option = "" if own in (None, stated.value) else f"; --{body}-unit {own} has no effect"
-        told.add(f"{file}: unit {stated.value}, {stated.reason}{option}")
+        told.append(f"{file}: unit {stated.value}, {stated.reason}{option}")
         return stated.value
     if own is not None:
         if stated is not None and own != stated.value:
-            told.add(f"{file}: unit {own}, although the file states {stated.value}")
+            told.append(f"{file}: unit {own}, although the file states {stated.value}")
         check_stated_unit(body, raw, own, guess)
         return own
     if stated is not None and (stated.certain or not guess.certain):
-        told.add(f"{file}: unit {stated.value}, {stated.reason}")
+        told.append(f"{file}: unit {stated.value}, {stated.reason}")
         return stated.value
     if options.unit is not None:
         check_stated_unit(body, raw, options.unit, guess)
         return options.unit
-    doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
+    option = f"; if not, state --{body}-unit"
+    begin, doubt = (
+        ("", "")
+        if guess.certain
+        else (WARNING, ", which is not the size of a knee; check the mesh")
+    )
     if stated is not None:
-        doubt = f"; the file states {stated.value}, which is not the size of a knee"
+        begin = WARNING
+        doubt = f"; the file states {stated.value}, which is not the size of a knee{option}"
     elif is_long(TriangleMesh(UNITS[guess.value] * raw.mesh.vertices, raw.mesh.faces)):
-        doubt = ", a long bone"
-    told.add(f"{file}: unit {guess.value}: {guess.reason}{doubt}")
-    return interview.choose(f"Unit of the {body} file", f"--{body}-unit", guess.value, UNITS)
+        begin, doubt = "", ", a long bone"
+    elif not guess.certain:
+        doubt += option
+    told.append(f"{begin}{file}: unit {guess.value}: {guess.reason}{doubt}")
+    return guess.value
 
 
-def _side(
-    options: InitOptions, found: str | None, reason: str, interview: Interview, told: _Told
-) -> str:
+def _side(options: InitOptions, found: str | None, reason: str, told: list[str]) -> str:
     if options.side is not None:
         if "the shape says" in reason:
-            told.add(f"warning: side: {options.side}, {reason}")
+            told.append(f"{WARNING}side: {options.side}, {reason}")
         return options.side
     if found is not None:
-        told.add(f"side: {found}, {reason}")
-    side = interview.choose("Side", "--side", found or "right", SIDES)
-    if found is None and side == "right":
-        told.append('side: right by default; set side = "left" for a left knee')
-    return side
+        told.append(f"side: {found}, {reason}")
+        return found
+    told.append(
+        f"{WARNING}side: right by default, as neither shape nor file names tell; state --side left "
+        "for a left knee"
+    )
+    return "right"
 
 
 def _file_frames(
     keys: dict[str, dict[str, Any]],
     meshes: dict[str, TriangleMesh],
     options: InitOptions,
-    interview: Interview,
-    told: _Told,
+    told: list[str],
 ) -> dict[str, str]:
     """Add the axes of the files to the keys; return the comments of the configuration."""
     if options.axes is not None:
@@ -321,15 +317,15 @@ def _file_frames(
     notes = {}
     guesses = dict(zip(BODIES, guess_axes(meshes["femur"], meshes["tibia"]), strict=True))
     for body, guess in guesses.items():
-        doubt = "" if guess.certain else "; uncertain, see the comment in the configuration"
-        told.add(f"{meshes[body].name}: axes {','.join(guess.value)}: {guess.reason}{doubt}")
+        begin = "" if guess.certain else WARNING
+        doubt = "" if guess.certain else "; uncertain: verify in the picture, or state --axes"
+        name, axes = meshes[body].name, ",".join(guess.value)
+        told.append(f"{begin}{name}: axes {axes}: {guess.reason}{doubt}")
+        keys[body]["axes"] = list(guess.value)
         notes[f"knee.{body}.axes"] = (
             f"Guessed {','.join(guess.value)} ({guess.reason}). Please verify in the picture: "
             "the first axis must point anteriorly (trochlea, kneecap), the second superiorly."
         )
-    for body, guess in guesses.items():
-        question = f"File axes of anterior, superior, right, of the {body}"
-        keys[body]["axes"] = list(interview.ask(question, "--axes", ",".join(guess.value), axes_of))
     return notes
 
 
@@ -338,42 +334,37 @@ def _aligned(
     options: InitOptions,
     named_side: str | None,
     slope: float,
-    interview: Interview,
     picture: Path,
+    unit: str,
 ) -> Alignment:
-    """Return the proposed alignment; ask what the shape leaves open, with a picture."""
+    """Return the proposed alignment; an `OpenQuestion` has a picture of what the shape leaves.
+
+    A bone of the femur is in the `unit` of the femur's mesh.
+    """
     anterior = {
         body: axis_of(text)
         for body in BODIES
         if (text := getattr(options, f"{body}_anterior")) is not None
     }
-    while True:
-        try:
-            return propose_alignment(
-                meshes,
-                anterior,
-                options.side or named_side,
-                side_stated=options.side is not None,
-                slope=slope,
-            )
-        except OpenQuestion as error:
-            question = shown_question(error, meshes, picture)
-            if not interview.interactive:
-                raise question from error
-            if question.option == "--side":
-                side = interview.choose(question.question, "--side", None, SIDES)
-                return propose_alignment(meshes, anterior, side, side_stated=True, slope=slope)
-            assert question.body is not None
-            anterior[question.body] = interview.ask(
-                question.question, question.option, None, axis_of
-            )
+    bone = bone_of(options.femur_bone, unit) if options.femur_bone else None
+    try:
+        return propose_alignment(
+            meshes,
+            anterior,
+            options.side or named_side,
+            side_stated=options.side is not None,
+            slope=slope,
+            bone=bone,
+        )
+    except OpenQuestion as error:
+        raise shown_question(error, meshes, picture) from error
 
 
 def _anatomical_frames(
     keys: dict[str, dict[str, Any]],
     meshes: dict[str, TriangleMesh],
     alignment: Alignment,
-    told: _Told,
+    told: list[str],
 ) -> dict[str, str]:
     """Add the proposed frames to the keys; return the comments of the configuration."""
     notes = {}
@@ -382,7 +373,7 @@ def _anatomical_frames(
         if alignment.surfaces[body] == "bearing":
             keys[body]["surface"] = "bearing"
         for line in frame_words(frame):
-            told.add(f"{meshes[body].name}: {line}")
+            told.append(f"{meshes[body].name}: {line}")
         notes[f"knee.{body}.axes"] = (
             "Proposed from the shape: please verify in the picture. "
             + ". ".join(frame_words(frame))

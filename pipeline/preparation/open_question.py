@@ -16,8 +16,6 @@ class OpenQuestion(InputError):
 
     Parameters
     ----------
-    option : str
-        Option of the command line that answers the question.
     question, remedy : str
         Words for people.
     body : {"femur", "tibia"}, optional
@@ -28,14 +26,12 @@ class OpenQuestion(InputError):
 
     def __init__(
         self,
-        option: str,
         question: str,
         remedy: str,
         body: str | None = None,
         frame: AnatomicalFrame | None = None,
     ) -> None:
         super().__init__(f"{question}; {remedy}")
-        self.option = option
         self.question = question
         self.remedy = remedy
         self.body = body
@@ -50,7 +46,7 @@ class OpenQuestion(InputError):
     def seen_in(self, picture: Path) -> OpenQuestion:
         """Return the question with the file of a picture in its words."""
         question = f"{self.question}; see {picture}"
-        return OpenQuestion(self.option, question, self.remedy, self.body, self.frame)
+        return OpenQuestion(question, self.remedy, self.body, self.frame)
 
 
 def anterior_names(frame: AnatomicalFrame) -> tuple[str, str]:
@@ -68,7 +64,6 @@ def anterior_question(
     option = f"--{body}-anterior"
     first, second = anterior_names(frame)
     return OpenQuestion(
-        option,
         f"{mesh.name}: does {first} or {second} of the file point anterior? The shape of the "
         f"{body} does not tell ({evidence.reason})",
         f"add {option}={first} or {option}={second}, or keep the frames of the files (init "

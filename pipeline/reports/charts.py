@@ -1,7 +1,7 @@
 """Line figures whose numbers stand in the page, for values under the pointer, zoom and CSV.
 
 A chart is a dictionary ready for JSON that `templates/charts.js` draws; without a script the page
-shows a picture of the same lines.
+names the tables with its numbers.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
-from pipeline.reports.figures import Picture, picture
+from pipeline.reports.figures import Picture
 
 #: Points of the page per inch of a figure.
 _POINTS = 90.0
@@ -87,7 +82,7 @@ def chart(
     size: tuple[float, float] = fig.PANEL,
     **settings: Any,
 ) -> Picture:
-    """Return a chart with a picture of the same lines.
+    """Return a chart as the pictures of a page are.
 
     Parameters
     ----------
@@ -107,8 +102,7 @@ def chart(
         (begin, end, low, high), `reference` (name, value), `along` (meaning of the instants of the
         points), `from_zero`.
     """
-    content = chart_data(name, text, x, y, lines, size=size, **settings)
-    return _drawn(text, content)._replace(chart=content)
+    return Picture("", text, chart_data(name, text, x, y, lines, size=size, **settings))
 
 
 def chart_data(
@@ -122,7 +116,7 @@ def chart_data(
     at: ArrayLike | None = None,
     **settings: Any,
 ) -> Chart:
-    """Return a chart, ready for JSON, without a picture.
+    """Return a chart, ready for JSON.
 
     Arguments are those of `chart`; `at` (N,) are the places that the lines share [any unit].
     """
@@ -188,51 +182,3 @@ def rounded(values: ArrayLike) -> list[float | None]:
     """Return numbers (N,) [any unit] with five significant digits, None for NaN and infinity."""
     array = np.asarray(values, dtype=np.float64).reshape(-1)
     return [float(f"{v:.{_DIGITS}g}") if np.isfinite(v) else None for v in array]
-
-
-@picture("svg")
-def _drawn(content: Chart) -> Figure:
-    """Draw a chart as a picture."""
-    size = content["size"][0] / _POINTS, content["size"][1] / _POINTS
-    figure, axes = fig.panel(size, x=content["x"]["label"], y=content["y"]["label"])
-    for border in content.get("outlines", ()):
-        axes.fill(border["x"], border["y"], facecolor="#F2EFE6", edgecolor=fig.GREY, lw=0.8)
-    for begin, end, low, high in content.get("boxes", ()):
-        box = Rectangle((begin, low), end - begin, high - low, color=fig.GREY, alpha=0.22, lw=0)
-        axes.add_patch(box)
-    for each in content["lines"]:
-        x, y = (_array(each.get("x", content.get("at"))), _array(each["y"]))
-        if "shades" in each:
-            points = np.column_stack([x, y])
-            parts: Any = np.stack([points[:-1], points[1:]], axis=1)
-            axes.add_collection(LineCollection(parts, colors=each["shades"], lw=each["width"]))
-            axes.update_datalim(points[np.isfinite(points).all(axis=1)])
-            continue
-        style: Any = {"color": each["colour"], "lw": each["width"], "label": each["name"] or None}
-        if "dash" in each:
-            style["ls"] = fig.DASHES
-        axes.plot(x, y, drawstyle="steps-post" if each.get("step") else "default", **style)
-    reference = content.get("reference")
-    if reference is not None:
-        style = {"color": fig.VERMILLION, "lw": 1.6, "ls": fig.DASHES}
-        axes.axhline(reference[1], label=reference[0], **style)
-    if any("shades" in each for each in content["lines"]):
-        shades = matplotlib.cm.ScalarMappable(Normalize(0.0, 100.0), fig.SHADES)
-        figure.colorbar(shades, ax=axes, label=content["along"], shrink=0.8)
-    elif reference is not None or any(each["name"] for each in content["lines"]):
-        fig.legend_above(axes, 2)
-    axes.autoscale_view()
-    fig.widen(axes)
-    if "range" in content["x"]:
-        axes.set_xlim(*content["x"]["range"])
-    if "range" in content["y"]:
-        axes.set_ylim(*content["y"]["range"])
-    if content.get("from_zero"):
-        axes.set_ylim(bottom=0.0)
-    if content.get("equal"):
-        axes.set_aspect("equal")
-    return figure
-
-
-def _array(values: Sequence[float | None]) -> FloatArray:
-    return np.array([np.nan if v is None else v for v in values])

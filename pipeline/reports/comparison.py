@@ -107,7 +107,7 @@ class ComparedRun(Part):
 
     label: str
     name: str
-    date: str | None
+    date: str
     knee: KneeFigures
     compared_in_gait: bool
     verdict: Verdict

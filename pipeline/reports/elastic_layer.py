@@ -125,7 +125,7 @@ class LayerComparison(Part):
 
 
 def layer_of_run(files: RunFiles) -> LayerComparison | None:
-    """Return the comparison of a run in units for people; None for runs of earlier versions."""
+    """Return the comparison of a run in units for people; None without one."""
     if isinstance(files.run.original, FromTable):
         return _not_compared("a table of poses and loads takes the place of the contact model")
     if files.simulation is None:

@@ -69,9 +69,9 @@ PANEL, SQUARE = (4.0, 2.7), (3.3, 3.3)
 
 
 class Picture(NamedTuple):
-    """Data URI of a picture, the words in its place where it cannot be seen, and its chart.
+    """Data URI of a picture, and the words in its place where it cannot be seen.
 
-    The chart (`pipeline.reports.charts`) takes the place of the picture where scripts run.
+    A chart (`pipeline.reports.charts`), which a script draws, has no URI.
     """
 
     uri: str

@@ -60,8 +60,6 @@ HEADLINE_COLUMNS = (
 #: Columns of the peak pressures of the compartments in the cycle.
 PEAK_COLUMNS = [f"{name}_peak_pressure_Pa" for name in COMPARTMENTS]
 _RESULT = ("compartment", "status", "reason")
-# Earlier versions did not write these arrays.
-_LATER = ("surrogate_poses", "surrogate_pressure_Pa")
 
 Arrays = TypeVar("Arrays", PressureMaps, Frames, WearOfCycle)
 
@@ -145,8 +143,7 @@ def read_run(folder: Path) -> RunFiles:
     # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
-    # Runs of earlier versions lack the keys of contact pairs.
-    simulated = config.get("simulation", {}).get("kind", "gait") == "gait"
+    simulated = config["simulation"]["kind"] == "gait"
     content: dict[str, Any] = {
         "run": read_document(folder / "run.json", RunRecord),
         "path": read_document(folder / "path.json", PathKnots),
@@ -176,8 +173,7 @@ def read_run(folder: Path) -> RunFiles:
 
 
 def _names(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the compartments of a configuration, of earlier versions as well."""
-    return tuple(config["knee"].get("compartments", COMPARTMENTS))
+    return tuple(config["knee"]["compartments"])
 
 
 def _surrogate(path: Path) -> ContactSurrogate:
@@ -252,7 +248,7 @@ def _arrays(
 
 def _frames(path: Path) -> Frames:
     faces = {f"{body}_faces": f"{body}_vertices" for body in ("femur", "tibia")}
-    return _arrays(path, Frames, faces, optional=_LATER, undefined=("centre_m",))
+    return _arrays(path, Frames, faces, undefined=("centre_m",))
 
 
 #: Files that a run may lack.
@@ -262,7 +258,6 @@ _OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
     "combination_cycles": ("combinations.parquet", _varied),
     "knee": ("knee.npz", _surrogate),
-    # Runs of earlier versions lack the file.
     "layer": (ELASTIC_LAYER, lambda path: read_document(path, ElasticLayer)),
 }
 

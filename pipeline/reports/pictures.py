@@ -15,7 +15,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.base.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import chart_data, cycle_chart, line
+from pipeline.reports.charts import chart, cycle_chart, line
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.pressure_field import vertex_pressures
@@ -69,29 +69,12 @@ def path_pictures(files: RunFiles) -> Iterator[Picture]:
             lines["gait cycle"] = angle, quantity.for_people(gait[column])
         text = f"Reference path: {quantity.label} over flexion"
         half_width = space.get(quantity.column_for_people)
-        drawn = _path(text, lines, half_width, axis_label(quantity))
-        chart = _path_chart(text, lines, half_width, axis_label(quantity))
-        yield drawn._replace(chart=chart | {"name": f"path-{column}"})
+        yield _path(f"path-{column}", text, lines, half_width, axis_label(quantity))
 
 
-@picture("svg")
-def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure:
-    figure, axes = fig.panel(x=axis_label(QUANTITIES["flexion_rad"]), y=label)
-    flexion, value = lines["path"]
-    if half_width is not None:
-        band = (value - half_width, value + half_width)
-        axes.fill_between(flexion, *band, color=fig.BLUE, alpha=0.13, lw=0, label="sampled")
-    if "gait cycle" in lines:
-        axes.plot(*lines["gait cycle"], color=fig.VERMILLION, lw=1.2, ls="-", label="gait cycle")
-    axes.plot(flexion, value, color=fig.BLUE, lw=2.0, label="path")
-    axes.plot(*lines["knots"], "o", color=fig.BLUE, ms=3.5)
-    fig.legend_above(axes, 3)
-    return figure
-
-
-def _path_chart(
-    text: str, lines: dict[str, Any], half_width: float | None, label: str
-) -> dict[str, Any]:
+def _path(
+    name: str, text: str, lines: dict[str, Any], half_width: float | None, label: str
+) -> Picture:
     """Return the path, the cycle and the borders of the sampled box as a chart."""
     flexion, value = lines["path"]
     shown = [line("path", value, x=flexion, colour=fig.BLUE, width=2.0)]
@@ -106,7 +89,7 @@ def _path_chart(
         angle, cycle = lines["gait cycle"]
         shown.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
     across = axis_label(QUANTITIES["flexion_rad"])
-    return chart_data("path", text, across, label, shown, size=fig.PANEL)
+    return chart(name, text, across, label, shown)
 
 
 def input_pictures(files: RunFiles) -> Iterator[Picture]:

@@ -141,9 +141,8 @@ def contact_fields(frames: Frames, peaks: FloatArray | None = None) -> ContactFi
     lateral; the largest values of the fields of this motion become these peaks.
     """
     vertices, faces = frames.tibia_vertices, frames.tibia_faces
-    poses, given = {MODELS[0]: frames.poses}, {MODELS[0]: frames.pressure_Pa}
-    if frames.surrogate_poses is not None and frames.surrogate_pressure_Pa is not None:
-        poses[MODELS[1]], given[MODELS[1]] = frames.surrogate_poses, frames.surrogate_pressure_Pa
+    poses = dict(zip(MODELS, (frames.poses, frames.surrogate_poses), strict=True))
+    given = dict(zip(MODELS, (frames.pressure_Pa, frames.surrogate_pressure_Pa), strict=True))
     values = {name: vertex_pressures(vertices, faces, each) for name, each in given.items()}
     side = sides_of(vertices, faces, frames.centre_m)
     if peaks is not None:

@@ -61,7 +61,7 @@ from pipeline.store.workspace_lock import flat_keys
 class Provenance(Part):
     """Date, seeds, versions, digests and times of a run, and its configuration."""
 
-    date: str | None
+    date: str
     seed: int
     held_out_seed: int
     workers: int

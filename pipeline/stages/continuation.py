@@ -36,8 +36,6 @@ _REMEDY = (
 def configuration_of(folder: Path) -> Config | None:
     """Return the configuration that a run was made with; None if the folder holds no run.
 
-    Keys that a later version added have their defaults.
-
     Raises
     ------
     RunError, ReportError, ConfigError

@@ -85,9 +85,9 @@ class Frames:
     centre_m : (2, K, 2, 3) float64
         Centres of pressure of each model, medial and lateral, tibial frame [m]; NaN without
         contact.
-    surrogate_poses : (K, 6) float64, optional
-        Poses of the cycle driven by the surrogate [rad, m]. Files of earlier versions have none.
-    surrogate_pressure_Pa : (K, F) float32, optional
+    surrogate_poses : (K, 6) float64
+        Poses of the cycle driven by the surrogate [rad, m].
+    surrogate_pressure_Pa : (K, F) float32
         Pressure of the original model at `surrogate_poses` [Pa].
     """
 
@@ -100,8 +100,8 @@ class Frames:
     pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
     peak_Pa: Annotated[FloatArray, (2, "K")]
     centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
-    surrogate_poses: Annotated[FloatArray | None, ("K", 6)] = None
-    surrogate_pressure_Pa: Annotated[NDArray[np.float32] | None, ("K", "F")] = None
+    surrogate_poses: Annotated[FloatArray, ("K", 6)]
+    surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
 
 
 @dataclass(frozen=True, eq=False)

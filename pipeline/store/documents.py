@@ -101,7 +101,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     ReportError
-        If the file is missing, not JSON, or of a later version.
+        If the file is missing, not JSON, or of another version.
     """
     text = read_bytes(path)
     try:

@@ -197,17 +197,12 @@ class Simulation(Part):
 
     statistics: dict[str, Cost]
     flags: dict[str, list[str]] = Field(default_factory=dict)
-    # Kind of each flag; runs of earlier versions lack the key.
-    flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]] = Field(
-        default_factory=dict
-    )
-    # Numbers of flagged and of all instants of each model; runs of earlier versions lack the key.
-    flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
-        default_factory=dict
-    )
+    # Kind of each flag, and numbers of flagged and of all instants, of each model.
+    flag_kinds: dict[str, list[Annotated[FlagKind, Field(strict=False)]]]
+    flagged: dict[str, Annotated[list[Count], Field(min_length=2, max_length=2)]]
     differences: list[Difference]
     speed: Speed | None
-    # None with springs; runs of earlier versions lack the key.
+    # None with springs.
     node_spacing: NodeSpacing | None = None
 
 
@@ -281,8 +276,7 @@ class RunRecord(Part):
     """`run.json`: versions, seeds, digests, counts and times of a run."""
 
     name: str
-    # Runs of earlier versions have no date.
-    date: str | None = None
+    date: str
     seed: Count
     held_out_seed: Count
     workers: Count
@@ -294,8 +288,7 @@ class RunRecord(Part):
     budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
-    # Runs of earlier versions have no remarks.
-    remarks: list[StoredFinding] = Field(default_factory=list)
+    remarks: list[StoredFinding]
 
     @property
     def not_given(self) -> list[str]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
-from scipy.io import savemat
 
 from foundation.base.errors import InputError
 from foundation.base.wording import counted
@@ -22,13 +16,6 @@ from pipeline.store.made_with import check_configuration
 from pipeline.store.run_documents import Computed
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
-
-#: Longest name in MATLAB: a letter, then letters, digits, underscores.
-_LONGEST_NAME = 63
-#: Text at the start of a MATLAB file, in place of the time of its writing.
-_MATLAB_HEADER = b"MATLAB 5.0 MAT-file, tables of knee-contact".ljust(116)
-#: Rows of a sheet and letters of its name in Excel.
-_SHEET_ROWS, _SHEET_NAME = 1_048_576, 31
 
 
 def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
@@ -66,7 +53,8 @@ class ColumnSummary(Computed):
 class TableSummary(Computed):
     """Counts of a stored table, and the ranges of its numeric columns.
 
-    `checksum` is "matches", "none" for version 1, or "damaged: ..."; a damaged table has no counts.
+    `checksum` is "matches", "none" for tables of other programs, or "damaged: ..."; a damaged table
+    has no counts.
     `ok` and `failed` are None without a status; `reasons` are the numbers of failed rows.
     """
 
@@ -168,11 +156,10 @@ def export_tables(
     ----------
     source : Path
         Run directory, or a Parquet file.
-    kind : {"csv", "parquet", "mat", "xlsx"}
-        CSV with units in the column names, Parquet, a MATLAB file with a structure for each
-        table and `units` of all columns, or an Excel workbook with a sheet for each table.
+    kind : {"csv", "parquet"}
+        CSV with units in the column names, or Parquet.
     out : Path
-        The file; a folder for several tables as CSV or Parquet.
+        The file; a folder for several tables.
     wanted : sequence of str
         Names of the tables; by default all tables.
     people : bool
@@ -183,18 +170,11 @@ def export_tables(
     StoreError, RunError
         As `summary`, or if a table is missing or damaged.
     InputError
-        If `out` is a file and should be a folder, or a workbook cannot be written: openpyxl is
-        not installed, or a table has too many rows.
+        If `out` is a file and should be a folder.
     """
     tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
     if people:
         tables = {name: in_people_units(table) for name, table in tables.items()}
-    if kind == "mat":
-        _write_matlab(tables, out)
-        return [out]
-    if kind == "xlsx":
-        _write_workbook(tables, out)
-        return [out]
     targets = [out] if len(tables) == 1 else [out / f"{name}.{kind}" for name in tables]
     if len(tables) > 1 and out.is_file():
         raise InputError(
@@ -211,60 +191,3 @@ def write_csv(table: pd.DataFrame, path: Path, float_format: str | None = None) 
     """Write a table as CSV; a reader sees the old file or the complete new file."""
     with replacing(path) as partial:
         table.to_csv(partial, index=False, float_format=float_format)
-
-
-def _write_matlab(tables: dict[str, pd.DataFrame], out: Path) -> None:
-    """Write a structure for each table, and the units of all columns."""
-    content: dict[str, Any] = {}
-    units: dict[str, str] = {}
-    for name, table in tables.items():
-        columns = {}
-        for column in map(str, table.columns):
-            values = table[column]
-            if not pd.api.types.is_numeric_dtype(values):
-                values = values.fillna("").astype(object)  # A cell array of texts.
-            columns[matlab_name(column)] = values.to_numpy()
-            units[matlab_name(column)] = described(column)[0]
-        content[matlab_name(name)] = columns
-    content["units"] = units
-    with replacing(out) as partial:
-        savemat(str(partial), content, appendmat=False, long_field_names=True, oned_as="column")
-        with partial.open("r+b") as stream:
-            stream.write(_MATLAB_HEADER)
-
-
-def _write_workbook(tables: dict[str, pd.DataFrame], out: Path) -> None:
-    """Write a workbook with a sheet for each table."""
-    if find_spec("openpyxl") is None:
-        raise InputError(
-            "xlsx: Excel workbooks need openpyxl, which is not installed: pip install "
-            "knee-contact[xlsx]; or write CSV with --format csv"
-        )
-    for name, table in tables.items():
-        if len(table) >= _SHEET_ROWS:
-            raise InputError(
-                f"xlsx: a sheet has at most {_SHEET_ROWS} rows, the table {name} has {len(table)} "
-                "and a header; write CSV with --format csv, or other tables with --table"
-            )
-    stream = BytesIO()
-    with pd.ExcelWriter(stream, engine="openpyxl") as book:
-        for name, table in tables.items():
-            table.to_excel(book, sheet_name=name[:_SHEET_NAME], index=False, freeze_panes=(1, 0))
-    with replacing(out) as partial:
-        _write_timeless(stream, partial)
-
-
-def _write_timeless(book: BytesIO, path: Path) -> None:
-    """Write a workbook without its times, so that equal tables give equal files."""
-    with ZipFile(book) as source, ZipFile(path, "w") as target:
-        for name in source.namelist():
-            content = source.read(name)
-            if name == "docProps/core.xml":
-                content = re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"1980-01-01T00:00:00Z", content)
-            target.writestr(ZipInfo(name), content, ZIP_DEFLATED)
-
-
-def matlab_name(name: str) -> str:
-    """Return a valid name of a variable or a field in MATLAB."""
-    valid = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return (valid if valid[:1].isalpha() else f"x{valid}")[:_LONGEST_NAME]

@@ -31,7 +31,7 @@ CANDIDATE_COLUMNS = ("compartment", "index", *POSE_COLUMNS, "load_N")
 RESULT_COLUMNS = ("status", "reason", "evaluations", *LOAD_COLUMNS)
 OK = "ok"
 FAILED = "failed"
-#: Name and version of the tables' format, as their metadata tell it; version 1 had none.
+#: Name and version of the tables' format, as their metadata tell it; those of others have none.
 FORMAT, VERSION = "knee-contact samples", 2
 #: Files that the finished chunks of a table are spread over at most.
 _MOST_CHUNKS = 400
@@ -128,12 +128,12 @@ def write_table(table: pd.DataFrame, path: Path, notes: Mapping[str, str] | None
 def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
     """Read a table; `columns` are those that it must have.
 
-    Tables of version 1, without metadata, are read as well.
+    Tables of other programs, without this metadata, are read as well.
 
     Raises
     ------
     StoreError
-        If the file is missing, truncated, altered, no Parquet file, of a later version or lacks a
+        If the file is missing, truncated, altered, no Parquet file, of another version or lacks a
         column.
     """
     table = _read(path, columns)
@@ -156,9 +156,9 @@ def _read(path: Path, columns: Collection[str]) -> pa.Table:
         raise _damaged(path, " ".join(str(error).split())) from error
     if told.get("format", FORMAT) != FORMAT:
         raise _damaged(path, f"expected the format {FORMAT!r}, found {told['format']!r}")
-    if not told.get("version", "1").isdecimal() or int(told.get("version", "1")) > VERSION:
+    if told.get("version", str(VERSION)) != str(VERSION):
         raise StoreError(
-            f"{path}: expected a table of version {VERSION} or before, found {told['version']!r}; "
+            f"{path}: expected a table of version {VERSION}, found {told['version']!r}; "
             "read it with the version of knee-contact that wrote it"
         )
     missing = [name for name in columns if name not in table.column_names]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from foundation.base.errors import InputError
 from foundation.base.files import replacing
-from foundation.base.loads import COMPARTMENTS, check_names
+from foundation.base.loads import check_names
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate
@@ -34,9 +34,7 @@ from surrogates.sampling.space import SampleSpace
 T = TypeVar("T")
 
 FORMAT = "knee-contact surrogate"
-#: Version of a knee with a medial and a lateral compartment, and of any other contact pair, whose
-#: header lists its compartments.
-VERSION, PAIR_VERSION = 3, 4
+VERSION = 5
 #: Format and version of a surrogate over designs.
 PARAMETRIC_FORMAT, PARAMETRIC_VERSION = "knee-contact surrogate over designs", 1
 #: Functions that read the formats.
@@ -87,7 +85,8 @@ def save(knee: ContactSurrogate, path: str | Path) -> None:
         arrays |= under(_FIELDS, knee.fields.to_arrays())
     own = {
         "format": FORMAT,
-        **_version_of(knee),
+        "version": VERSION,
+        "compartments": list(knee.compartments),
         "conventions": _CONVENTIONS,
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
@@ -138,7 +137,7 @@ def load(path: str | Path) -> ContactSurrogate:
         If the file is missing, truncated, altered, oversized, of another version or of another
         kind.
     """
-    return _loaded(Path(path), FORMAT, (VERSION, PAIR_VERSION), _knee)
+    return _loaded(Path(path), FORMAT, VERSION, _knee)
 
 
 def load_parametric(path: str | Path) -> ParametricSurrogate:
@@ -146,18 +145,18 @@ def load_parametric(path: str | Path) -> ParametricSurrogate:
 
     A trained surrogate of a single knee is refused.
     """
-    return _loaded(Path(path), PARAMETRIC_FORMAT, (PARAMETRIC_VERSION,), _parametric)
+    return _loaded(Path(path), PARAMETRIC_FORMAT, PARAMETRIC_VERSION, _parametric)
 
 
 def _loaded(
     file: Path,
     kind: str,
-    versions: tuple[int, ...],
+    version: int,
     build: Callable[[dict[str, Any], Mapping[str, NDArray[Any]]], T],
 ) -> T:
     """Return what `build` makes of the header and the arrays of a file of a format."""
     arrays = _read_arrays(file)
-    header = _read_header(file, arrays.pop(_HEADER, None), kind, versions)
+    header = _read_header(file, arrays.pop(_HEADER, None), kind, version)
     if header.get("sha256") != digest(header, arrays):
         raise SurrogateFileError(
             f"{file}: checksum does not match the content, so the file was altered; copy it again "
@@ -172,23 +171,9 @@ def _loaded(
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
 
-def _version_of(knee: ContactSurrogate) -> dict[str, Any]:
-    """Return the version of a surrogate's file, and its compartments where they have names."""
-    if knee.compartments == COMPARTMENTS:
-        return {"version": VERSION}
-    return {"version": PAIR_VERSION, "compartments": list(knee.compartments)}
-
-
-def _names(header: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of the compartments of a file."""
-    if header["version"] < PAIR_VERSION:
-        return COMPARTMENTS
-    return check_names(header["compartments"])
-
-
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ContactSurrogate:
     own = part_of(arrays, _FIELDS)
-    names = _names(header)
+    names = check_names(header["compartments"])
     fields = PairFields.from_arrays(own, names) if own else None
     parts = {
         name: CompartmentSurrogate.from_arrays(
@@ -259,9 +244,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
-def _read_header(
-    file: Path, raw: NDArray[Any] | None, kind: str, versions: tuple[int, ...]
-) -> dict[str, Any]:
+def _read_header(file: Path, raw: NDArray[Any] | None, kind: str, version: int) -> dict[str, Any]:
     expected = f"{file}: expected a header of format {kind!r}, found"
     if raw is None or raw.dtype != np.uint8:
         raise SurrogateFileError(f"{expected} no header")
@@ -274,11 +257,10 @@ def _read_header(
         reader = _READERS.get(str(found))
         told = f" {found!r}: use `{reader}`" if reader else " another format"
         raise SurrogateFileError(expected + told)
-    version = header.get("version")
-    if not isinstance(version, int) or version not in versions:
-        known = " or ".join(map(str, versions))
+    stated = header.get("version")
+    if type(stated) is not int or stated != version:
         raise SurrogateFileError(
-            f"{file}: expected version {known}, found {version!r}; "
+            f"{file}: expected version {version}, found {stated!r}; "
             "train the surrogate again or update this package"
         )
     return header

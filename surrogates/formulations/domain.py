@@ -80,7 +80,7 @@ class Domain(ArrayRecord):
     def __post_init__(self) -> None:
         check_number("lifted", self.lifted, above=0.0, unit="m")
         check_fields(self, limits=(3,), inflation=(_LOADS,))
-        for name in ("limits", "inflation"):
+        for name in ("limits", "inflation", "lifted"):
             check_array(name, getattr(self, name), above=0.0)
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
@@ -187,10 +187,9 @@ class Domain(ArrayRecord):
         """
         if not arrays:
             return cls.whole_box()
-        for name in ("limits", "inflation"):
+        for name in ("limits", "inflation", "lifted"):
             if name not in arrays:
                 raise InputError(f"arrays: missing {name!r} of a domain")
         regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
-        # The first files of version 3 have no "lifted".
-        lifted = check_array("lifted", arrays.get("lifted", [NO_LIMIT]), (1,))
+        lifted = check_array("lifted", arrays["lifted"], (1,))
         return cls(arrays["limits"], regressor, arrays["inflation"], errors, float(lifted[0]))

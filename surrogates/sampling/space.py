@@ -257,21 +257,18 @@ class SampleSpace(ArrayRecord):
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
-        """Build from the header of `to_header`, also in version 1 of the file format.
+        """Build from the header of `to_header`.
 
         Raises
         ------
         InputError
             If a field is missing or malformed.
         """
-        missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
+        missing = {
+            *("path_flexion_rad", "path_pieces_rad_m"),
+            *("flexion_rad", "offsets_rad_m", "load_N"),
+        } - set(header)
         if missing:
             raise InputError(f"sample space: missing {sorted(missing)}")
-        knots = header["path_flexion_rad"]
-        if "path_pieces_rad_m" in header:
-            path = ReferencePath(knots, header["path_pieces_rad_m"])
-        elif "path_coordinates_rad_m" in header:
-            path = ReferencePath.through(knots, header["path_coordinates_rad_m"])
-        else:
-            raise InputError("sample space: missing path_pieces_rad_m")
+        path = ReferencePath(header["path_flexion_rad"], header["path_pieces_rad_m"])
         return cls(path, header["flexion_rad"], header["offsets_rad_m"], header["load_N"])

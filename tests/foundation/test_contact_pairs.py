@@ -12,7 +12,6 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.finite_element.base import PlaneBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.fitted_surfaces.model import FittedSurfaceContact
 
 E, NU, H = 10e6, 0.45, 3e-3
 PUNCH, PLATE = shapes.ellipsoid((30e-3,) * 3, 3), shapes.plate(40e-3, 16)
@@ -90,20 +89,6 @@ def test_finite_elements_of_one_compartment():
     assert model.spring_state(POSE).pressure.max() > 0.3 * own[7]
     energies = [model.stored_energy(POSE, name) for name in (None, "patellofemoral")]
     assert energies[0] == energies[1] > 0.0
-
-
-def test_fitted_surfaces_of_one_compartment():
-    poses = [Pose(flexion=flexion, superior=30e-3) for flexion in (0.0, 0.2)]
-    model = FittedSurfaceContact(PUNCH, PLATE, E, poses, compartment_names=ONE)
-    loads, jacobian = model.loads_and_jacobian(POSE)
-    assert loads.compartments == ONE
-    own, slope, _ = model.compartment_loads(POSE, "patellofemoral")
-    np.testing.assert_array_equal(loads.wrench, own[:6])
-    np.testing.assert_array_equal(jacobian, slope)
-    # Hertz's sphere on a plane: 4/3 E* sqrt(R) d^1.5 (Johnson 1985, Contact Mechanics, 4.23).
-    assert own[1] == pytest.approx(4.0 / 3.0 * E * np.sqrt(30e-3) * 0.4e-3**1.5, rel=0.05)
-    with pytest.raises(InputError, match="a tuple of 1 of these"):
-        model.with_law((None, None))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 
 from foundation.base.flags import WORDINGS, Flag, FlagKind, worded
 
-_FIT = "contact is more than 1 mm outside the region that the {} was fitted for; fit with poses "
 _BEYOND = "outside the trained domain, "
 _NEAR = _BEYOND + "samples near this pose reach 1.23 times the largest trained {} force"
 TEXTS = {
@@ -50,8 +49,6 @@ TEXTS = {
         "strain 0.21 exceeds 0.14, where the peak pressure of linear elasticity may be off by more "
         "than 5 %",
     ),
-    FlagKind.OUTSIDE_FEMORAL_FIT: ((1.0,), _FIT.format("femur") + "like this one"),
-    FlagKind.OUTSIDE_TIBIAL_FIT: ((1.0,), _FIT.format("tibia") + "like this one"),
     FlagKind.OUTSIDE_FLEXION: ((20.04,), _BEYOND + "flexion by 20 deg beyond"),
     FlagKind.OUTSIDE_ADDUCTION: ((1.5,), _BEYOND + "adduction by 1.5 deg beyond"),
     FlagKind.OUTSIDE_ROTATION: ((1234.0,), _BEYOND + "rotation by 1.23e+03 deg beyond"),

@@ -343,6 +343,8 @@ def write_run(folder: Path) -> Path:
             "original": [],
             "surrogate": ["medial: outside the trained domain, flexion 0.3 deg beyond"],
         },
+        "flag_kinds": {"original": [], "surrogate": ["outside_flexion"]},
+        "flagged": {"original": [0, 41], "surrogate": [0, 41]},
         "differences": differences(),
         "speed": {
             "original_us": 830.0,
@@ -360,6 +362,8 @@ def write_run(folder: Path) -> Path:
         "triangles": {"femur": 24310, "tibia": 8412},
         "counts": counts(),
         "seconds": {"knee": 1.2, "b: first evaluations": 8.0, "g: final surrogates": 24.5},
+        "date": "2026-01-02T03:04:05+00:00",
+        "remarks": [],
     }
     write_json(folder / "run.json", run)
     return folder

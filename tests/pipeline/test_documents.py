@@ -30,7 +30,7 @@ PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/
 #: Packages whose public names the API pages list, all of them.
 PACKAGES = (
     *("foundation.surfaces", "foundation.implant", "foundation.elastic_foundation"),
-    *("foundation.finite_element", "foundation.fitted_surfaces", "foundation.contact_laws"),
+    *("foundation.finite_element", "foundation.contact_laws"),
     *("surrogates", "dynamics", "dynamics.motion"),
     *(
         "dynamics.mechanics.planar_knee",

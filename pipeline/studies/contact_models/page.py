@@ -33,7 +33,6 @@ COLOURS = {
     "finite elements": fig.INK,
     "springs": fig.BLUE,
     "surrogate": fig.VERMILLION,
-    "analytical": fig.GREEN,
 }
 MARKERS = "osD^vP*X"
 #: Columns of the pictures of errors over time.

@@ -18,11 +18,6 @@ from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
 from pipeline.studies.calibration.fits import fit_law
 from pipeline.studies.calibration.springs import free_springs, linear_springs
-from pipeline.studies.contact_models.analytical import (
-    elliptic_hertz,
-    hertz_calibrated,
-    hooke_calibrated,
-)
 from pipeline.studies.contact_models.configurations import given_parameters
 from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee, timed
 
@@ -39,7 +34,7 @@ class ModelKind:
         Name in files and in `[comparison] models`.
     label : str
         Name on the page.
-    group : {"finite elements", "springs", "surrogate", "analytical"}
+    group : {"finite elements", "springs", "surrogate"}
         Kind of the model.
     known : str
         What must be known beforehand, in addition to the surfaces.
@@ -140,27 +135,6 @@ MODELS = (
         "springs",
         _OF_SAMPLES,
         partial(_calibrated, law="coupled"),
-    ),
-    ModelKind(
-        "elliptic_hertz",
-        "fitted surfaces, elliptic Hertz",
-        "analytical",
-        "elastic constants; poses of the use",
-        elliptic_hertz,
-    ),
-    ModelKind(
-        "hertz_calibrated",
-        "fitted surfaces, Hertz, calibrated",
-        "analytical",
-        _OF_SAMPLES,
-        hertz_calibrated,
-    ),
-    ModelKind(
-        "hooke_calibrated",
-        "fitted surfaces, Hooke, calibrated",
-        "analytical",
-        _OF_SAMPLES,
-        hooke_calibrated,
     ),
     ModelKind(
         "springs_surrogate",

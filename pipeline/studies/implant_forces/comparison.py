@@ -12,13 +12,13 @@ import pandas as pd
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.store.run_documents import Computed
-from pipeline.studies.implant_forces.alignment import WalkCourse, aligned
-from pipeline.studies.implant_forces.forces import read_implant_forces
+from pipeline.studies.implant_forces.forces import at_times, read_implant_forces
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
-from pipeline.studies.implant_forces.sheets import at_times
 
 #: Parts of a tibiofemoral force, in the order of tables.
 PARTS = ("total", "medial", "lateral")
+#: Correlation of the total forces below which the clock is doubted [1].
+_ALIKE = 0.5
 #: Table of measured and predicted forces in the folder of a walk.
 TABLE = "implant_forces.csv"
 
@@ -44,13 +44,12 @@ class PartErrors(Computed):
 
 
 class ImplantComparison(Computed):
-    """Comparison of a walk with measured forces: what was read, the clock, and the errors."""
+    """Comparison of a walk with measured forces: what was read, and the errors."""
 
     file: str
     contact: str
     facts: list[str]
     shift_s: float
-    aligned_by: str
     instants: int
     of_instants: int
     parts: dict[str, PartErrors]
@@ -69,7 +68,7 @@ class MeasuredWalk:
     measured, predicted : mapping
         Axial forces (M,) [N] by part; measured ones are NaN where the table has none.
     warnings : tuple of str
-        What is doubtful about file and clock.
+        What is doubtful about the file.
     """
 
     comparison: ImplantComparison
@@ -88,7 +87,7 @@ class MeasuredWalk:
 
 def compare_with_implant(
     config: ImplantForcesConfig,
-    walk: WalkCourse,
+    time: FloatArray,
     predicted: Mapping[str, FloatArray],
     body_weight: float,
     contact: str,
@@ -99,8 +98,8 @@ def compare_with_implant(
     ----------
     config : ImplantForcesConfig
         File of the measured forces.
-    walk : WalkCourse
-        Instants, total force and flexion of the walk.
+    time : (M,) float64
+        Instants of the walk [s].
     predicted : mapping
         Axial forces (M,) [N] by part.
     body_weight : float
@@ -111,38 +110,53 @@ def compare_with_implant(
     Raises
     ------
     InputError
-        If the file cannot be used, or has no value at any instant of the walk.
+        If the file cannot be used, or has values at less than three instants of the walk.
     """
     forces = read_implant_forces(config, body_weight)
-    clock = aligned(forces, walk, config.shift_s)
-    times = clock.times(forces)
+    start, scale = (
+        (time[0], 0.01 * float(np.ptp(time)))
+        if config.time_unit == "percent"
+        else (0.0, 1e-3 if config.time_unit == "ms" else 1.0)
+    )
+    times = start + scale * forces.time + config.shift_s
     measured = {
-        part: at_times(walk.time, times, forces.parts[part])
+        part: at_times(time, times, forces.parts[part])
         for part in PARTS
         if part in forces.parts and part in predicted
     }
     known = np.isfinite(measured["total"])
     if known.sum() < 3:
         raise InputError(
-            f"{forces.source}: expected values from {walk.time[0]:g} to {walk.time[-1]:g} s, found "
-            f"{times[0]:g} to {times[-1]:g} s with a shift of {clock.shift:g} s; check "
-            "implant_forces.shift_s"
+            f"{forces.source}: expected values from {time[0]:g} to {time[-1]:g} s, the times of "
+            f"the walk, found {times[0]:g} to {times[-1]:g} s with a shift of {config.shift_s:g} "
+            "s; state implant_forces.shift_s, or time_unit"
         )
     comparison = ImplantComparison(
         file=Path(config.file).name,
         contact=contact,
         facts=list(forces.facts),
-        shift_s=clock.shift,
-        aligned_by=clock.how,
+        shift_s=config.shift_s,
         instants=int(known.sum()),
-        of_instants=len(walk.time),
+        of_instants=len(time),
         parts={
-            part: _errors(walk.time, force, predicted[part], body_weight)
+            part: _errors(time, force, predicted[part], body_weight)
             for part, force in measured.items()
         },
     )
     shown = {part: predicted[part] for part in measured}
-    return MeasuredWalk(comparison, walk.time, measured, shown, (*forces.warnings, *clock.warnings))
+    warnings = (*forces.warnings, *_shift_doubts(forces.source, comparison))
+    return MeasuredWalk(comparison, time, measured, shown, warnings)
+
+
+def _shift_doubts(source: str, found: ImplantComparison) -> tuple[str, ...]:
+    """Return a warning if the courses of both total forces have little in common."""
+    correlation = found.parts["total"].correlation
+    if correlation is None or correlation >= _ALIKE:
+        return ()
+    return (
+        f"{source}: measured and predicted total force correlate by {correlation:.2f}; check the "
+        f"shift of the times (implant_forces.shift_s, now {found.shift_s:g} s)",
+    )
 
 
 def _errors(
@@ -176,7 +190,7 @@ def comparison_lines(found: ImplantComparison | None) -> list[str]:
     """Return the lines on the terminal for a comparison; none without one."""
     if found is None:
         return []
-    lines = [f"measured forces of {found.file}: {found.facts[0]}; {found.aligned_by}"]
+    lines = [f"measured forces of {found.file}: {'; '.join(found.facts)}"]
     for part, row in found.parts.items():
         fit = "" if row.r2 is None else f", R² {row.r2:.2f}"
         lines.append(

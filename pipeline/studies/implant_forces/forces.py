@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import csv
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from dynamics.csv_table import read_lines
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from pipeline.studies.implant_forces.columns import unit_texts
-from pipeline.studies.implant_forces.roles import CELLS, FORCES
+from pipeline.config.data_folder import data_file
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
-from pipeline.studies.implant_forces.sheets import ForceTable, read_force_table
-from pipeline.studies.implant_forces.units import (
-    FORCE_UNITS,
-    MOMENT_UNITS,
-    PERCENT,
-    PLAUSIBLE,
-    WEIGHT,
-    likely_moment_unit,
-    likely_unit,
-    newtons,
-    unit_in,
-)
 
-#: Largest force in body weights that has no warning.
-_USUAL = (0.8, 6.0)
+#: Newtons per unit of force (pound-force: NIST SP 811).
+_NEWTONS = {"N": 1.0, "kN": 1e3, "lbf": 4.4482216152605, "kgf": 9.80665}
+#: Largest force of a walk in body weights that has no warning. Instrumented knees had 2 to 3 in
+#: level walking; the ratio of the limits is below that of lbf to N, so that at most one fits.
+_USUAL = (1.25, 5.5)
 #: Part of the peak of the total force by which a compartment may pull, or a total force differ.
 _TENSION = 0.1
-#: Roles of forces.
-_FORCES = ("total", "medial", "lateral", *FORCES, *CELLS)
+#: Separators of cells, and texts of cells without a value.
+_SEPARATORS = ("\t", ";", ",", "  ", " ")
+_NOTHING = frozenset({"", "-", "nan", "na"})
+#: Endings of tables that are no text.
+_NO_TEXT = (".xlsx", ".xlsm", ".xls", ".ods", ".mat")
+#: Steps of the median, and seconds, that a gap between instants exceeds; rounding of times [s].
+_GAP_STEPS, _GAP, _ROUNDING = 5.0, 0.05, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,71 +40,168 @@ class ImplantForces:
     Parameters
     ----------
     source : str
-        Name of the file and the sheet.
+        Name of the file.
     time : (N,) float64
-        Increasing instants [s]; [%] if `percent`.
+        Increasing instants, as the table has them.
     parts : mapping
-        Axial forces (N,) [N] by part (total, medial, lateral), compression positive; NaN where the
-        file has no value.
-    knee_angle : (N,) float64, optional
-        Course of a knee angle, such as that of a goniometer [any unit, any sign].
-    percent : bool
-        Whether the table has parts of a cycle in place of times.
+        Axial forces (N,) [N] by part (total, medial, lateral), compression positive.
     facts, warnings : tuple of str
-        Sentences on what was recognised in the file, and on what is doubtful.
+        Sentences on what was read, and on what is doubtful.
     """
 
     source: str
     time: FloatArray
     parts: Mapping[str, FloatArray]
-    knee_angle: FloatArray | None
-    percent: bool
     facts: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
 
 
 def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> ImplantForces:
-    """Return the measured forces of a file.
-
-    Parameters
-    ----------
-    config : ImplantForcesConfig
-        File, and what the file does not state.
-    body_weight : float
-        Body weight [N].
+    """Return the measured forces of a file; the body weight is in newtons.
 
     Raises
     ------
     InputError
-        If the file cannot be read, has no forces or times, or does not determine a unit.
+        If the file cannot be read, lacks a column, or has a total force that pulls.
     """
-    table = _without_resultant(read_force_table(config), config)
-    raw, source = _raw_total(table)
-    units, how = _force_units(table, config, raw, body_weight)
-    forces = {role: newtons(unit, body_weight) * table.values(role) for role, unit in units.items()}
-    total, _ = _raw_total(table, forces)
-    if not np.isfinite(total).any():
+    path = data_file(config.file)
+    names = {config.clock, *(name for terms in config.sums.values() for name in terms)}
+    columns = _columns(path, names)
+    factor = newtons(config.force_unit, body_weight)
+    parts = {
+        part: factor * np.sum([c * columns[name] for name, c in terms.items()], axis=0)
+        for part, terms in config.sums.items()
+    }
+    if "total" not in parts:
+        parts["total"] = parts["medial"] + parts["lateral"]
+    for part, other in (("medial", "lateral"), ("lateral", "medial")):
+        if other in parts:
+            parts.setdefault(part, parts["total"] - parts[other])
+    if parts["total"].sum() < 0.0:
         raise InputError(
-            f"{table.source}: expected forces at common instants, found none at which all columns "
-            f"of the {source} have a value; check implant_forces.columns"
+            f"{path.name}: expected a total force that is positive in compression, found "
+            f"{parts['total'].mean():.0f} N on average; invert the sign of its factors, such as "
+            "implant_forces.total = {Fz = -1}"
         )
-    sign = 1.0 if np.nansum(total) >= 0.0 else -1.0
-    unit = units[next(iter(units))]
-    parts, facts = _compartments(table, config, forces, sign, newtons(unit, body_weight), unit)
-    parts = {"total": sign * total, **parts}
-    return ImplantForces(
-        table.source,
-        table.time,
-        parts,
-        table.values("knee_angle") if "knee_angle" in table.columns else None,
-        table.percent,
-        (how, source + ("" if sign > 0.0 else ", negative in compression"), *facts, *table.facts),
-        (
-            *table.warnings,
-            *_unit_doubts(table.source, float(np.nanmax(parts["total"])), unit, body_weight),
-            *_part_doubts(table.source, parts, body_weight),
-        ),
+    facts = (
+        f"forces in {config.force_unit}",
+        *(f"{part} force: {_words(terms)}" for part, terms in config.sums.items()),
     )
+    warnings = (
+        *_unit_doubts(path.name, float(parts["total"].max()), config.force_unit, body_weight),
+        *_part_doubts(path.name, parts, body_weight),
+    )
+    return ImplantForces(
+        path.name, _increasing(path, columns[config.clock]), parts, facts, warnings
+    )
+
+
+def newtons(unit: str, body_weight: float) -> float:
+    """Return the newtons of a unit of force; the body weight is in newtons."""
+    shares = {"BW": body_weight, "%BW": 0.01 * body_weight}
+    return shares[unit] if unit in shares else _NEWTONS[unit]
+
+
+def _words(terms: Mapping[str, float]) -> str:
+    return " + ".join(name if c == 1.0 else f"{c:g} {name}" for name, c in terms.items())
+
+
+def _columns(path: Path, names: Collection[str]) -> dict[str, FloatArray]:
+    """Return columns (N,) by stated name, of the rows in which all of them have a value.
+
+    The header is the first line that has all the names, under any separator.
+    """
+    if path.suffix.lower() in _NO_TEXT:
+        raise InputError(
+            f"{path}: expected a table as text (.csv, .txt, .sto), found {path.suffix}; save the "
+            "sheet of the forces as .csv"
+        )
+    try:
+        lines = read_lines(path)
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise InputError(f"{path}: no such file; check implant_forces.file") from error
+    for at, (_, text) in enumerate(lines):
+        for separator in _SEPARATORS:
+            header = _cells(text, separator)
+            found = {name: _places(header, name) for name in names}
+            if all(found.values()):
+                places = {name: _only(path, at, name) for name, at in found.items()}
+                return _values(path, lines[at + 1 :], places, separator)
+    widest = max((text for _, text in lines), key=lambda text: len(re.findall(r"[A-Za-z]+", text)))
+    raise InputError(
+        f"{path}: expected a row of names with {', '.join(sorted(names))}, found {widest.strip()}; "
+        "correct time, total, medial and lateral of [implant_forces]"
+    )
+
+
+def _values(
+    path: Path, lines: list[tuple[int, str]], places: Mapping[str, int], separator: str
+) -> dict[str, FloatArray]:
+    rows = []
+    for number, text in lines:
+        cells = _cells(text, separator)
+        row = [
+            _number(
+                cells[at] if at < len(cells) else "", separator, f"{path}, line {number}, {name}"
+            )
+            for name, at in places.items()
+        ]
+        if np.isfinite(row).all():
+            rows.append(row)
+    if len(rows) < 3:
+        raise InputError(
+            f"{path}: expected three or more rows of numbers below the names, found {len(rows)}"
+        )
+    return dict(zip(places, np.array(rows).T, strict=True))
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    if separator.isspace() and separator != "\t":
+        return re.split(rf"\s{{{len(separator)},}}", text.strip())
+    return [cell.strip() for cell in next(csv.reader([text], delimiter=separator))]
+
+
+def _places(header: list[str], name: str) -> list[int]:
+    """Return the columns of a name; where none has it, those that have it without brackets."""
+    for plain in (str.casefold, _without_brackets):
+        if found := [at for at, cell in enumerate(header) if plain(cell) == name.casefold()]:
+            return found
+    return []
+
+
+def _without_brackets(name: str) -> str:
+    return re.sub(r"[\[(][^\])]*[\])]", "", name).strip().casefold()
+
+
+def _only(path: Path, places: list[int], name: str) -> int:
+    if len(places) > 1:
+        raise InputError(
+            f"{path}: expected one column {name}, found {len(places)}; state the whole name, or "
+            "rename the others"
+        )
+    return places[0]
+
+
+def _increasing(path: Path, time: FloatArray) -> FloatArray:
+    if (late := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        before, after = time[late[0]], time[late[0] + 1]
+        raise InputError(
+            f"{path}: expected increasing times, found {after:g} after {before:g}; keep the rows "
+            "of one trial, in their order"
+        )
+    return time
+
+
+def _number(cell: str, separator: str, place: str) -> float:
+    """Return the number in a cell, NaN for none; a comma is a point where it separates no cells."""
+    if cell.casefold() in _NOTHING:
+        return math.nan
+    try:
+        return float(cell if separator == "," else cell.replace(",", "."))
+    except ValueError as error:
+        raise InputError(
+            f"{place}: expected a number, found {cell!r}; correct or delete the row"
+        ) from error
 
 
 def _part_doubts(
@@ -112,19 +209,19 @@ def _part_doubts(
 ) -> tuple[str, ...]:
     """Return warnings of forces of compartments that no knee has."""
     doubts = []
-    peak = float(np.nanmax(parts["total"]))
+    peak = float(parts["total"].max())
     for part in ("medial", "lateral"):
         force = parts.get(part, parts["total"])
-        low, high = float(np.nanmin(force)), float(np.nanmax(force))
+        low, high = float(force.min()), float(force.max())
         if high > _USUAL[1] * body_weight or low < -_TENSION * peak:
             doubts.append(
                 f"{source}: the measured {part} force is {low / body_weight:.2f} to "
-                f"{high / body_weight:.2f} body weights; check signs and units of its columns, "
-                "implant_forces.medial and implant_forces.moment_unit"
+                f"{high / body_weight:.2f} body weights; check signs and factors of "
+                f"implant_forces.{part}"
             )
     if parts.keys() >= {"medial", "lateral"}:
         left = np.abs(parts["total"] - parts["medial"] - parts["lateral"])
-        if (share := float(np.nanmax(left)) / peak) > _TENSION:
+        if (share := float(left.max()) / peak) > _TENSION:
             doubts.append(
                 f"{source}: the measured total force differs from medial plus lateral force by up "
                 f"to {100.0 * share:.0f} % of its peak; check which columns are the compartments"
@@ -134,142 +231,33 @@ def _part_doubts(
 
 def _unit_doubts(source: str, peak: float, unit: str, body_weight: float) -> tuple[str, ...]:
     """Return a warning if a largest force [N] is unusual, and the unit that would explain it."""
-    share = peak / body_weight
-    if _USUAL[0] <= share <= _USUAL[1]:
+    low, high = _USUAL
+    if low <= peak / body_weight <= high:
         return ()
-    others = {other: peak / newtons(unit, body_weight) * f for other, f in FORCE_UNITS.items()}
-    low, high = PLAUSIBLE
+    raw = peak / newtons(unit, body_weight) / body_weight
     hints = [
-        f"{value / body_weight:.2f} in {other}"
-        for other, value in others.items()
-        if low <= value / body_weight <= high
+        f"{raw * newtons(other, body_weight):.2f} in {other}"
+        for other in (*_NEWTONS, "BW", "%BW")
+        if low <= raw * newtons(other, body_weight) <= high
     ]
     hint = f" (the force would be {' or '.join(hints)})" if hints else ""
     return (
-        f"{source}: the largest measured force is {share:.2f} body weights; check the unit {unit} "
-        f"(implant_forces.unit){hint} and the mass of the body",
+        f"{source}: the largest measured force is {peak / body_weight:.2f} body weights, expected "
+        f"{low:g} to {high:g}; check implant_forces.unit, now {unit}{hint}, and the mass of the "
+        "body",
     )
 
 
-def _without_resultant(table: ForceTable, config: ImplantForcesConfig) -> ForceTable:
-    """Return a table without its resultant, where components have the axial force."""
-    columns = table.columns.keys()
-    if "total" in config.columns or "medial" in columns or not columns & set(FORCES):
-        return table
-    return replace(table, columns={k: v for k, v in table.columns.items() if k != "total"})
+def at_times(wanted: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
+    """Return values (M,) [any unit] at other instants [s]; NaN outside of the rows and in gaps.
 
-
-def _raw_total(
-    table: ForceTable, forces: Mapping[str, FloatArray] | None = None
-) -> tuple[FloatArray, str]:
-    """Return the total force (N,), and which columns have it.
-
-    From values of columns [unit of the file], or from `forces` (N,) [N] by role.
+    Values are linear between the rows. A gap is longer than five steps and 0.05 s.
     """
-    have = {role: table.values(role) for role in _FORCES if role in table.columns}
-    have = have if forces is None else dict(forces)
-    if "total" in have:
-        return have["total"], f"total force: {table.columns['total'].name}"
-    if have.keys() >= {"medial", "lateral"}:
-        return have["medial"] + have["lateral"], "total force: sum of the compartments"
-    if have.keys() >= set(CELLS):
-        every = np.sum([have[cell] for cell in CELLS], axis=0)
-        return every, "total force: sum of the four load cells"
-    axial = max(
-        (role for role in FORCES if role in have), key=lambda role: np.nanmean(have[role] ** 2)
-    )
-    return have[axial], f"axial force: {table.columns[axial].name}, the largest component"
-
-
-def _force_units(
-    table: ForceTable, config: ImplantForcesConfig, raw: FloatArray, body_weight: float
-) -> tuple[dict[str, str], str]:
-    """Return the unit of each column of forces, and how the units were found."""
-    roles = [role for role in _FORCES if role in table.columns]
-    if config.unit is not None:
-        return dict.fromkeys(roles, config.unit), f"forces in {config.unit}, as stated"
-    known = (*FORCE_UNITS, WEIGHT, PERCENT)
-    stated = {role: unit_in(unit_texts(table.columns[role]), known) for role in roles}
-    first = next(filter(None, stated.values()), None)
-    if first is not None:
-        units = {role: unit or first for role, unit in stated.items()}
-        return units, f"forces in {' and '.join(dict.fromkeys(units.values()))}, as in the header"
-    peak = float(np.nanmax(np.abs(raw)))
-    unit = likely_unit(peak, body_weight, table.source)
-    share = peak * FORCE_UNITS[unit] / body_weight
-    return dict.fromkeys(roles, unit), (
-        f"forces in {unit}, which the file does not state: the largest value, {peak:.4g}, is "
-        f"{share:.2f} body weights in {unit}"
-    )
-
-
-def _compartments(
-    table: ForceTable,
-    config: ImplantForcesConfig,
-    forces: Mapping[str, FloatArray],
-    sign: float,
-    factor: float,
-    unit: str,
-) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
-    """Return the forces (N,) of the compartments by name [N], and how they were found.
-
-    `sign` times a force is positive in compression; `factor` newtons are the `unit` of the forces.
-    """
-    if config.medial is not None:
-        terms = [c * table.values(name) for name, c in config.medial.items()]
-        medial = factor * np.sum(terms, axis=0)
-        total = sign * _raw_total(table, forces)[0]
-        words = " + ".join(f"{c:g} {name}" for name, c in config.medial.items())
-        return {"medial": medial, "lateral": total - medial}, (f"medial force: {words}",)
-    given = {part: sign * forces[part] for part in ("medial", "lateral") if part in forces}
-    if len(given) == 1 and "total" in forces:
-        [(part, force)] = given.items()
-        other = "lateral" if part == "medial" else "medial"
-        rest = sign * forces["total"] - force
-        return given | {other: rest}, (f"{other} force: total force less the {part} one",)
-    if given:
-        return given, ()
-    if forces.keys() >= set(CELLS):
-        pairs = {"medial": ("pm", "am"), "lateral": ("al", "pl")}
-        parts = {part: sign * (forces[a] + forces[b]) for part, (a, b) in pairs.items()}
-        return parts, ("medial force: PM + AM; lateral force: AL + PL",)
-    if config.spacing_mm is None:
-        return {}, (
-            "the table has no forces of the compartments: implant_forces.medial or, in OrthoLoad's "
-            "axes, implant_forces.spacing_mm determines them",
-        )
-    return _by_moment(table, config, forces, sign, unit)
-
-
-def _by_moment(
-    table: ForceTable,
-    config: ImplantForcesConfig,
-    forces: Mapping[str, FloatArray],
-    sign: float,
-    unit: str,
-) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
-    """Return the forces of the compartments by the frontal moment of a table of OrthoLoad.
-
-    Axes of OrthoLoad's knee: x lateral, y anterior, z superior, of a right knee; left ones are
-    mirrored (cams-knee.orthoload.com/instrumented-knee-implant). An axial force N at x lateral of
-    the stem has the moment My = x N, so that the medial force is N/2 - My/spacing.
-    """
-    total, axial = _raw_total(table, forces)
-    if "moment_y" not in table.columns or "force_z" not in forces or sign > 0.0:
-        raise InputError(
-            f"{table.source}: implant_forces.spacing_mm expects OrthoLoad's axes, with a negative "
-            f"Fz in compression and a frontal moment My, found {axial} and "
-            f"{', '.join(table.columns)}; state implant_forces.medial instead"
-        )
-    column = table.columns["moment_y"]
-    spacing = 1e-3 * float(config.spacing_mm or 0.0)
-    moment_unit = config.moment_unit or unit_in(unit_texts(column), MOMENT_UNITS)
-    found = "as stated" if config.moment_unit else "as in the header"
-    if moment_unit is None:
-        moment_unit, found = likely_moment_unit(column.values, total, unit, table.source)
-    moment = MOMENT_UNITS[moment_unit] * column.values
-    medial = sign * total / 2.0 - moment / spacing
-    return {"medial": medial, "lateral": sign * total - medial}, (
-        f"medial force: half the axial force less {column.name} over {1e3 * spacing:g} mm",
-        f"moments in {moment_unit}, {found}",
-    )
+    step = float(np.median(np.diff(time)))
+    at = np.clip(wanted, time[0], time[-1])
+    after = np.clip(np.searchsorted(time, at), 1, len(time) - 1)
+    wide = time[after] - time[after - 1] > max(_GAP_STEPS * step, _GAP)
+    between = wide & (at != time[after]) & (at != time[after - 1])
+    # Times are written with rounding errors.
+    outside = np.abs(wanted - at) > _ROUNDING
+    return np.where(between | outside, np.nan, np.interp(at, time, values))

@@ -2,54 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from foundation.base.errors import InputError
-from pipeline.config.schema_base import File, Finite, Positive, Section
-from pipeline.studies.implant_forces.roles import ROLES
+from pipeline.config.schema_base import File, Finite, Section
+
+#: A column by its name, or a sum of columns times factors.
+Columns = str | dict[str, Finite]
+Unit = Literal["N", "kN", "lbf", "kgf", "BW", "%BW"]
+
+
+class Layout(NamedTuple):
+    """What the tables of a public collection have: column of times, axial force, unit."""
+
+    time: str
+    total: Columns
+    unit: Unit
+
+
+#: Second implant of the Grand Challenge (simtk.org/projects/kneeloads), and OrthoLoad
+#: (cams-knee.orthoload.com), whose Fz is negative in compression.
+LAYOUTS = {
+    "grand_challenge": Layout("Time", "Fz", "lbf"),
+    "orthoload": Layout("Time", {"Fz": -1.0}, "N"),
+}
 
 
 class ImplantForcesConfig(Section):
     """Forces that an instrumented implant measured, compared with the forces of the walk."""
 
     file: File = Field(
-        description="table of the forces (.csv, .txt, .sto, .xlsx); `$KNEE_DATA` at the start is "
-        "the data folder"
+        description="table of the forces (.csv, .txt, .sto); `$KNEE_DATA` at the start is the data "
+        "folder"
     )
-    sheet: str | None = Field(
-        None, description="sheet of a workbook; by default the only sheet with forces"
+    layout: Literal["grand_challenge", "orthoload"] | None = Field(
+        None, description="public collection whose column of times, total force and unit apply"
     )
-    columns: dict[str, str] = Field(
-        default_factory=dict,
-        description=f"names of columns that are not recognised, by role ({', '.join(ROLES)})",
+    time: str | None = Field(None, description='column of the times; by default "time"')
+    time_unit: Literal["s", "ms", "percent"] = Field(
+        "s", description="unit of the times; 0 to 100 percent are the whole walk"
     )
-    unit: Literal["N", "kN", "lbf", "kgf", "BW", "%BW"] | None = Field(
+    total: Columns | None = Field(
         None,
-        description="unit of the forces; by default as in the header, or N or lbf by the body "
-        "weight",
+        description="total axial force, positive in compression: a column, or a sum of columns "
+        "times factors, such as {PM = 1, AM = 1}; by default medial plus lateral",
     )
-    moment_unit: Literal["N m", "N mm", "N cm", "lbf in", "lbf ft"] | None = Field(
+    medial: Columns | None = Field(
         None,
-        description="unit of the moments; by default as in the header, lbf in beside lbf, or N m "
-        "or N mm by the distance of the force from the origin",
+        description="force of the medial compartment, as for total; by default total less lateral",
     )
-    medial: dict[str, Finite] | None = Field(
+    lateral: Columns | None = Field(
         None,
-        description="force of the medial compartment, positive in compression, as a sum of columns "
-        "times factors, in units of the file; the lateral force is the rest of the total force",
+        description="force of the lateral compartment, as for total; by default total less medial",
     )
-    spacing_mm: Positive | None = Field(
-        None,
-        le=100.0,
-        description="distance between the contacts of both condyles, with which the frontal moment "
-        "of a table in OrthoLoad's axes determines the forces of the compartments",
-    )
-    shift_s: Finite | None = Field(
-        None,
-        description="time that is added to the times of the table; by default 0 if the table "
-        "covers the walk",
+    unit: Unit | None = Field(None, description="unit of the forces; by default N")
+    shift_s: Finite = Field(
+        0.0, description="time that is added to the times of the table to give those of the walk"
     )
     contact: str | None = Field(
         None,
@@ -58,12 +68,35 @@ class ImplantForcesConfig(Section):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
-        unknown = sorted(set(self.columns) - set(ROLES))
-        if unknown:
-            raise InputError(
-                f"columns: expected roles of {', '.join(ROLES)}, found {', '.join(unknown)}"
-            )
-        if self.medial is not None and self.spacing_mm is not None:
-            raise InputError("expected either medial or spacing_mm, found both")
-        return self
+    def _enough(self) -> Self:
+        if self.sums.keys() & {"total"} or self.sums.keys() >= {"medial", "lateral"}:
+            return self
+        raise InputError(
+            "expected total, both medial and lateral, or layout, found "
+            f"{', '.join(self.sums) or 'none'}; state the columns of the total force, such as "
+            'total = "Fz" or total = {Fz = -1}'
+        )
+
+    @property
+    def sums(self) -> dict[str, dict[str, float]]:
+        """Factors of columns by part (total, medial, lateral), of the parts that are stated."""
+        given = {"total": self.total, "medial": self.medial, "lateral": self.lateral}
+        if self.layout is not None and self.total is None:
+            given["total"] = LAYOUTS[self.layout].total
+        return {
+            part: {columns: 1.0} if isinstance(columns, str) else columns
+            for part, columns in given.items()
+            if columns is not None
+        }
+
+    @property
+    def clock(self) -> str:
+        """Name of the column of times."""
+        layout = LAYOUTS[self.layout].time if self.layout is not None else "time"
+        return self.time or layout
+
+    @property
+    def force_unit(self) -> Unit:
+        """Unit of the forces."""
+        layout: Unit = LAYOUTS[self.layout].unit if self.layout is not None else "N"
+        return self.unit or layout

@@ -7,11 +7,9 @@ from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import ComakResult, OsimModel
 from dynamics.musculoskeletal.knee_reaction import KneeLoads
-from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
-from pipeline.studies.implant_forces.alignment import WalkCourse
 from pipeline.studies.implant_forces.comparison import PARTS, MeasuredWalk, compare_with_implant
 from pipeline.studies.implant_forces.forces import read_implant_forces
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
@@ -58,9 +56,8 @@ def measured_walk(
     if config is None:
         return None
     if knee is not None:
-        walk = WalkCourse(knee.time, knee.axial_force, knee.flexion)
         total = {"total": knee.axial_force}
-        return compare_with_implant(config, walk, total, body_weight(setup), knee.joint)
+        return compare_with_implant(config, knee.time, total, body_weight(setup), knee.joint)
     table = contact_table(result, run_frames(setup))
     contact = config.contact or _tibiofemoral(result)
     predicted = {
@@ -68,8 +65,7 @@ def measured_walk(
         for part in PARTS
         if (name := f"{contact}_{part}_force_y_N") in table.names
     }
-    walk = WalkCourse(result.time, predicted["total"], _flexion(setup, contact))
-    return compare_with_implant(config, walk, predicted, body_weight(setup), contact)
+    return compare_with_implant(config, result.time, predicted, body_weight(setup), contact)
 
 
 def _tibiofemoral(result: ComakResult) -> str:
@@ -86,12 +82,3 @@ def _tibiofemoral(result: ComakResult) -> str:
             f"{len(found)} of {', '.join(result.contacts)} have a medial and a lateral compartment"
         )
     return found[0]
-
-
-def _flexion(setup: WalkSetup, contact: str) -> FloatArray:
-    """Return the angle (N,) between the bodies of a contact that moves most [rad]."""
-    motion = setup.plant.motion
-    coordinates = next(each.coordinates for each in setup.contacts if each.name == contact)
-    places = [k for k in motion.index(coordinates) if motion.rotational[k]]
-    values = motion.values[:, places]
-    return values[:, np.ptp(values, axis=0).argmax()]

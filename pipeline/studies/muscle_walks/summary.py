@@ -136,7 +136,7 @@ class MuscleWalkSummary(Computed):
     ligaments: dict[str, Peak]
     reserves_max: dict[str, float | None]
     markers: MarkerErrors | None
-    implant: ImplantComparison | None = None  # Absent in files of earlier versions.
+    implant: ImplantComparison | None = None
     uncertainty: Uncertainty | None = None
     knee: KneeSummary | None = None
     expected: str = EXPECTED

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from foundation.base.pose import Pose
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mechanics"
 
 
@@ -57,3 +59,35 @@ def test_contact_laws(capsys):
             e = found[f"{name}, {speed:g} m/s"]
             assert_allclose(a * (1.0 + e), np.log((1.0 + a) / (1.0 - a * e)), atol=1e-6)
     assert "Flores" in capsys.readouterr().out
+
+
+def test_fitted_surfaces(capsys):
+    found = run("fitted_surfaces")
+    for side in ("medial", "lateral"):
+        given, scaled = (
+            found[f"{side}, force, {label}"]
+            for label in ("E* of the material", "scaled to the springs")
+        )
+        assert 5.0 < scaled < given < 90.0
+    assert "peak pressure under the force of the springs off by" in capsys.readouterr().out
+
+
+def test_fitted_ellipsoid_on_a_tilted_plateau_has_the_force_of_hertz():
+    """A ball on a plane: F = 4/3 E* √R d^(3/2) along the normal (Johnson 1985, 4.23)."""
+    example = runpy.run_path(str(EXAMPLES / "fitted_surfaces.py"))
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(60, 3)) - [0.0, 2.0, 0.0]
+    ball = 30e-3 * points / np.linalg.norm(points, axis=1)[:, None]
+    x, z = rng.uniform(-0.02, 0.02, (2, 40))
+    plane = np.column_stack([x, 0.1 * x - 0.2 * z, z])
+    contact = example["FittedContact"](
+        example["Ellipsoid"].through(ball), example["Plateau"].through(plane)
+    )
+    normal = np.array([-0.1, 1.0, 0.2]) / np.sqrt(1.05)
+    pose = Pose.from_array([0.3, 0.1, 0.2, *(normal * (30e-3 - 0.4e-3))])
+    depth, along, _ = contact.meeting(pose)
+    assert_allclose(depth, 0.4e-3, rtol=1e-4)
+    assert_allclose(along, normal, atol=1e-6)
+    force, peak = contact.loads(pose, 1e8)
+    assert_allclose(force, 4.0 / 3.0 * 1e8 * np.sqrt(30e-3) * 0.4e-3**1.5, rtol=1e-3)
+    assert_allclose(peak, 1.5 * force / (np.pi * 30e-3 * 0.4e-3), rtol=1e-3)

@@ -39,13 +39,18 @@ def test_rim_of_a_small_femur_inside_the_bed(surface):
 
 
 def test_a_crease_stays_sharp():
-    """A wedge of two planes at 60 degrees down: F = K L d² / tan(60°), not rounded off."""
+    """A wedge of two planes at 50 degrees down: F = w K L d² / tan(50°), not rounded off.
+
+    The lines bear by the weight w of the cosine to the planes, cos 50°.
+    """
     tibia = shapes.plate(12e-3, 48)
-    result = model_of(two_planes(120.0), tibia).evaluate(Pose(superior=-1.5e-3))
-    slope = np.tan(np.deg2rad(60.0))
-    assert result.force[1] == pytest.approx(K * 12e-3 * 1.5e-3**2 / slope, rel=1.5e-2)
+    result = model_of(two_planes(100.0), tibia).evaluate(Pose(superior=-1.5e-3))
+    part = (np.cos(np.deg2rad(50.0)) - 0.5) / 0.2
+    stiffness = part**2 * (3.0 - 2.0 * part) * K
+    slope = np.tan(np.deg2rad(50.0))
+    assert result.force[1] == pytest.approx(stiffness * 12e-3 * 1.5e-3**2 / slope, rel=1.5e-2)
     # The edge is steeper than a field of indentation allows: single springs, no finer than the bed.
-    assert result.peak_pressure == pytest.approx(K * 1.5e-3, rel=0.15)
+    assert result.peak_pressure == pytest.approx(stiffness * 1.5e-3, rel=0.15)
 
 
 def test_a_shallow_crease_is_met_exactly():

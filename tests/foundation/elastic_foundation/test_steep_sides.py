@@ -16,20 +16,26 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.statics.height import StaticsError, pose_at_load
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
-RADIUS, AWAY = 25e-3, 6e-3
-PRESSED = Pose(superior=RADIUS - 0.5e-3)
+RADIUS, SMALL = 25e-3, 8e-3
+PRESSED, SMALL_PRESSED = Pose(superior=RADIUS - 0.5e-3), Pose(superior=SMALL - 0.5e-3)
 
 
-def pressed(law=LAW, *, facet: bool, surface: str = "curved") -> ElasticFoundation:
-    """A sphere on a plate; the facet stands upright and faces away from the middle."""
+def pressed(
+    law=LAW, *, facet: float | None, surface: str = "curved", radius: float = RADIUS
+) -> ElasticFoundation:
+    """A sphere on a plate; a facet stands upright, faces away, and is 0.4 mm inside the sphere.
+
+    `facet` is the angle of its place from the lowest point of the sphere [deg].
+    """
     tibia = shapes.plate(30e-3, 30)
-    if facet:
-        corners = [[-AWAY, 0.3e-3, -1e-3], [-AWAY, 0.3e-3, 1e-3], [-AWAY, 1.5e-3, 0.0]]
-        upright = TriangleMesh(np.array(corners), np.array([[0, 1, 2]]))
-        assert upright.normals[0, 0] < -0.99
-        tibia = joined(tibia, upright)
+    if facet is not None:
+        away = (radius - 0.4e-3) * np.sin(np.radians(facet))
+        up = (radius - 0.5e-3) - (radius - 0.4e-3) * np.cos(np.radians(facet))
+        corners = [[-away, up - 0.4e-3, -1e-3], [-away, up - 0.4e-3, 1e-3], [-away, up + 0.8e-3, 0]]
+        tibia = joined(tibia, TriangleMesh(np.array(corners), np.array([[0, 1, 2]])))
+        assert tibia.normals[-1, 0] < -0.99
     return ElasticFoundation(
-        shapes.ellipsoid([RADIUS] * 3, 4),
+        shapes.ellipsoid([radius] * 3, 4),
         tibia,
         law,
         surface=surface,
@@ -40,25 +46,74 @@ def pressed(law=LAW, *, facet: bool, surface: str = "curved") -> ElasticFoundati
 
 @pytest.mark.parametrize("surface", ["curved", "flat"])
 def test_spring_through_the_femur_is_flagged_with_its_place(surface):
-    model = pressed(facet=True, surface=surface)
-    flags = {flag.kind: flag for flag in model.evaluate(PRESSED).flags}
+    """The line leaves the sphere on the other side, 30 deg from perpendicular."""
+    model = pressed(facet=60.0, surface=surface, radius=SMALL)
+    flags = {flag.kind: flag for flag in model.evaluate(SMALL_PRESSED).flags}
     flag = flags[FlagKind.STEEP_SIDE]
-    place = np.array([-AWAY, 0.7e-3, 0.0])
-    centre = np.array([0.0, RADIUS - 0.5e-3, 0.0])
-    along = np.sqrt(RADIUS**2 - (centre - place)[1] ** 2) + AWAY
-    expected = [*place, along, RADIUS - np.linalg.norm(place - centre)]
-    np.testing.assert_allclose(1e-3 * np.array(flag.values), expected, rtol=0.05, atol=2e-5)
-    assert "mm sideways through the femur, whose surface is 0.44 mm away" in str(flag)
+    place = (SMALL - 0.4e-3) * np.array([-np.sin(np.pi / 3), -np.cos(np.pi / 3), 0.0])
+    along = np.sqrt(SMALL**2 - place[1] ** 2) - place[0]
+    expected = [*(place + SMALL_PRESSED.translation), along, 0.4e-3]
+    np.testing.assert_allclose(1e-3 * np.array(flag.values), expected, rtol=0.05, atol=3e-5)
+    assert "mm sideways through the femur, whose surface is 0.39 mm away" in str(flag)
 
 
 def test_load_on_a_spring_through_the_femur_is_refused_with_the_cause():
     with pytest.raises(StaticsError, match=r"; contact: .* sideways through the femur"):
-        pose_at_load(pressed(facet=True), PRESSED, "contact", 100.0)
+        pose_at_load(pressed(facet=60.0, radius=SMALL), SMALL_PRESSED, "contact", 100.0)
+
+
+@pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
+def test_line_that_leaves_the_femur_on_a_steep_side_bears_nothing(law):
+    """The line is 72 deg from perpendicular to the sphere where it leaves it."""
+    found, without = (pressed(law, facet=angle).evaluate(PRESSED) for angle in (18.0, None))
+    assert not found.flags
+    np.testing.assert_allclose(found.total.force, without.total.force, rtol=1e-3, atol=0.02)
+
+
+def deep_contact(radii, surface: str = "curved") -> ElasticFoundation:
+    """An ellipsoid over a plate of 0.2 mm."""
+    tibia = shapes.plate(30e-3, 150)
+    return ElasticFoundation(
+        shapes.ellipsoid(radii, 5),
+        tibia,
+        LAW,
+        surface=surface,
+        compartments=np.zeros(len(tibia.faces), dtype=np.int8),
+        compartment_names=("contact",),
+    )
+
+
+@pytest.mark.parametrize(("surface", "accuracy"), [("curved", 1e-3), ("flat", 1e-2)])
+def test_lines_bear_by_their_cosine_to_the_femur(surface, accuracy):
+    """A sphere pressed in by 60 % of its radius: the force is an integral over the cosine."""
+    radius, deep = 10e-3, 6e-3
+    cosine = np.linspace(1.0 - deep / radius, 1.0, 20_001)
+    part = np.clip((cosine - 0.5) / 0.2, 0.0, 1.0)
+    depth = radius * cosine - (radius - deep)
+    density = part**2 * (3.0 - 2.0 * part) * depth * 2.0 * np.pi * radius**2 * cosine
+    force = K * np.trapezoid(density, cosine)
+    found = deep_contact([radius] * 3, surface).evaluate(Pose(superior=radius - deep)).total
+    assert found.force[1] == pytest.approx(force, rel=accuracy)
+
+
+def test_jacobian_where_lines_bear_by_their_cosine():
+    model = deep_contact([10e-3, 12e-3, 9e-3])
+    middle = np.array([0.1, 0.2, 0.05, 0.3e-3, 5.5e-3, 0.2e-3])
+
+    def wrench(pose):
+        total = model.evaluate(Pose.from_array(pose)).total
+        return np.concatenate([total.force, total.moment])
+
+    found = model.loads_and_jacobian(Pose.from_array(middle))[1]
+    for k, step in enumerate(np.diag([1e-4] * 3 + [1e-6] * 3)):
+        expected = (wrench(middle + step) - wrench(middle - step)) / (2.0 * step.max())
+        scale = np.abs(found[:, :3] if k < 3 else found[:, 3:]).max(axis=1)
+        assert (np.abs(found[:, k] - expected) <= 2e-2 * scale).all()
 
 
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
 def test_smooth_contact_has_no_such_flag(law):
-    model = pressed(law, facet=False)
+    model = pressed(law, facet=None)
     assert not model.evaluate(PRESSED).flags
     assert pose_at_load(model, PRESSED, "contact", 100.0).loads[1] == pytest.approx(100.0, rel=1e-6)
 

@@ -71,15 +71,6 @@ def test_keys(wrong: str, remedy: str, right: str) -> None:
     assert load_config(SMOKE, (right.format(found(remedy, told)),))
 
 
-def test_removed_key(tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text("[contact]\nsearch_depth_mm = 3.0\nlaw = 'linear'\n")
-    told = refusal(load_config, study)
-    key = found(r"contact\.(\w+): remove this key", told)
-    study.write_text(re.sub(rf"{key} = .*\n", "", study.read_text()))
-    assert load_config(study).contact.law == "linear"
-
-
 def test_name_of_a_shipped_configuration() -> None:
     assert find_config(found(MEANT, refusal(find_config, "smok"))).stem == "smoke"
 

@@ -118,7 +118,20 @@ def test_file_in_the_place_of_the_folder_or_of_its_parent(tmp_path, capsys):
         (["export", "RUN", "--out", "OUT"], "knee.c"),
         (["fields", "RUN", "--out", "OUT"], "cycle.pvd"),
         (["motion", "RUN", "--out", "OUT/cycle.mot"], "cycle.mot"),
-        (["samples", "export", "RUN", "--format", "mat", "--out", "OUT/all.mat"], "all.mat"),
+        (
+            [
+                "samples",
+                "export",
+                "RUN",
+                "--format",
+                "csv",
+                "--table",
+                "first",
+                "--out",
+                "OUT/f.csv",
+            ],
+            "f.csv",
+        ),
     ],
 )
 def test_other_commands_keep_their_files(run_copy, tmp_path, capsys, failing, words, name):

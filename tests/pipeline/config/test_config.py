@@ -9,7 +9,6 @@ from studies import ROOT, SMOKE
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.elastic_foundation.laws import LAWS
-from pipeline.cli.main import main
 from pipeline.config.calibration_schema import CalibratedLaw
 from pipeline.config.comparison_schema import ComparedModel
 from pipeline.config.contact_schema import FiniteElementConfig
@@ -138,13 +137,6 @@ def test_a_name_with_dots_has_quotes(tmp_path):
     (tmp_path / "walk.toml").write_text('[walk.meshes]\n"a.stl" = "one.stl"\n')
     tree = read_tree(tmp_path / "walk.toml", ('walk.meshes."a.stl"=two.stl', "walk.model=m.osim"))
     assert tree == {"walk": {"meshes": {"a.stl": "two.stl"}, "model": "m.osim"}}
-
-
-def test_documentation_is_that_of_the_schema(capsys):
-    assert main(["schema"]) == 0
-    told = capsys.readouterr().out
-    stored = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert stored == told, "run: knee-contact schema > docs/configuration.md"
 
 
 def test_schema_names_every_key_with_its_default():

@@ -7,7 +7,6 @@ import pytest
 from studies import SMOKE, TINY
 
 from pipeline.config.reading import ConfigError, load_config
-from pipeline.config.removed_keys import REMOVED
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
 
@@ -35,11 +34,6 @@ def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
     message = refused(override)
     assert message.startswith(f"{SMOKE}: {key}: unknown key, expected one of ")
     assert known in message
-
-
-@pytest.mark.parametrize("key", REMOVED)
-def test_removed_keys_are_named_with_the_reason(key):
-    assert refused(f"{key}=1") == f"{SMOKE}: {key}: remove this key: {REMOVED[key]}"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.roughness import SMOOTH, roughness
+from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
 from pipeline.preparation.checkup import check_study
 
 COUPLED = "contact.law=coupled"
@@ -47,28 +47,36 @@ def roughened(surfaces, height):
     return replace(surfaces, femur=femur, tibia=tibia)
 
 
+def roughness_of(config, surfaces, space):
+    return roughness(config, surfaces, loaded_patches(config, surfaces, space))
+
+
 def test_roughness_grows_with_the_ridges_and_falls_with_smoothing(knee):
     config, surfaces, space = knee
-    smooth = roughness(config, surfaces, space)
+    smooth = roughness_of(config, surfaces, space)
     slightly, much = (roughened(surfaces, height) for height in (4e-6, 12e-6))
-    assert smooth < SMOOTH < roughness(config, much, space)
-    assert smooth < roughness(config, slightly, space) < roughness(config, much, space)
+    assert smooth < SMOOTH < roughness_of(config, much, space)
+    assert smooth < roughness_of(config, slightly, space) < roughness_of(config, much, space)
     femur, tibia = (smoothed(mesh, 50e-6).mesh for mesh in (much.femur, much.tibia))
-    again = roughness(config, replace(much, femur=femur, tibia=tibia), space)
-    assert again < SMOOTH
+    again = replace(much, femur=femur, tibia=tibia)
+    assert roughness_of(config, again, space) < SMOOTH
+    patches = loaded_patches(config, surfaces, space)
+    assert roughness(config, much, patches) == pytest.approx(
+        roughness_of(config, much, space), rel=0.2
+    )
 
 
 @pytest.mark.parametrize("key", [COUPLED, "contact.model=finite_element"])
 def test_roughness_is_that_of_coupled_springs_whatever_the_model(knee, key, tmp_path):
     config, surfaces, space = knee
     other = load_config(written(tmp_path, 0.0), (key,))
-    assert roughness(other, surfaces, space) == roughness(config, surfaces, space)
+    assert roughness_of(other, surfaces, space) == roughness_of(config, surfaces, space)
 
 
 def test_roughness_of_a_knee_that_carries_no_load_is_unknown(knee):
     config, surfaces, space = knee
     far = replace(surfaces, femur=replace(surfaces.femur, vertices=surfaces.femur.vertices + 0.1))
-    assert roughness(config, far, space) is None
+    assert loaded_patches(config, far, space) is None
 
 
 @pytest.mark.slow

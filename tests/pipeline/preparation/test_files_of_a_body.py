@@ -18,8 +18,7 @@ from pipeline.config.knee_schema import MeshConfig
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_interview import ask_meshes
-from pipeline.preparation.questions import Interview
+from pipeline.preparation.mesh_interview import find_mesh_keys
 
 
 @pytest.fixture
@@ -45,9 +44,7 @@ def options(*tibia: str, femur: str = "femur.stl") -> InitOptions:
 
 
 def test_files_of_a_body_are_one_mesh_in_init_and_in_the_configuration(folder, shapes):
-    answers = ask_meshes(
-        folder / "mine.toml", options("medial.stl", "lateral.stl"), Interview(False)
-    )
+    answers = find_mesh_keys(folder / "mine.toml", options("medial.stl", "lateral.stl"))
     assert answers.keys["tibia"]["file"] == ["medial.stl", "lateral.stl"]
     assert answers.keys["femur"]["file"] == "femur.stl"
     keys = {"file": ("medial.stl", "lateral.stl"), "unit": "mm"}
@@ -84,7 +81,7 @@ def test_a_patella_is_left_out_by_init_and_where_the_mesh_is_loaded(folder, shap
     patella = TriangleMesh(at, np.asarray(ball.faces), "patella")
     export(joined(femur, patella), folder / "both.stl", scale=1e3)
     given = options("medial.stl", "lateral.stl", femur="both.stl")
-    told = ask_meshes(folder / "mine.toml", given, Interview(False)).guesses
+    told = find_mesh_keys(folder / "mine.toml", given).guesses
     pattern = r"both\.stl: a further body is left out: 1280 triangles, 30 x 30 x 30 mm, about \("
     assert sum(bool(re.match(pattern, text)) for text in told) == 1
     loaded = load_surface(MeshConfig(file=str(folder / "both.stl"), unit="mm"), "right", "femur")

@@ -1,9 +1,7 @@
-"""`init`: what it guesses, asks and writes; and the whole way from two meshes to a report."""
+"""`init`: what it guesses, doubts and writes; and the whole way from two meshes to a report."""
 
-import io
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -24,8 +22,7 @@ from pipeline.preparation.mesh_guess import (
     lateral_is_longer,
     side_in_name,
 )
-from pipeline.preparation.mesh_interview import ask_meshes
-from pipeline.preparation.questions import Interview
+from pipeline.preparation.mesh_interview import find_mesh_keys
 from pipeline.preparation.starter import PRESETS
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
@@ -46,18 +43,6 @@ def folder(tmp_path, monkeypatch, shapes):
         export(mesh, tmp_path / f"{body}.stl", scale=1e3)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-class Terminal(io.StringIO):
-    """Answers, as typed at a terminal."""
-
-    def isatty(self):
-        return True
-
-
-def answer(monkeypatch, *lines: str) -> None:
-    """Let `init` find these lines at the terminal, and then its end."""
-    monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))
 
 
 # ---- guesses -------------------------------------------------------------------------------------
@@ -104,8 +89,8 @@ def test_stated_units_and_options_of_a_file(folder, shapes, stated, options, tol
     given = InitOptions(
         *((Path("femur.3mf"),), (Path("tibia.stl"),), "polyethylene"), frames="file", **options
     )
-    answers = ask_meshes(folder, given, Interview(False))
-    assert any(re.match(rf"femur\.3mf: {told}", guess) for guess in answers.guesses)
+    answers = find_mesh_keys(folder, given)
+    assert any(re.match(rf"(warning: )?femur\.3mf: {told}", guess) for guess in answers.guesses)
     assert [answers.keys[body]["unit"] for body in ("femur", "tibia")] == [unit, "mm"]
 
 
@@ -170,7 +155,7 @@ def test_side_in_a_name(name, side):
 @pytest.mark.slow
 @pytest.mark.parametrize("material", first_of(PRESETS))
 def test_flags_alone(folder, capsys, material):
-    assert main(["init", "own.toml", "--material", material, "--yes", "--json"]) == 0
+    assert main(["init", "own.toml", "--material", material, "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["material"] == material
     config = load_config(folder / "own.toml")
@@ -205,7 +190,7 @@ def test_every_flag(folder):
 
 
 def test_every_key_is_explained(folder):
-    assert main(["init", "--material", "cartilage", "--yes"]) == 0
+    assert main(["init", "--material", "cartilage"]) == 0
     lines = (folder / "mine.toml").read_text().splitlines()
     keys = [k for k, line in enumerate(lines) if " = " in line and not line.startswith("#")]
     assert len(keys) > 25
@@ -225,7 +210,7 @@ def test_split_that_is_not_found_is_given(folder, shapes):
         1e-3 * np.column_stack([x, 0.01 * x**2, z]), np.concatenate([lower, upper]), "flat"
     )
     export(tibia, folder / "tibia.stl", scale=1e3)
-    assert main(["init", "--material", "polyethylene", "--axes", "x,y,z", "--yes"]) == 0
+    assert main(["init", "--material", "polyethylene", "--axes", "x,y,z"]) == 0
     assert load_config(folder / "mine.toml").knee.split_lateral_mm == pytest.approx(0.0, abs=0.1)
 
 
@@ -241,7 +226,7 @@ def roughened(mesh, height):
 
 def law_of(folder, capsys, *options):
     """Run `init`; return the remarks and the configuration."""
-    command = ["init", "--material", "polyethylene", "--axes", "x,y,z", "--yes", "--force"]
+    command = ["init", "--material", "polyethylene", "--axes", "x,y,z", "--force"]
     assert main([*command, "--json", *options]) == 0
     content = json.loads(capsys.readouterr().out)
     config = load_config(folder / "mine.toml")
@@ -296,7 +281,8 @@ def test_a_stated_law_is_kept_and_not_questioned(folder, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--yes"], ["--material is required: Material of the bearing surface (polyethylene"]),
+        ([], ["init cannot find, so please state: --material polyethylene or cartilage, that of"]),
+        (["--femur", "tibia.stl", "--law", "linear"], ["please state: --material polyethylene"]),
         (["--femur", "none.stl", "--material", "cartilage"], ["none.stl: no such file"]),
         (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
@@ -316,75 +302,50 @@ def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
 
 def test_an_existing_file_is_not_replaced_without_force(folder, capsys):
     (folder / "mine.toml").write_text("dear reader")
-    assert main(["init", "--material", "cartilage", "--yes"]) == 2
+    assert main(["init", "--material", "cartilage"]) == 2
     assert "--force" in capsys.readouterr().err
     assert (folder / "mine.toml").read_text() == "dear reader"
-    assert main(["init", "--material", "cartilage", "--yes", "--force"]) == 0
+    assert main(["init", "--material", "cartilage", "--force"]) == 0
     assert load_config(folder / "mine.toml").run.name == "mine"
 
 
-# ---- at a terminal -------------------------------------------------------------------------------
+# ---- what is doubtful ----------------------------------------------------------------------------
 
 
-def test_questions_have_defaults(folder, monkeypatch, capsys):
-    (folder / "femur.stl").rename(folder / "f.stl")
-    answer(
-        monkeypatch,
-        *("f.stl", ""),  # meshes; the tibia's is found by its name
-        *("", "", "polyethylene"),  # unit of each, and material
-        *("maybe", "file", "", ""),  # frames, "maybe" is asked again; axes of each
-        *("maybe", "left", "knee7", "9"),
-    )
-    assert main(["init"]) == 0
-    config = load_config(folder / "mine.toml")
-    assert (config.knee.side, config.run.name) == ("left", "knee7")
-    assert config.contact.thickness_mm == 9.0
-    captured = capsys.readouterr()
-    assert "Mesh file of the femur: " in captured.err
-    assert "Mesh file of the tibia [tibia.stl]: " in captured.err
-    assert captured.err.count("Side (right, left) [right]: ") == 2
-
-
-def test_answers_of_no_use_are_asked_for_again(folder, monkeypatch, capsys):
-    answer(
-        monkeypatch,
-        *("none.stl", "femur.stl", ""),
-        *("", "", "cartilage", "file"),
-        *("x,x,z", "x,y,z", "front,up,right", ""),
-        *("", "", "six", "-2", "6,5", "6.5"),
-    )
-    assert main(["init"]) == 0
-    assert load_config(folder / "mine.toml").contact.thickness_mm == 6.5
+def test_all_that_cannot_be_found_is_listed_at_once(folder, capsys):
+    for body in ("femur", "tibia"):
+        (folder / f"{body}.stl").rename(folder / f"{body[0]}.stl")
+    assert main(["init"]) == 2
     told = capsys.readouterr().err
-    assert "none.stl: no such file" in told
-    for wrong in ("'x,x,z'", "'front,up,right'", "'six'", "'-2'", "'6,5'"):
-        assert f"found {wrong}\n" in told
+    assert re.search(r"state: --femur FILE, .*; --tibia FILE, .*; --material polyethylene or", told)
+    assert not (folder / "mine.toml").exists()
+
+
+def test_what_is_doubtful_is_listed_last_with_the_option_that_states_it(folder, capsys):
+    flags = ["--material", "polyethylene", "--frames", "file", "--law", "linear"]
+    assert main(["init", *flags]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    doubtful = [k for k, line in enumerate(lines) if line.startswith("warning: ")]
+    written = next(k for k, line in enumerate(lines) if line.startswith("written: "))
+    assert doubtful == list(range(written - len(doubtful), written))
+    assert any(
+        "side: right by default, " in lines[k] and "--side left" in lines[k] for k in doubtful
+    )
+    [typical] = [line for line in lines if line.startswith("assumed: ")]
+    assert "thickness_mm = 8.0, typical of polyethylene, as the meshes do not tell" in typical
+    assert typical.endswith("state --modulus-MPa, --poissons-ratio, --thickness-mm")
+    stated = ["--side", "right", "--thickness-mm", "8", "--poissons-ratio", "0.4", "--force"]
+    assert main(["init", *flags, *stated, "--modulus-MPa", "500"]) == 0
+    told = capsys.readouterr().out
+    assert "typical of" not in told
+    assert "by default" not in told
 
 
 def test_a_side_taken_from_the_names_is_told(folder, capsys):
     (folder / "femur.stl").rename(folder / "femur-L.stl")
-    flags = ["--femur", "femur-L.stl", "--tibia", "tibia.stl", "--material", "cartilage", "--yes"]
+    flags = ["--femur", "femur-L.stl", "--tibia", "tibia.stl", "--material", "cartilage"]
     assert main(["init", *flags]) == 0
     assert "side: left, from the file names" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("answers", [(), ("", ""), ("", "", "", "", "", "", "right")])
-def test_answers_that_end_leave_nothing(folder, monkeypatch, capsys, answers):
-    answer(monkeypatch, *answers)
-    before = sorted(folder.iterdir())
-    assert main(["init"]) == 2
-    assert "nothing was written" in capsys.readouterr().err
-    assert sorted(folder.iterdir()) == before
-
-
-def test_interruption_leaves_nothing(folder, monkeypatch, capsys):
-    terminal = Terminal()
-    monkeypatch.setattr(terminal, "readline", interrupted)
-    monkeypatch.setattr(sys, "stdin", terminal)
-    before = sorted(folder.iterdir())
-    assert main(["init"]) == 130
-    assert capsys.readouterr().err.endswith("error: interrupted\n")
-    assert sorted(folder.iterdir()) == before
 
 
 def interrupted(*_):
@@ -401,7 +362,7 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     for name, body in zip(COARSE, ("femur", "tibia"), strict=True):
         (tmp_path / f"{body}.stl").write_bytes((knee_data / LENHART / name).read_bytes())
     meshes = ["--femur", "femur.stl", "--tibia", "tibia.stl"]
-    assert main(["init", "mine.toml", *meshes, "--material", "cartilage", "--yes"]) == 0
+    assert main(["init", "mine.toml", *meshes, "--material", "cartilage"]) == 0
     assert main(["check", "mine.toml", "--json"]) == 0
     told = capsys.readouterr().out
     remarks = json.loads(told[told.index("{") :])["remarks"]
@@ -423,7 +384,7 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_pressure_beyond_the_material_stops_with_a_picture(folder, capsys):
-    options = ("--material", "polyethylene", "--law", "linear", "--frames", "file", "--yes")
+    options = ("--material", "polyethylene", "--law", "linear", "--frames", "file")
     assert main(["init", "mine.toml", *options, "--thickness-mm", "0.2"]) == 2
     told = capsys.readouterr().err
     assert re.search(r"mm of the tibial frame, .* more than the layer bears", told)

@@ -16,7 +16,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.patch_resolution import check_triangles
 from pipeline.preparation.checkup import check_study
 
-INIT = ("--material", "polyethylene", "--axes", "x,y,z", "--law", "linear", "--yes")
+INIT = ("--material", "polyethylene", "--axes", "x,y,z", "--law", "linear")
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def test_bones_get_cartilage(tmp_path, monkeypatch, capsys, stated, cartilage, l
     export(stray_pieces(whole_femur(200e-3, step=2e-3, lean=lean)), "femur.stl")
     export(bone(plateau(), -1.0, 250e-3), "tibia.stl")
     thickness = [f"--thickness-mm={value}" for value in stated]
-    given = ["--material", "cartilage", "--law", "linear", "--yes", *thickness]
+    given = ["--material", "cartilage", "--law", "linear", *thickness]
     assert main(["init", "mine.toml", *given]) == 0
     told = capsys.readouterr().out
     assert told.count("whole bone: only the bearing surface is used") == 2

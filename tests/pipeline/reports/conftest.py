@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import firefox
 import pytest
 
 from pipeline.reports.report import write_report
@@ -34,8 +33,8 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def drawn_run(tiny_run: Path, made_once: Callable[..., Path]) -> Path:
     """Return the folder of the tiny run with the figures of its page; not to be written to."""
-    if CHROMIUM is None and firefox.PROGRAM is None:
-        pytest.skip("needs the system program chromium or firefox")
+    if CHROMIUM is None:
+        pytest.skip("needs the system program chromium")
 
     def make(folder: Path) -> None:
         write_report(shutil.copytree(tiny_run, folder))

@@ -516,10 +516,13 @@ class TestPage:
         assert "medial" in page.locator("figure.chart output").first.inner_text()
         phone.close()
 
-    def test_without_script_the_pictures_stand(self, browser: Any, drawn_run: Path) -> None:
+    def test_without_script_the_figures_name_the_tables(
+        self, browser: Any, drawn_run: Path
+    ) -> None:
         plain = browser.new_context(java_script_enabled=False)
         page = plain.new_page()
         page.goto((drawn_run / "report.html").as_uri())
-        assert page.locator("figure.chart .instead").first.is_visible()
+        told = page.locator("figure.chart noscript").first.text_content()
+        assert "the tables beside this page have the numbers" in told
         assert not page.locator("figure.chart button").first.is_visible()
         plain.close()

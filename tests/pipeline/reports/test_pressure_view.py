@@ -107,13 +107,6 @@ def test_figures_beside_are_those_of_the_cycle(frames: Frames, files: RunFiles) 
     assert_allclose(model["peak_MPa"][0], 1e-6 * table["medial_peak_pressure_Pa"], rtol=1e-12)
 
 
-def test_frames_of_an_earlier_version_show_the_original_alone(
-    frames: Frames, files: RunFiles
-) -> None:
-    earlier = replace(frames, surrogate_poses=None, surrogate_pressure_Pa=None)
-    assert list(view_of(earlier, files)["models"]) == ["original"]
-
-
 def test_no_frames_no_view(files: RunFiles) -> None:
     assert view_data(None, files.cycles) is None
 

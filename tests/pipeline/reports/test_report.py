@@ -307,9 +307,11 @@ class TestPage:
 
     def test_pictures_are_embedded_and_whole(self, page: Page) -> None:
         images = [attrs for tag, attrs in page.tags if tag == "img"]
-        # The peak pressure, 2 of learning, 5 of the path, 8 of parity, 8 of residuals, 2 of
-        # quantiles, 4 inputs, 5 of motion, 11 of loads, 4 of pressure, 1 of load share.
-        assert len(images) == 51
+        # The peak pressure, 2 of learning, 8 of parity, 8 of residuals, 2 of quantiles, 4 maps.
+        assert len(images) == 25
+        # 5 of the path, 4 inputs, 5 of motion, 11 of loads, 1 of load share.
+        charts = [attrs for tag, attrs in page.tags if attrs.get("class") == "chart"]
+        assert len(charts) == 26
         for attrs in images:
             assert attrs["alt"]
             head, _, body = str(attrs["src"]).partition(",")

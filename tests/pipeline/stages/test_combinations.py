@@ -437,6 +437,7 @@ def frames_like(vertices: np.ndarray, faces: np.ndarray) -> Frames:
     poses[:, 0], poses[:, 4] = [0.0, 0.5], 10e-3
     centre = np.zeros((2, 2, 2, 3))
     centre[:, 1] = np.nan
+    pressure = np.array([np.linspace(0.0, 9e6, len(faces)), np.zeros(len(faces))])
     return Frames(
         gait_percent=np.array([13.0, 65.0]),
         poses=poses,
@@ -444,9 +445,11 @@ def frames_like(vertices: np.ndarray, faces: np.ndarray) -> Frames:
         femur_faces=mesh.faces,
         tibia_vertices=vertices,
         tibia_faces=faces,
-        pressure_Pa=np.array([np.linspace(0.0, 9e6, len(faces)), np.zeros(len(faces))]),
+        pressure_Pa=pressure,
         peak_Pa=np.array([[9e6, 0.0], [9.1e6, 0.0]]),
         centre_m=centre,
+        surrogate_poses=poses,
+        surrogate_pressure_Pa=pressure,
     )
 
 

@@ -5,13 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.io import loadmat
 
-from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.store.sample_schema import described, unit_of
-from pipeline.store.sample_tables import export_tables, in_people_units, matlab_name, summary
+from pipeline.store.sample_tables import export_tables, in_people_units, summary
 from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table
 
 
@@ -92,53 +90,13 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     assert found.ignored == ()
 
 
-def test_all_tables_go_into_a_folder_or_one_matlab_file(tiny_run, tmp_path):
-    files = export_tables(tiny_run, "parquet", tmp_path / "all")
+def test_all_tables_go_into_a_folder(tiny_run, tmp_path):
+    files = export_tables(tiny_run, "parquet", tmp_path / "all", people=True)
     names = {file.stem for file in files}
     assert {"first", "heldout", "simulation", "kept-1"} <= names
-    assert read_table(tmp_path / "all" / "first.parquet").equals(
-        read_table(tiny_run / "samples" / "first.parquet")
-    )
-    (file,) = export_tables(tiny_run, "mat", tmp_path / "all.mat", people=True)
-    content = loadmat(file, simplify_cells=True)
     first = read_table(tiny_run / "samples" / "first.parquet")
-    np.testing.assert_allclose(
-        content["first"]["anterior_mm"], 1e3 * first["anterior_m"], rtol=1e-14, atol=0
-    )
-    assert content["units"]["moment_x_Nmm"] == "N mm"
-    assert list(content["kept_1"]["compartment"][:1]) == ["medial"]
-    assert content["candidates"]["first"].dtype == np.uint8
-
-
-def test_workbook_has_a_sheet_for_each_table(tiny_run, tmp_path):
-    pytest.importorskip("openpyxl", reason="XLSX needs openpyxl (the xlsx extra)")
-    wanted = ("first", "simulation")
-    (file,) = export_tables(tiny_run, "xlsx", tmp_path / "two.xlsx", wanted=wanted, people=True)
-    sheets = pd.read_excel(file, sheet_name=None)
-    assert list(sheets) == list(wanted)
-    cycle = in_people_units(read_table(tiny_run / "simulation.parquet"))
-    pd.testing.assert_frame_equal(sheets["simulation"], cycle, rtol=1e-12, check_dtype=False)
-
-
-def test_workbook_without_its_library_names_the_remedy(tiny_run, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.store.sample_tables.find_spec", lambda _: None)
-    with pytest.raises(InputError, match=r"pip install knee-contact\[xlsx\]"):
-        export_tables(tiny_run, "xlsx", tmp_path / "all.xlsx")
-    assert not (tmp_path / "all.xlsx").exists()
-
-
-def test_table_too_long_for_a_sheet_is_named(tiny_run, tmp_path, monkeypatch):
-    pytest.importorskip("openpyxl", reason="XLSX needs openpyxl (the xlsx extra)")
-    monkeypatch.setattr("pipeline.store.sample_tables._SHEET_ROWS", 10)
-    with pytest.raises(InputError, match="at most 10 rows, the table first has 120"):
-        export_tables(tiny_run, "xlsx", tmp_path / "all.xlsx", wanted=("first",))
-
-
-@pytest.mark.parametrize(
-    ("name", "valid"), [("kept-1", "kept_1"), ("1st", "x1st"), ("_a", "x_a"), ("a" * 70, "a" * 63)]
-)
-def test_names_for_matlab(name, valid):
-    assert matlab_name(name) == valid
+    found = read_table(tmp_path / "all" / "first.parquet")
+    np.testing.assert_allclose(found["anterior_mm"], 1e3 * first["anterior_m"], rtol=1e-14, atol=0)
 
 
 def test_what_is_not_there_is_named(tiny_run, tmp_path):

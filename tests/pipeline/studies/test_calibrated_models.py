@@ -1,18 +1,12 @@
-"""Compared models that follow samples of the finite elements, and analytical ones."""
+"""Compared models that follow samples of the finite elements."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from studies import SMOKE, TINY
 
-from foundation.base.errors import PoseError
-from foundation.base.pose import Pose
-from foundation.contact_laws import HookeLaw, effective_modulus
 from foundation.elastic_foundation import CoupledLaw
-from foundation.fitted_surfaces.model import FittedSurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.studies.calibration.fits import FITTED, errors_of
-from pipeline.studies.contact_models.analytical import calibrated_on
 from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.registry import MODELS
 
@@ -66,41 +60,3 @@ def test_calibration_brings_the_fitted_figures_nearer(knee, law):
     ]
     assert loss[1] < loss[0]
     assert fitted.seconds > knee.samples.seconds
-
-
-def test_the_modulus_of_hertz_is_that_of_the_layers(knee):
-    model = built(knee, "elliptic_hertz").model
-    contact = knee.config.contact
-    expected = effective_modulus(
-        np.inf, 0.3, 1e6 * contact.youngs_modulus_MPa, contact.poissons_ratio
-    )
-    assert model.modulus == pytest.approx(expected)
-
-
-def test_the_stiffness_of_hooke_is_that_of_least_squares(knee):
-    samples = knee.samples.value
-    model = built(knee, "hooke_calibrated").model
-    for side, name in enumerate(("medial", "lateral")):
-        own = samples.part(samples.compartments == name)
-        depth = np.array([model.indentation(Pose.from_array(row), name) for row in own.poses])
-        force = np.linalg.norm(own.loads[:, :3], axis=1)
-        expected = np.linalg.lstsq(depth[:, None], force, rcond=None)[0][0]
-        assert_allclose(model.laws[side].stiffness, expected, rtol=1e-9)
-
-
-def test_samples_without_a_common_normal_do_not_count(knee, monkeypatch):
-    samples = knee.samples.value
-    model = built(knee, "elliptic_hertz").model
-    first = samples.poses[0]
-    whole = FittedSurfaceContact.indentation
-
-    def indentation(self, pose, compartment):
-        if np.array_equal(pose.array, first):
-            raise PoseError("no common normal")
-        return whole(self, pose, compartment)
-
-    monkeypatch.setattr(FittedSurfaceContact, "indentation", indentation)
-    found = calibrated_on(model, samples, HookeLaw)
-    monkeypatch.undo()
-    rest = calibrated_on(model, samples.part(np.arange(len(samples)) > 0), HookeLaw)
-    assert [law.stiffness for law in found.laws] == [law.stiffness for law in rest.laws]

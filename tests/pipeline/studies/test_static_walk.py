@@ -114,10 +114,8 @@ def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
     table = pd.read_csv(tmp_path / "out" / "waveforms.csv")
     time = 0.15 + 4e-3 * table["gait_percent"]
     measured = tmp_path / "forces.csv"
-    pd.DataFrame({"time": time, "medial": table["axial_force_N"], "lateral": 0.0 * time}).to_csv(
-        measured, index=False
-    )
-    config = ImplantForcesConfig(file=str(measured), unit="N", shift_s=0.0)
+    pd.DataFrame({"time": time, "total": table["axial_force_N"]}).to_csv(measured, index=False)
+    config = ImplantForcesConfig(file=str(measured), total="total")
     again = simulate_muscle_walk(
         file.model_copy(update={"implant_forces": config}), tmp_path / "again"
     )

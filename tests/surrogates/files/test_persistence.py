@@ -126,7 +126,7 @@ def test_saving_a_loaded_knee_gives_the_same_arrays_and_header(file, tmp_path):
 def test_the_header_is_json_that_tells_what_the_file_is(file, knee):
     with np.load(file, allow_pickle=False) as data:
         header = json.loads(data["header"].tobytes().decode("utf-8"))
-    assert (header["format"], header["version"]) == ("knee-contact surrogate", 3)
+    assert (header["format"], header["version"]) == ("knee-contact surrogate", 5)
     assert header["formulation"] == {"medial": "inverted", "lateral": "inverted"}
     assert header["conventions"]["units"].startswith("SI")
     assert header["space"]["lateral"]["load_N"] == [25.0, 1600.0]

@@ -133,13 +133,13 @@ def forged(shape, descr="'<f8'", data=b"\0" * 8):
 
 
 BYTES = npy(np.zeros(1, np.uint8))
-VERSION, UNUSABLE, FOREIGN = "expected version 3 or 4, found", "not a usable", "foreign"
+VERSION, UNUSABLE, FOREIGN = "expected version 5, found", "not a usable", "foreign"
 CHECKSUM, NO_FORMAT = "checksum does not match", "expected a header of format"
 BOTH = {"medial": "inverted", "lateral": "inverted"}
 REFUSED = [
-    *[(f"version {v}", reheaded(version=v), VERSION) for v in (2, 5, None, True, 2.0, "2", [2], 0)],
-    ("version", reheaded(version=5), "found 5; train the surrogate again or update"),
-    ("version 4 without compartments", reheaded(version=4), UNUSABLE),
+    *[(f"version {v}", reheaded(version=v), VERSION) for v in (4, 6, None, True, 2.0, "2", [2], 0)],
+    ("version", reheaded(version=6), "found 6; train the surrogate again or update"),
+    ("no compartments", reheaded(compartments=None), UNUSABLE),
     ("another format", reheaded(format="another"), NO_FORMAT + " 'knee-contact surrogate'"),
     ("one compartment", reheaded(formulation={"medial": "inverted"}), f"{UNUSABLE}.*'lateral'"),
     ("odd", reheaded(formulation=dict.fromkeys(BOTH, "odd")), "formulation: expected one of"),

