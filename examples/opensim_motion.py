@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import surrogates
-from dynamics.walking.knee_motion import KneeColumns, read_knee_poses
+from dynamics.motion.knee_motion import KneeColumns, read_knee_poses
 from pipeline.exchange.loads_along import loads_along, run_motion, write_loads, write_motion
 
 #: How a model calls its knee's coordinates; this one counts flexion negative.

@@ -79,7 +79,8 @@ class Comak:
         _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
         times, muscles = plant.motion.time.tolist(), plant.muscles.names
-        self._weights = np.array([settings.muscle_weight(muscles, time) for time in times])
+        weights = np.array([settings.muscle_weight(muscles, time) for time in times])
+        self._costs = settings.activation_costs(plant.muscles) * weights
         self._desired = np.array([settings.desired_activation(muscles, time) for time in times])
         bounds = plant.muscles.bounds
         self._bounds = np.array(
@@ -225,7 +226,7 @@ class Comak:
     ) -> tuple[Solution, _State]:
         """Return the wanted solution, or one with a shorter step where accelerations grow."""
         step = wanted.values - at.values
-        length = float(np.abs(step / self._trusted).max())
+        length = float(np.abs(step / self._trusted).max(initial=0.0))
         part = 1.0 / max(1.0, length)
         while True:
             values = at.values + part * step
@@ -275,7 +276,7 @@ class Comak:
             plant.arms * strength,
             columns + contact.columns - self._damping,
             needed,
-            settings.activation_weight * muscles.volumes() * self._weights[frame],
+            self._costs[frame],
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
             self._bounds[frame],
@@ -319,8 +320,7 @@ class Comak:
         plant, settings = self.plant, self.settings
         activations = np.array([s.activations for s in solutions])
         reserves = np.array([s.reserves for s in solutions])
-        volumes = settings.activation_weight * plant.muscles.volumes()
-        costs = (self._weights * volumes * (activations - self._desired) ** 2).sum(axis=1)
+        costs = (self._costs * (activations - self._desired) ** 2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
         values = np.array([s.values for s in solutions])
         outside = plant.outside(values)

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from dynamics.musculoskeletal.muscle_courses import MuscleWeight, at_instant
+from dynamics.musculoskeletal.plant import MuscleSet
 from foundation.base.checks import FloatArray, check_number
 from foundation.base.errors import InputError
 
@@ -48,8 +49,8 @@ class ComakSettings:
     primary : tuple of str
         Coordinates whose measured accelerations muscles must give.
     secondary : tuple of SecondaryCoordinate
-        Coordinates that are solved for. All other coordinates of the model follow the motion by
-        themselves.
+        Coordinates that are solved for; without any, the problem of a frame is static optimisation.
+        All other coordinates of the model follow the motion by themselves.
     start, stop, step : float, optional
         First and last instant and time step [s]; by default those of the motion.
     lowpass : float, optional
@@ -67,6 +68,9 @@ class ComakSettings:
     activation_weight, reserve_weight : float
         Cost of muscle volume times squared activation [1/m³], and of the squared control of
         reserves [1].
+    by_volume : bool
+        Whether the cost of an activation is in proportion to the volume of its muscle; if not,
+        `activation_weight` is that of squared activation [1].
     reserve_forces : tuple of (str, float)
         Coordinates whose reserve gives another force than 1 at full control [N m, N].
     reserve_names : tuple of str
@@ -96,6 +100,7 @@ class ComakSettings:
     worst_tolerance: float = 50.0
     activation_weight: float = 1e6
     reserve_weight: float = 1e3
+    by_volume: bool = True
     reserve_forces: tuple[tuple[str, float], ...] = field(default=())
     reserve_names: tuple[str, ...] = field(default=())
     contact_energy_weight: float = 0.0
@@ -118,8 +123,8 @@ class ComakSettings:
         for name, force in self.reserve_forces:
             check_number(f"{name}, force of its reserve", force, above=0.0)
         check_distinct(self.primary, tuple(s.name for s in self.secondary))
-        if not self.primary or not self.secondary:
-            raise InputError("coordinates: expected primary and secondary coordinates, found none")
+        if not self.primary:
+            raise InputError("coordinates: expected primary coordinates, found none")
 
     def to_json(self) -> str:
         """Return the settings as JSON."""
@@ -171,6 +176,11 @@ class ComakSettings:
         """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
         forces = dict(self.reserve_forces)
         return np.array([self.reserve_weight / forces.get(name, 1.0) ** 2 for name in names])
+
+    def activation_costs(self, muscles: MuscleSet) -> FloatArray:
+        """Return the cost (M,) of a squared activation of each muscle, before its weight [1]."""
+        scale = muscles.volumes() if self.by_volume else np.ones(len(muscles.names))
+        return self.activation_weight * scale
 
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names with a weight that are not muscles of the model."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
+from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 

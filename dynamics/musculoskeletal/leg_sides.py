@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from dynamics.musculoskeletal.articular_model import ContactMesh
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
 from dynamics.musculoskeletal.osim_joints import OsimJoint, path_to_ground, placements_in_ground
 from dynamics.musculoskeletal.osim_model import OsimModel
@@ -28,6 +28,25 @@ _BESIDE = 0.03
 #: Least cosine of the angle between a direction and the axis of a mesh that stands for it, and
 #: between directions that are the same or opposite.
 _NEAR, _SAME = np.cos(np.radians(20.0)), 0.5
+
+
+class Part(Protocol):
+    """A part of a model, such as a contact mesh: its body, and its placement in it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the part."""
+        ...
+
+    @property
+    def body(self) -> str:
+        """Name of its body."""
+        ...
+
+    @property
+    def placement(self) -> Placement:
+        """Placement of its frame in the body."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +71,7 @@ class LegSide:
     note: str = ""
 
 
-def leg_side(model: OsimModel, mesh: ContactMesh) -> LegSide:
+def leg_side(model: OsimModel, mesh: Part) -> LegSide:
     """Return the leg of a contact mesh, and the directions of the body in its frame.
 
     Axes of the mesh stand for directions less than 20 degrees away.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dynamics.motion.plates import Plate, unit_fault
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import (
     LARGEST_FORCE,
@@ -16,8 +17,6 @@ from dynamics.musculoskeletal.ground_balance import (
 )
 from dynamics.musculoskeletal.load_changes import each_plate, load_changes, moved, plates_at
 from dynamics.musculoskeletal.misplaced_forces import BEARS, misplaced
-from dynamics.walking.plates import Plate, unit_fault
-from dynamics.walking.plausibility import TORQUE_ERROR
 from foundation.base.checks import FloatArray
 
 #: A change is a cause if it leaves at most this part of the limits, and of the score before.
@@ -30,6 +29,8 @@ _TELLING, _LEAST_MOMENT, _LEAST_TIME = 0.6, 0.035, 0.4
 _LEAST_OFFSET = 0.05
 #: Largest shift of time that is flagged for loads within the limits [s].
 _SLIGHT = 0.2
+#: Largest free torque of a person over the mass [N m/kg].
+_LARGEST_TORQUE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,11 +182,12 @@ class LoadedMotion:
 
     def _torque_fault(self, plate: Plate) -> str:
         largest, mass = float(np.linalg.norm(plate.torque, axis=1).max()), self.balance.mass
-        if largest <= TORQUE_ERROR * mass:
+        limit = _LARGEST_TORQUE * mass
+        if largest <= limit:
             return ""
         return (
-            f"expected a free torque below {TORQUE_ERROR * mass:.0f} N m, found {largest:.0f} N m; "
-            "check its unit and point"
+            f"expected a free torque below {limit:.0f} N m, found {largest:.0f} N m; check its "
+            "unit and point"
         )
 
     def _missing(self) -> str:

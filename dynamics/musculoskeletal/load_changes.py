@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.constants import g as STANDARD_GRAVITY
 from scipy.constants import kilogram_force, pound_force
 
+from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal.external_loads import AppliedForce
-from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 
 #: Largest shift of time, that up to which steps are fine, and the steps [s].

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dynamics.motion.motion_tables import MotionTable
 from dynamics.musculoskeletal.measured_markers import MeasuredMarkers
-from dynamics.walking.motion_tables import MotionTable
 from foundation.base.checks import FloatArray
 
 #: Largest distance of a marker, and root mean square of all distances at an instant, that OpenSim

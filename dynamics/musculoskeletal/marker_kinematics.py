@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynamics.motion.c3d import is_c3d
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal.marker_causes import check_placed, misfit
 from dynamics.musculoskeletal.marker_fits import MarkerFit, fit_notes, instant_errors, marker_fits
 from dynamics.musculoskeletal.marker_settings import MarkerSettings
@@ -19,8 +21,6 @@ from dynamics.musculoskeletal.measured_markers import MeasuredMarkers, marker_no
 from dynamics.musculoskeletal.osim_writing import add_object, new_document, write_xml
 from dynamics.musculoskeletal.walk_times import check_seconds
 from dynamics.musculoskeletal.wheel import opensim, without_output
-from dynamics.walking.c3d_files import is_c3d
-from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 

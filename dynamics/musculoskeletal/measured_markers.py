@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.csv_table import read_text
-from dynamics.walking.c3d_files import LENGTHS, is_c3d, read_c3d
+from dynamics.motion.c3d import LENGTHS, is_c3d, read_c3d
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 

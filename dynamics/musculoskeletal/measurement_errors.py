@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray
 
 #: Sizes of usual errors: points of application [m], directions of forces [deg], mass [1].

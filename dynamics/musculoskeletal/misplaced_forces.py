@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dynamics.motion.plates import FARTHEST
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.leg_sides import counterpart
-from dynamics.walking.plates import FARTHEST
 from foundation.base.checks import FloatArray
 
 #: A plate carries a foot above this part of the weight [1].

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
-from dynamics.walking.filter_edges import edge_notes
-from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -32,6 +31,9 @@ _SLACK = 1e-6
 #: a sine in each period is 22 % too large, 5 % through eight; in OpenSim-JAM's walk, accelerations
 #: with four are 11 % off in the root mean square, with two 30 times (docs/muscle_walks.md).
 _STEPS = 4.0
+#: Part of a motion beside its ends in which the filter distorts: periods of its cut-off frequency,
+#: and at least some instants.
+EDGE, _INSTANTS = 0.2, 3
 #: Least number of rows of a quintic spline.
 _ROWS = 6
 
@@ -56,7 +58,8 @@ def read_motion(
     CoordinateMotion
         Motion of all coordinates between the first and the last instant. A locked coordinate has
         its default value. A coordinate that the file does not have is as the model holds it
-        (locked, prescribed or coupled), or else zero.
+        (locked, prescribed or coupled), or else zero. Without secondary coordinates, all that the
+        model holds are as it holds them.
 
     Raises
     ------
@@ -81,14 +84,16 @@ def read_motion(
     if len(table.time) < _ROWS:
         raise InputError(f"{path}: expected at least {_ROWS} rows, found {len(table.time)}")
     time, filtered = _filtered(replace(table, values=values, in_degrees=False), settings)
-    chosen = _chosen(time, settings, str(path))
+    chosen = _chosen(time, settings, table)
     values = np.zeros((len(time), len(system.coordinates)))
     by_name = dict(zip(system.coordinates, values.T, strict=True))
     for name, column in found.columns.items():
         by_name[name][:] = filtered[:, column]
-    if system.locked or len(found.columns) < len(by_name):
+    # Without secondary coordinates, constraints hold, whatever the file has.
+    constrained = not settings.secondary
+    if system.locked or constrained or len(found.columns) < len(by_name):
         for name, course in system.held.items():
-            if name in system.locked or name not in found.columns:
+            if name in system.locked or constrained or name not in found.columns:
                 by_name[name][:] = course(time, by_name)
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     solved = {*settings.primary, *(s.name for s in settings.secondary)}
@@ -111,12 +116,31 @@ def filter_edge_notes(
 ) -> tuple[str, ...]:
     """Return a note for each end of the motion whose distance to the frames is too small.
 
-    As of `dynamics.walking.filter_edges.edge_notes`, for a motion as read and instants (N,) of the
-    frames [s].
+    Beyond the first and the last row, the filter continues a motion by its mirror image about the
+    end point, which has no acceleration there: accelerations are off by as much as themselves at
+    the ends, and by less near them (docs/muscle_walks.md, with the errors of contact forces that
+    follow). For a motion as read and instants (N,) of the frames [s].
     """
-    return edge_notes(
-        table.source, table.time, time, settings.lowpass, ("comak.start_s", "comak.stop_s")
-    )
+    cutoff = settings.lowpass
+    if cutoff is None:
+        return ()
+    needed = max(EDGE / cutoff, _INSTANTS * float(np.diff(time).min()))
+    begin, end = float(table.time[0]), float(table.time[-1])
+    notes = []
+    for ahead, frames, key, better in (
+        (time - begin, "up to", "comak.start_s", begin + needed),
+        (end - time, "from", "comak.stop_s", end - needed),
+    ):
+        near = time[ahead < needed - _SLACK]
+        if len(near):
+            edge, instant = (begin, near[-1]) if frames == "up to" else (end, near[0])
+            notes.append(
+                f"{table.source}: expected rows for {needed:.3g} s before and after the walk, as "
+                f"the filter of {cutoff:g} Hz distorts accelerations at the ends of the "
+                f"motion, found an end at {edge:g} s: the frames {frames} {instant:.4g} s are "
+                f"doubtful; give a longer motion, or set {key} = {better:.4g}"
+            )
+    return tuple(notes)
 
 
 def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, FloatArray]:
@@ -167,20 +191,25 @@ def _numbers(array: Any, count: int) -> list[float]:
     return [array.get(k) for k in range(count)]
 
 
-def _chosen(time: FloatArray, settings: ComakSettings, source: str) -> NDArray[np.bool_]:
-    """Return which instants are between the first and the last one."""
+def _chosen(time: FloatArray, settings: ComakSettings, table: MotionTable) -> NDArray[np.bool_]:
+    """Return which instants are between the first and the last one.
+
+    The filter pads the motion: instants more than a row beyond the table do not count.
+    """
+    source, first, last = table.source, float(table.time[0]), float(table.time[-1])
     if len(time) < _ROWS:
         raise InputError(
             f"{source}: expected at least {_ROWS} instants, found {len(time)}; choose a smaller "
             "comak.step_s or a longer motion"
         )
     slack = _SLACK * (time[1] - time[0])
-    start = time[0] if settings.start is None else settings.start
-    stop = time[-1] if settings.stop is None else settings.stop
-    if start < time[0] - slack or stop > time[-1] + slack:
+    start = first if settings.start is None else settings.start
+    stop = last if settings.stop is None else settings.stop
+    row = float(np.diff(table.time).max())
+    if start < first - row or stop > last + row:
         raise InputError(
-            f"{source}: expected a motion from {start:g} to {stop:g} s, found {time[0]:g} to "
-            f"{time[-1]:g} s"
+            f"{source}: expected a motion from {start:g} to {stop:g} s, found {first:g} to "
+            f"{last:g} s"
         )
     chosen: NDArray[np.bool_] = (time >= start - slack) & (time <= stop + slack)
     if chosen.sum() < 2:

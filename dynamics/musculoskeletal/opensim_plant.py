@@ -63,14 +63,23 @@ class OpenSimPlant:
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
         self._groups: list[tuple[PathGroup, list[int]]] = []
         self._accelerations = motion.accelerations.copy()
+        #: What the free coordinates move: themselves, and without secondary coordinates those that
+        #: the model couples to them.
+        self._moved = system.moved_by(self.free) if not secondary else None
         # The secondary motion is slow and overdamped (Smith et al. 2018).
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
         """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
         needed = self._needed(frame, values, speeds)
-        arms = self.system.arms()[self._free]
+        arms = self._on_free(frame, self.system.arms())
         return PlantForces(needed + arms @ self.system.tensions, arms)
+
+    def _on_free(self, frame: int, forces: FloatArray) -> FloatArray:
+        """Return forces on the free coordinates (F, ...) of those (n, ...) on all [N m, N]."""
+        if self._moved is None:
+            return forces[self._free]
+        return self._moved(self.motion.values[frame]).T @ forces
 
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
@@ -120,7 +129,10 @@ class OpenSimPlant:
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
         self._set(frame, values, np.zeros(len(self.secondary)))
-        return self.system.mass()[np.ix_(self._free, self._free)]
+        mass = self.system.mass()
+        if self._moved is None:
+            return mass[np.ix_(self._free, self._free)]
+        return self._on_free(frame, self._on_free(frame, mass).T)
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
         """Return forces (M,) [N] by the fibres of the muscles; see `Plant.contractions`."""
@@ -213,4 +225,5 @@ class OpenSimPlant:
         group: PathGroup | None = None,
     ) -> FloatArray:
         self._set(frame, values, speeds, group)
-        return self.system.needed_forces(self._accelerations[frame], group)[self._free]
+        needed = self.system.needed_forces(self._accelerations[frame], group)
+        return self._on_free(frame, needed)

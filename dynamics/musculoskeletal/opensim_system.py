@@ -7,7 +7,7 @@ needs by inverse dynamics, the moment arms of muscles by their paths, and the ma
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,17 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.motion.c3d import is_c3d
+from dynamics.motion.motion_tables import write_motion_table
 from dynamics.musculoskeletal.external_loads import ExternalLoads, read_external_loads
 from dynamics.musculoskeletal.held_coordinates import HeldCourse, held_courses
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
-from dynamics.walking.c3d_files import is_c3d
-from dynamics.walking.motion_tables import write_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
 _LIGAMENT = "Blankevoort1991Ligament"
+#: Muscles that OpenSim does not give a rigid tendon.
+_ELASTIC = "Thelen2003Muscle"
+#: Step of the derivatives of coupled coordinates [rad, m].
+_STEP = 1e-5
 
 
 class PathGroup(NamedTuple):
@@ -56,6 +60,8 @@ class OpenSimSystem:
         XML text of a model that OpenSim loads.
     external_loads : str or Path, optional
         OpenSim's ExternalLoads file with the forces on the feet.
+    reactions : bool
+        Whether `reaction` will be called.
 
     Raises
     ------
@@ -64,7 +70,9 @@ class OpenSimSystem:
         file; its message is repeated.
     """
 
-    def __init__(self, model: str, external_loads: str | Path | None = None) -> None:
+    def __init__(
+        self, model: str, external_loads: str | Path | None = None, *, reactions: bool = False
+    ) -> None:
         osim = opensim()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.osim"
@@ -72,6 +80,7 @@ class OpenSimSystem:
             try:
                 self._model = osim.Model(str(path))
                 self._loads: list[Any] = []
+                self._elastic: list[str] = []
                 #: The external loads; None without external loads.
                 self.external_loads: ExternalLoads | None = None
                 if external_loads is not None:
@@ -86,12 +95,16 @@ class OpenSimSystem:
                     self._loads = _members(loads)
                 state = self._model.initSystem()
                 self._read(state)
+                self.with_reactions = reactions
+                self._drives = [self._drive(name) for name in self.coordinates if reactions]
                 # The plant has the muscles alone: reserves belong to the problem of a frame.
                 for actuator in _members(self._model.getActuators()):
                     actuator.set_appliesForce(actuator.getName() in self._applied)
                 for muscle in _members(self._model.getMuscles()):
                     # Fibres follow from the path: no state of their own has to be solved for.
-                    if muscle.hasProperty("ignore_tendon_compliance"):
+                    if muscle.getConcreteClassName() == _ELASTIC:
+                        self._elastic.append(muscle.getName())
+                    elif muscle.hasProperty("ignore_tendon_compliance"):
                         muscle.set_ignore_tendon_compliance(True)
                 self._state = self._model.initSystem()
             except RuntimeError as error:
@@ -114,6 +127,14 @@ class OpenSimSystem:
         self._matter = self._model.getMatterSubsystem()
         self._bodies = self._model.getNumBodies() + 1
         self._order = self._speed_order()
+        self._places = self._value_order()
+
+    def _drive(self, coordinate: str) -> Any:
+        """Return a new actuator of a coordinate, which `reaction` switches on."""
+        drive = opensim().CoordinateActuator(coordinate)
+        drive.setName(f"drive_of_{coordinate}")
+        self._model.addForce(drive)
+        return drive
 
     @property
     def root(self) -> tuple[str, list[int]]:
@@ -224,6 +245,32 @@ class OpenSimSystem:
         """Courses of the coordinates that the model holds, by name; see `held_courses`."""
         return held_courses(self._model, self._state)
 
+    def moved_by(self, free: tuple[str, ...]) -> Callable[[FloatArray], FloatArray]:
+        """Return the function that gives how free coordinates move all, at values (n,) [rad, m].
+
+        (n, F): each free coordinate moves itself, and those that the model couples to it.
+        """
+        names = self.coordinates
+        held = {name: c for name, c in self.held.items() if name not in (*self.locked, *free)}
+        own = np.eye(len(names))[:, [names.index(name) for name in free]]
+        if not held:
+            return lambda values: own
+
+        def moved(values: FloatArray) -> FloatArray:
+            columns = np.empty_like(own)
+            for k, chosen in enumerate(free):
+                ends = []
+                for step in (-_STEP, _STEP):
+                    known = {name: values[[j]] for j, name in enumerate(names)}
+                    known[chosen] = known[chosen] + step
+                    for name, course in held.items():
+                        known[name] = course(np.zeros(1), known)
+                    ends.append(np.concatenate([known[name] for name in names]))
+                columns[:, k] = (ends[1] - ends[0]) / (2.0 * _STEP)
+            return columns
+
+        return moved
+
     def _find_ligaments(self) -> list[Any]:
         kind = opensim().Blankevoort1991Ligament
         return [
@@ -241,6 +288,25 @@ class OpenSimSystem:
             coordinate.setSpeedValue(self._state, 0.0)
         return order
 
+    def _value_order(self) -> list[int]:
+        """Return the place of each coordinate among the positions of the state.
+
+        A joint that turns freely has a place that no coordinate has.
+        """
+        order, state = [], opensim().State(self._state)
+        for coordinate in _members(self._model.getCoordinateSet()):
+            coordinate.setLocked(state, False)
+            coordinate.setClamped(state, False)
+            before = state.getQ().to_numpy().copy()
+            coordinate.setValue(state, coordinate.getValue(state) + 0.5, False)
+            order.append(int(np.abs(state.getQ().to_numpy() - before).argmax()))
+        return order
+
+    def _positions(self, values: FloatArray) -> Any:
+        ordered = np.zeros(self._state.getNQ())
+        ordered[self._places] = values
+        return opensim().Vector.createFromMat(ordered)
+
     def _vector(self, values: FloatArray) -> Any:
         ordered = np.empty(len(values))
         ordered[self._order] = values
@@ -256,7 +322,7 @@ class OpenSimSystem:
         """Set time [s], coordinates (n,) [rad, m] and speeds (n,); in a group's state if given."""
         state = self._state if group is None else group.state
         state.setTime(time)
-        state.setQ(self._vector(values))
+        state.setQ(self._positions(values))
         state.setU(self._vector(speeds))
 
     def set_tensions(self, tensions: FloatArray) -> None:
@@ -272,11 +338,18 @@ class OpenSimSystem:
         """Return what muscles with a rigid tendon give by activation and without activation.
 
         At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
-        of the fibres (Millard et al. 2013, J Biomech Eng 135:021005).
+        of the fibres (Millard et al. 2013, J Biomech Eng 135:021005). An `InputError` names muscles
+        whose tendons cannot be rigid.
         """
+        if self._elastic:
+            raise InputError(
+                f"comak.fibre_forces: expected muscles with a rigid tendon, found {_ELASTIC} "
+                f"({', '.join(self._elastic[:3])}), whose tendon OpenSim stretches; take a model "
+                "with Millard2012EquilibriumMuscle, or set comak.fibre_forces = false"
+            )
         state, damped = self._contracting, self._damped
         state.setTime(time)
-        state.setQ(self._vector(values))
+        state.setQ(self._positions(values))
         state.setU(self._vector(speeds))
         forces = []
         for activation in (0.5, 1.0):
@@ -319,6 +392,43 @@ class OpenSimSystem:
         state = self._state if group is None else group.state
         forces = self._solver.solve(state, self._vector(accelerations))
         return np.asarray(forces.to_numpy())[self._order]
+
+    def reaction(self, joint: str, accelerations: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the reaction of a joint and the axes of its bodies, at what is set.
+
+        OpenSim's joint reaction: muscles pull as set, and each coordinate is driven by what its
+        acceleration (n,) [per s²] needs beyond them.
+
+        Returns
+        -------
+        force, moment : (3,) float64
+            On the child body at the origin of the joint in it, axes of the ground [N, N m].
+        parent, child : (3, 3) float64
+            Rotations from the bodies to the ground [1].
+        """
+        osim = opensim()
+        state = osim.State(self._state)
+        # What drives a coordinate accelerates it as wanted: nothing is left to constraints.
+        for constraint in _members(self._model.getConstraintSet()):
+            constraint.setIsEnforced(state, False)
+        for coordinate in _members(self._model.getCoordinateSet()):
+            coordinate.setLocked(state, False)
+            coordinate.setIsPrescribed(state, False)
+        needed = self.needed_forces(accelerations)
+        for drive, force in zip(self._drives, needed.tolist(), strict=True):
+            drive.setAppliesForce(state, True)
+            drive.overrideActuation(state, True)
+            drive.setOverrideActuation(state, force)
+        self._model.realizeAcceleration(state)
+        found = self._model.getJointSet().get(joint)
+        wrench = found.calcReactionOnChildExpressedInGround(state)
+        frames = (found.getParentFrame().findBaseFrame(), found.getChildFrame().findBaseFrame())
+        axes = [osim.Vec3(*row) for row in np.eye(3).tolist()]
+        parent, child = (
+            np.column_stack([f.expressVectorInGround(state, axis).to_numpy() for axis in axes])
+            for f in frames
+        )
+        return wrench.get(1).to_numpy(), wrench.get(0).to_numpy(), parent, child
 
     def body_forces(self, body: str, wrench: FloatArray) -> FloatArray:
         """Return the generalised forces (n,) [N m, N] of a wrench on a body.

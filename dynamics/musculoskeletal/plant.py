@@ -77,6 +77,13 @@ class CoordinateMotion:
         rows = {name: getattr(self, name)[:count] for name in _COURSES}
         return replace(self, time=self.time[:count], **rows)
 
+    def between(self, start: float, stop: float) -> CoordinateMotion:
+        """Return the motion from the last instant before to the first after an interval [s]."""
+        begin = max(int(np.searchsorted(self.time, start, side="right")) - 1, 0)
+        end = int(np.searchsorted(self.time, stop)) + 1
+        rows = {name: getattr(self, name)[begin:end] for name in ("time", *_COURSES)}
+        return replace(self, **rows)
+
     def index(self, names: tuple[str, ...]) -> list[int]:
         """Return the places of coordinates; raise `InputError` for an unknown name."""
         return index_of(self.names, names)

@@ -1,4 +1,4 @@
-"""Force plates of a C3D file as external loads: each contact acts on the foot that is above it."""
+"""Force plates of a table as external loads: each contact acts on the foot that is above it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.motion.c3d import read_ground
+from dynamics.motion.motion_tables import MotionTable
+from dynamics.motion.plates import CONTACT_THRESHOLD, FARTHEST, Plate, contacts, find_plates
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
-from dynamics.walking.c3d_plates import read_plates
-from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.plates import FARTHEST, Plate, contacts, find_plates
-from dynamics.walking.strikes import CONTACT_THRESHOLD
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 
@@ -26,7 +25,7 @@ _FOOT = re.compile("calc|foot", re.I)
 def loaded_by_plates(
     model: str, system: OpenSimSystem, motion: CoordinateMotion, path: Path
 ) -> OpenSimSystem:
-    """Return a model with the force plates of a C3D file as its external loads.
+    """Return a model with the force plates of a table or C3D file as its external loads.
 
     Parameters
     ----------
@@ -38,14 +37,14 @@ def loaded_by_plates(
         Motion of all coordinates, which places the feet: the bodies whose names have calc (of
         calcaneus) or foot, or else all bodies.
     path : Path
-        The C3D file.
+        The table or C3D file.
 
     Raises
     ------
     InputError
         If the file has no force plates, or no contact under a foot during the motion.
     """
-    table = read_plates(path)
+    table = read_ground(path)
     acting, notes = _acting(table, _feet(system, motion), motion.time)
     if not acting:
         first, last = motion.time[0], motion.time[-1]
@@ -55,7 +54,8 @@ def loaded_by_plates(
             "markers and forces are of one trial"
         )
     with tempfile.TemporaryDirectory() as folder:
-        found = OpenSimSystem(model, write_applied_forces(Path(folder), acting))
+        loads = write_applied_forces(Path(folder), acting)
+        found = OpenSimSystem(model, loads, reactions=system.with_reactions)
     assert found.external_loads is not None
     found.external_loads = replace(found.external_loads, path=path, notes=notes)
     return found
@@ -78,7 +78,7 @@ def _acting(
     """Return forces on the feet, and sentences on contacts that are not under a foot."""
     plates, notes, rows = find_plates(table), [], np.arange(len(table.time))
     owned: dict[tuple[int, str], NDArray[np.bool_]] = {}
-    for step in contacts(table, plates, {}):
+    for step in contacts(table, plates):
         k = next(k for k, plate in enumerate(plates) if plate.name == step.plate)
         mine = (rows >= step.begin) & (rows < step.end)
         bears = mine & (plates[k].force[:, 1] > CONTACT_THRESHOLD)

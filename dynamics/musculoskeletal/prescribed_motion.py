@@ -9,13 +9,13 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.external_loads import AppliedForce, write_applied_forces
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, index_of
-from dynamics.walking.motion_tables import MotionTable, read_motion_table
-from dynamics.walking.plates import Plate
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 

@@ -150,13 +150,11 @@ def schema() -> Answer:
     from pipeline.studies.muscle_walks.study_schema import describe_walk_study
     from pipeline.studies.optimisation.schema import describe_optimisation
     from pipeline.studies.schema import describe_study
-    from pipeline.studies.walks.schema import describe_walk
 
     sections = (
         describe_schema(),
         describe_study(),
         describe_optimisation(),
-        describe_walk(),
         describe_muscle_walk(),
         describe_walk_study(),
         describe_forward(),

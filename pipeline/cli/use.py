@@ -24,7 +24,7 @@ from pipeline.cli.app import (
 )
 
 if TYPE_CHECKING:
-    from dynamics.walking.knee_motion import KneeColumns
+    from dynamics.motion.knee_motion import KneeColumns
 
 
 def _check_one(arguments: ArgumentCollection) -> None:
@@ -221,10 +221,11 @@ def walk(
 ) -> Answer:
     """Simulate knee loads from measured walking.
 
-    With walk.model = "planar", the walk simulates a planar leg with a trained knee. With an OpenSim
-    model (.osim) that has articular contact, COMAK finds the forces of muscles, ligaments and
-    contact. With settings of OpenSim-JAM (.xml), or with one of --contact, --replay, --model and
-    --geometry, the walk also writes tables with the names of OpenSim-JAM.
+    With an OpenSim model (.osim) that has articular contact, COMAK finds the forces of muscles,
+    ligaments and contact. With any other model, static optimisation finds the forces of muscles,
+    and the reaction of the knee becomes waveforms for a run. With settings of OpenSim-JAM (.xml),
+    or with one of --contact, --replay, --model and --geometry, the walk also writes tables with the
+    names of OpenSim-JAM.
 
     Parameters
     ----------
@@ -244,9 +245,9 @@ def walk(
 
     Examples
     --------
-    $ knee-contact walk configs/walking.toml
-    $ knee-contact walk mine.toml --set walk.run=runs/mine
     $ knee-contact walk configs/comak_walking.toml
+    $ knee-contact walk configs/gait2392_walk.toml
+    $ knee-contact walk mine.toml --set walk.knee=knee_l
     $ knee-contact walk comak_settings.xml --geometry Geometry --out walk
     $ knee-contact walk comak_settings.xml --replay walk/plant.npz
     $ knee-contact walk comak_settings.xml --contact runs/tibiofemoral
@@ -453,7 +454,7 @@ class ColumnOptions:
 
     def knee_columns(self) -> KneeColumns:
         """Return the columns as the readers and writers of motions expect them."""
-        from dynamics.walking.knee_motion import KneeColumns, parse_columns
+        from dynamics.motion.knee_motion import KneeColumns, parse_columns
 
         names = parse_columns(self.columns) if self.columns else {}
         return KneeColumns(names, self.angle_unit, self.length_unit)
@@ -498,7 +499,7 @@ def loads(
         --columns flexion=-kne,adduction=add,rotation=rot,tx=tx,ty=ty,tz=tz \
         --angle-unit deg --length-unit mm
     """
-    from dynamics.walking.knee_motion import read_knee_poses
+    from dynamics.motion.knee_motion import read_knee_poses
     from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
     from pipeline.exchange.unit_hints import check_some_trusted
     from pipeline.flagged_instants import flagged_sentence

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 import surrogates
+from dynamics.motion.knee_motion import KneeColumns, knee_motion_table
+from dynamics.motion.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
 from dynamics.protocol import ContactModel
 from dynamics.simulator.result import CountedFlag
 from dynamics.simulator.result_assembly import counted_flags
-from dynamics.walking.knee_motion import KneeColumns, knee_motion_table
-from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
 from foundation.base.checks import FloatArray, check_array, check_in
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.base.pose import Pose

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.protocol import ContactModel
-from dynamics.simulator.result import CountedFlag
-from dynamics.walking.columns import ANGLE_UNITS, LENGTH_UNITS
-from dynamics.walking.knee_motion import (
+from dynamics.motion.knee_motion import (
+    LENGTH_UNITS,
     KneeColumns,
     pose_columns,
     read_knee_poses,
 )
+from dynamics.motion.motion_tables import ANGLE_UNITS
+from dynamics.protocol import ContactModel
+from dynamics.simulator.result import CountedFlag
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.pose import COORDINATES, Pose

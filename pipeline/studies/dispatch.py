@@ -21,13 +21,8 @@ from pipeline.studies.optimisation import optimise as designs
 from pipeline.studies.optimisation import words as design_words
 from pipeline.studies.optimisation.schema import OptimisationFile
 from pipeline.studies.schema import StudyFile
-from pipeline.studies.walks import walk as planar
-from pipeline.studies.walks.schema import WalkFile
 
-#: `walk.model` of a planar leg.
-PLANAR = "planar"
-
-AnyFile = StudyFile | WalkStudyFile | WalkFile | MuscleWalkFile | ForwardFile | OptimisationFile
+AnyFile = StudyFile | WalkStudyFile | MuscleWalkFile | ForwardFile | OptimisationFile
 
 
 class _Kind(NamedTuple):
@@ -51,7 +46,6 @@ class _Kind(NamedTuple):
 _KINDS = {
     StudyFile: _Kind("study", cycles.simulate_study, cycles.summary_text),
     WalkStudyFile: _Kind("study", walk_study.simulate_walk_study, walk_study.walk_study_text),
-    WalkFile: _Kind("walk", planar.simulate_walk, planar.summary_text),
     MuscleWalkFile: _Kind("walk", muscle_walk.simulate_muscle_walk, muscle_summary.summary_text),
     ForwardFile: _Kind("forward", forward.simulate_forward_motion, forward_summary.summary_text),
     OptimisationFile: _Kind("optimisation", designs.optimise_designs, design_words.summary_text),
@@ -65,7 +59,7 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
     ----------
     section : {"study", "walk", "forward", "optimisation"}
         Section that the configuration must have. A study with the key `walk` is of a walk of an
-        OpenSim model, and a walk whose `model` is not "planar" is of an OpenSim model.
+        OpenSim model.
     path : Path
         TOML file.
     overrides : tuple of str
@@ -81,10 +75,8 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
             return walk_study.load_walk_study(path, overrides)
         case "study", _:
             return cycles.load_study(path, overrides)
-        case "walk", {"model": model} if model != PLANAR:
-            return muscle_walk.load_muscle_walk(path, overrides)
         case "walk", _:
-            return planar.load_walk(path, overrides)
+            return muscle_walk.load_muscle_walk(path, overrides)
         case "optimisation", _:
             return designs.load_optimisation(path, overrides)
     return forward.load_forward(path, overrides)
@@ -95,7 +87,7 @@ def simulate_file(file: AnyFile, out: Path | None = None, **options: bool) -> tu
 
     Parameters
     ----------
-    file : StudyFile, WalkStudyFile, WalkFile, MuscleWalkFile, ForwardFile or OptimisationFile
+    file : StudyFile, WalkStudyFile, MuscleWalkFile, ForwardFile or OptimisationFile
         Configuration.
     out : Path, optional
         Folder of the results; by default in `runs`, with the name of the configuration.

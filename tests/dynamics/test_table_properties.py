@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
-from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 
 MOTION = b"""Coordinates
 version=1

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from dynamics.walking import read_motion_table
+from dynamics.motion import read_motion_table
 from foundation.base.pose import Pose
 
 #: Points of the tibia [m]: ankle, tuberosity, fibula.

@@ -21,7 +21,7 @@ from dynamics.mechanics.ground import (
     standing_start,
     striking_legs,
 )
-from dynamics.walking.motion_tables import read_motion_table
+from dynamics.motion.motion_tables import read_motion_table
 from foundation.contact_laws import CompliantFriction
 from tests.oracles.heel_strike import (
     FRICTION,

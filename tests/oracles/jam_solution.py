@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.walking.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from foundation.base.checks import FloatArray
 from pipeline.config.data_folder import data_folder
 from pipeline.studies.muscle_walks.setup import WalkSetup

@@ -31,7 +31,7 @@ PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/
 PACKAGES = (
     *("foundation.surfaces", "foundation.implant", "foundation.elastic_foundation"),
     *("foundation.finite_element", "foundation.contact_laws"),
-    *("surrogates", "dynamics", "dynamics.walking"),
+    *("surrogates", "dynamics", "dynamics.motion"),
     *(
         "dynamics.mechanics.planar_knee",
         "dynamics.mechanics.ground",

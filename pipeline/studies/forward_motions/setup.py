@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.motion.motion_tables import STATE_VALUE, MotionTable
 from dynamics.musculoskeletal import (
     BodyForce,
     Course,
@@ -33,7 +34,6 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.prescribed_motion import read_course_table
-from dynamics.walking.motion_tables import STATE_VALUE, MotionTable
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import ComakResult, OsimModel
+from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from pipeline.config.data_folder import data_file
@@ -39,11 +40,12 @@ def check_implant_forces(file: MuscleWalkFile) -> None:
 
 
 def measured_walk(
-    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult
+    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult, knee: KneeLoads | None = None
 ) -> MeasuredWalk | None:
     """Return the measured forces beside those of a walk; None without measured forces.
 
-    Both are axial: along the axis of the implant, and upwards in the frame of the bed.
+    Both are axial: along the axis of the implant, and upwards in the frame of the bed, or of the
+    tibia of a knee without articular contact.
 
     Raises
     ------
@@ -53,6 +55,9 @@ def measured_walk(
     config = file.implant_forces
     if config is None:
         return None
+    if knee is not None:
+        total = {"total": knee.axial_force}
+        return compare_with_implant(config, knee.time, total, body_weight(setup), knee.joint)
     table = contact_table(result, run_frames(setup))
     contact = config.contact or _tibiofemoral(result)
     predicted = {

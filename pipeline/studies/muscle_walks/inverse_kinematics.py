@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynamics.motion.motion_tables import motion_text
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     JointContact,
@@ -23,7 +24,6 @@ from dynamics.musculoskeletal import (
     with_markers,
     write_functions,
 )
-from dynamics.walking.motion_tables import motion_text
 from foundation.base.errors import InputError, PoseError
 from pipeline.config.data_folder import data_file
 from pipeline.files import write_text
@@ -67,12 +67,14 @@ def motion_of_walk(file: MuscleWalkFile, folder: Path) -> MarkerMotion:
     config = file.inverse_kinematics
     if config is None:
         raise InputError("inverse_kinematics: expected a section with markers, found none")
+    model = OsimModel(data_file(file.walk.model))
+    if not model.contacts:  # Nothing presses secondary coordinates anywhere.
+        config = config.model_copy(update={"constrained": False})
     settings, sweep, files, notes = _settings(config, file)
     if files.markers is None:
         raise InputError(
             "inverse_kinematics.markers: expected measured markers (.trc, .c3d), found none"
         )
-    model = OsimModel(data_file(file.walk.model))
     locked = model.locked_coordinates
     coupled = _coupled(config) or (sweep.coupled,)
     if config.constrained and not set(locked).isdisjoint(coupled):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dynamics.motion.motion_tables import MotionTable, motion_text
 from dynamics.musculoskeletal import ComakResult
-from dynamics.walking.motion_tables import MotionTable, motion_text
 from foundation.base.checks import FloatArray
 from pipeline.files import write_text
 from pipeline.studies.muscle_walks.setup import WalkSetup

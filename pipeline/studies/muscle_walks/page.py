@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from dynamics.musculoskeletal import ComakResult
 from dynamics.musculoskeletal.ground_balance import RECOMMENDED
+from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from foundation.base.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
@@ -19,6 +20,7 @@ from pipeline.studies.implant_forces.page import implant_charts
 from pipeline.studies.muscle_walks.charts import WIDE, FrameCharts
 from pipeline.studies.muscle_walks.contact_forces import compartment_forces
 from pipeline.studies.muscle_walks.interposed_loads import interposed_loads
+from pipeline.studies.muscle_walks.knee_waveforms import knee_charts
 from pipeline.studies.muscle_walks.pressures import pressure_history, pressure_pictures
 from pipeline.studies.muscle_walks.setup import WalkSetup
 from pipeline.studies.muscle_walks.summary import MuscleWalkSummary, body_weight
@@ -31,12 +33,13 @@ def write_walk_page(
     result: ComakResult,
     tensions: FloatArray,
     measured: MeasuredWalk | None,
+    knee: KneeLoads | None,
     config: str,
 ) -> None:
     """Write `walk.html` to a folder.
 
-    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, and
-    `config` is the resolved walk as TOML.
+    `tensions` (N, L) [N] are those of the ligaments, `measured` the forces of an implant, `knee`
+    the loads of a knee without articular contact, and `config` is the resolved walk as TOML.
     """
     charts = FrameCharts(setup.plant.motion, result, "the walk", "time [s]", result.time)
     write_page(
@@ -45,6 +48,7 @@ def write_walk_page(
         summary=summary,
         pictures={
             "contact": list(_contact(charts, setup)),
+            "knee": list(knee_charts(charts, knee, summary.body_weight_N)),
             "shared": list(charts.shares(interposed_loads(setup, setup.contacts, result))),
             "implant": list(implant_charts(measured, summary.body_weight_N)),
             "pressure": list(_pressure(setup, result)),

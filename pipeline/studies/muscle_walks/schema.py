@@ -1,7 +1,8 @@
-"""Schema of a walk in three dimensions: a model of OpenSim with articular contact."""
+"""Schema of a walk of a model of OpenSim."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
@@ -57,7 +58,13 @@ class MuscleWalkConfig(ArticularModelConfig):
 
     name: str = name_field("muscle_walk", "walk")
     model: File = Field(
-        description='model with articular contact (.osim); "planar" is a planar leg (see Walks)'
+        description="model (.osim): with articular contact, or any other, whose knee then bears "
+        "the reaction of its joint"
+    )
+    knee: str | None = Field(
+        None,
+        description="joint of the knee whose loads become waveforms, of a model without articular "
+        "contact; by default that of the leg that the ground carries more",
     )
     settings: File | None = Field(
         None, description="settings of OpenSim-JAM's COMAKTool (.xml), which [comak] changes"
@@ -70,8 +77,8 @@ class MuscleWalkConfig(ArticularModelConfig):
     )
     external_loads: File | None = Field(
         None,
-        description="forces on the feet (.xml), or a C3D file, whose plates act on the feet above "
-        "them; by default the forces of the settings",
+        description="forces on the feet (.xml), or the table (.mot, .sto) or C3D file of force "
+        "plates, which act on the feet above them; by default the forces of the settings",
     )
     reserves: File | None = Field(
         None,
@@ -144,9 +151,16 @@ class InverseKinematicsConfig(Section):
 
 
 class ComakConfig(Section):
-    """Keys that replace settings of the file; without a file, the coordinates are required."""
+    """Keys that replace settings of the file.
 
-    primary: tuple[str, ...] | None = Field(None, description="coordinates that muscles move")
+    Without a file, a model with articular contact needs its coordinates.
+    """
+
+    primary: tuple[str, ...] | None = Field(
+        None,
+        description="coordinates that muscles move; by default, of a model without articular "
+        "contact, its angles in the motion that muscles cross",
+    )
     secondary: dict[str, NonNegative] | None = Field(
         None,
         description="coordinates in which surfaces touch, with their damping [N m s/rad, N s/m]",
@@ -154,7 +168,11 @@ class ComakConfig(Section):
     start_s: Finite | None = Field(None, description="first instant")
     stop_s: Finite | None = Field(None, description="last instant")
     step_s: Positive | None = Field(None, description="time step")
-    lowpass_Hz: Positive | None = Field(None, description="low-pass filter of the motion")
+    lowpass_Hz: Positive | None = Field(
+        None,
+        description="low-pass filter of the motion; by default, of a model without articular "
+        "contact, 6 Hz",
+    )
     iterations: int | None = Field(
         None, ge=1, description="largest number of iterations of a frame"
     )
@@ -189,21 +207,25 @@ class MuscleWalkFile(Section):
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        walk, comak = self.walk, self.comak
+        walk = self.walk
         if walk.motion is not None and self.inverse_kinematics is not None:
             raise InputError("expected either walk.motion or inverse_kinematics, found both")
         if walk.settings is None and walk.replay is None:
-            needed = {
-                "walk.motion": walk.motion or self.inverse_kinematics,
-                "comak.primary": comak.primary,
-                "comak.secondary": comak.secondary,
-            }
-            missing = [name for name, value in needed.items() if value is None]
-            if missing:
-                raise InputError(
-                    f"walk.settings: expected a file of settings, or {', '.join(missing)}"
-                )
+            self.check_stated({"walk.motion": walk.motion or self.inverse_kinematics})
         return self
+
+    def check_coordinates(self) -> None:
+        """Raise an `InputError` unless settings or keys state the coordinates of a contact."""
+        if self.walk.settings is None:
+            keys = ("primary", "secondary")
+            self.check_stated({f"comak.{key}": getattr(self.comak, key) for key in keys})
+
+    @staticmethod
+    def check_stated(needed: Mapping[str, object]) -> None:
+        """Raise an `InputError` that names the keys without a value."""
+        missing = [name for name, value in needed.items() if value is None]
+        if missing:
+            raise InputError(f"walk.settings: expected a file of settings, or {', '.join(missing)}")
 
 
 def describe_muscle_walk() -> str:

@@ -59,6 +59,7 @@ def walk_settings(
     file: MuscleWalkFile,
     recorded: ComakSettings | None = None,
     viscosities: Mapping[str, float] | None = None,
+    usual: Mapping[str, Any] | None = None,
 ) -> WalkSettings:
     """Return the settings of a walk, and the files of its motion and loads.
 
@@ -70,6 +71,8 @@ def walk_settings(
         Coordinates of a recorded plant, where the configuration names no settings.
     viscosities : mapping of str to float, optional
         Viscosity of the model on coordinates [N m s/rad, N s/m], as of `ComakFile.settings`.
+    usual : mapping, optional
+        Fields of the settings that neither the configuration nor a file states.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def walk_settings(
     if source is None and walk.reserves is not None:
         changes |= reserve_fields(read_reserves(data_file(walk.reserves)))
     if settings is None:
-        return WalkSettings(ComakSettings(**changes), files, source)
+        return WalkSettings(ComakSettings(**{**(usual or {}), **changes}), files, source)
     return WalkSettings(replace(settings, **changes), files, source)
 
 

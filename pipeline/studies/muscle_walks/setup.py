@@ -1,4 +1,9 @@
-"""Preparation of a COMAK simulation of a walk: model, plant, contacts, first values."""
+"""Preparation of a walk: model, plant, contacts, first values.
+
+A model with articular contact is simulated by COMAK. In any other model, the joint of the knee
+stands for its contact and ligaments: without secondary coordinates, the problem of a frame is
+static optimisation.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,11 @@ import time
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     Comak,
     ComakFile,
@@ -30,12 +36,11 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.comak_file import check_coordinates
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.held_coordinates import lock_notes
+from dynamics.musculoskeletal.knee_reaction import Knee, knee_cycle
 from dynamics.musculoskeletal.motion_input import filter_edge_notes
 from dynamics.musculoskeletal.opensim_balance import ground_balance
 from dynamics.musculoskeletal.reserves import with_actuators
 from dynamics.musculoskeletal.walk_times import check_seconds
-from dynamics.walking.c3d_files import is_c3d
-from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from pipeline.config.data_folder import data_file
@@ -48,6 +53,16 @@ from pipeline.studies.muscle_walks.sides import side_notes
 
 #: Keys of [comak] that prepare the motion, and the settings that they change.
 _TIMES = {"start_s": "start", "stop_s": "stop", "step_s": "step", "lowpass_Hz": "lowpass"}
+
+
+#: Settings of static optimisation: the sum of squared activations, and a motion without noise.
+_STATIC = {
+    "secondary": (), "by_volume": False, "activation_weight": 1.0, "reserve_weight": 1.0,
+    "lowpass": 6.0,
+}  # fmt: skip
+#: Least moment arm of a muscle that moves a coordinate [m]; OpenSim's paths over several surfaces
+#: have moments of half a millimetre on the pelvis, which they do not cross.
+_CROSSING = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +84,8 @@ class WalkSetup:
         Time that the parts of the preparation took [s], by name.
     notes : tuple of str
         Sentences on what the files leave out, and on keys without effect.
+    knee : Knee, optional
+        The knee of a model without articular contact.
     markers : MarkerMotion, optional
         The motion from markers, where it is found so.
     """
@@ -80,6 +97,7 @@ class WalkSetup:
     contacts: tuple[JointContact, ...]
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    knee: Knee | None = None
     markers: MarkerMotion | None = None
 
     @property
@@ -116,7 +134,7 @@ class WalkSetup:
         if isinstance(plant, RecordedPlant):
             return plant.start
         start = plant.motion.values[0, plant.motion.index(plant.secondary)]
-        if not self.settings.settle:
+        if not self.settings.settle or not plant.secondary:
             return start
         with plant.system.unloaded():
             resting = OpenSimPlant(plant.system, _at_rest(plant.motion), (), plant.secondary)
@@ -151,16 +169,16 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))
     prepared = (_recorded if walk.replay else _from_opensim)(file, model)
-    plant, settings, notes, source = prepared
+    plant, settings, notes, source, knee = prepared
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
-    springs = facing_contacts(model, walk, plant.motion, energy=energy)
+    springs = () if knee else facing_contacts(model, walk, plant.motion, energy=energy)
     notes += _rigid_notes(springs, settings, _prescribed(source, model))
     notes += side_notes(model, springs) + material_notes(model)
     runs = {name: Path(folder) for name, folder in walk.surrogates.items()}
     contacts = with_surrogates(springs, runs)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
-    setup = WalkSetup(model, settings, plant, springs, contacts, seconds, notes)
+    setup = WalkSetup(model, settings, plant, springs, contacts, seconds, notes, knee)
     _ = setup.comak  # Settings that do not agree are an error before the first frame.
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
@@ -203,17 +221,27 @@ def model_digest(file: MuscleWalkFile, model: OsimModel) -> str:
 
 
 class _Prepared(NamedTuple):
-    """A plant, its settings, notes on its files, and the file of settings."""
+    """A plant, its settings, notes on its files, the file of settings, and a knee."""
 
     plant: OpenSimPlant | RecordedPlant
     settings: ComakSettings
     notes: tuple[str, ...]
     source: ComakFile | None
+    knee: Knee | None = None
 
 
 def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     """Return a plant by OpenSim, its settings, and notes on what its files leave out."""
-    stated, solved = _without_locked(walk_settings(file, viscosities=model.viscosities), model)
+    static = not model.contacts
+    usual: dict[str, Any] = {}
+    if static:
+        others = {*model.held_coordinates, *(file.comak.secondary or ())}
+        kept = [name for name in model.coordinate_paths if name not in others]
+        usual = {"primary": tuple(kept), **_STATIC}
+    else:
+        file.check_coordinates()
+    stated = walk_settings(file, viscosities=model.viscosities, usual=usual)
+    stated, solved = _without_locked(stated, model)
     settings, files, source = stated
     settings = with_actuators(settings, model.reserves)
     notes = _file_notes(stated, model)
@@ -225,17 +253,23 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
                 remedy += ", or state [inverse_kinematics] to find the motion from markers"
             raise InputError(f"{path}: no such file; {remedy}")
     loads = files.external_loads
-    system = OpenSimSystem(text, None if is_c3d(loads) else loads)
+    plates = loads is not None and loads.suffix.lower() != ".xml"
+    system = OpenSimSystem(text, None if plates else loads, reactions=static)
     table = read_motion_table(files.motion)
     check_seconds(table.source, table.time)
     columns = CoordinateTable(table, system)
     notes += columns.unit_notes()
+    if static and file.comak.primary is None:
+        settings = replace(settings, primary=_moved_by_muscles(system, columns, settings.primary))
     motion = read_motion(table, system, settings)
     courses = {name: columns.in_si(name) for name in columns.columns}
     notes += lock_notes(model.locked_coordinates, motion.angles, solved, courses)
-    notes += filter_edge_notes(table, motion.time, settings)
-    if loads is not None and is_c3d(loads):
+    if loads is not None and plates:
         system = loaded_by_plates(text, system, motion, loads)
+    knee = _knee(file, model, system, motion) if static else None
+    if knee is not None:
+        motion = motion.between(knee.start, knee.stop)
+    notes += filter_edge_notes(table, motion.time, settings)
     if system.external_loads is not None:
         notes += system.external_loads.notes
         check_seconds(system.external_loads.data_file, system.external_loads.table.time)
@@ -248,7 +282,39 @@ def _from_opensim(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
         notes += (
             f"{files.motion.name}: no column of {', '.join(absent)}; these coordinates are zero",
         )
-    return _Prepared(plant, settings, notes, source)
+    return _Prepared(plant, settings, notes, source, knee)
+
+
+def _moved_by_muscles(
+    system: OpenSimSystem, columns: CoordinateTable, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the angles among coordinates that are in the motion and that muscles cross."""
+    system.set(0.0, system.defaults, np.zeros(len(system.defaults)))
+    crossed = np.abs(system.arms()).max(axis=1, initial=0.0) > _CROSSING
+    crossed[system.root[1]] = False
+    rows = zip(system.coordinates, system.rotational, crossed.tolist(), strict=True)
+    moved = {name for name, turns, crosses in rows if turns and crosses}
+    found = tuple(name for name in names if name in moved and name in columns.columns)
+    if not found:
+        raise InputError(
+            f"{columns.table.source}: expected angles of joints that muscles cross, "
+            f"{', '.join(sorted(moved))}, found none"
+        )
+    return found
+
+
+def _knee(
+    file: MuscleWalkFile, model: OsimModel, system: OpenSimSystem, motion: CoordinateMotion
+) -> Knee:
+    """Return the knee whose loads are wanted, and its cycle: as stated, or a stride."""
+    loads, (start, stop) = system.external_loads, (file.comak.start_s, file.comak.stop_s)
+    return knee_cycle(
+        model,
+        () if loads is None else loads.forces,
+        (float(motion.time[0]), float(motion.time[-1])),
+        name=file.walk.knee,
+        cycle=None if start is None or stop is None else (start, stop),
+    )
 
 
 def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSettings, tuple[str, ...]]:
@@ -260,7 +326,13 @@ def _without_locked(stated: WalkSettings, model: OsimModel) -> tuple[WalkSetting
     primary = tuple(name for name in settings.primary if name not in locked)
     secondary = tuple(s for s in settings.secondary if s.name not in locked)
     solved = (*settings.primary, *secondary_names(settings))
-    if not primary or not secondary:
+    if secondary and not model.contacts:
+        raise InputError(
+            f"secondary coordinates: expected none, as {model.path.name} has no articular contact "
+            f"that applies, found {', '.join(s.name for s in secondary)}; leave comak.secondary "
+            "out, or take a model with contact"
+        )
+    if not primary or (model.contacts and not secondary):
         raise InputError(
             f"{model.path.name}: expected primary and secondary coordinates that move, found "
             f"{', '.join(name for name in solved if name in locked)} locked; set locked to false "
@@ -299,6 +371,11 @@ def _file_notes(stated: WalkSettings, model: OsimModel) -> tuple[str, ...]:
 
 def _recorded(file: MuscleWalkFile, model: OsimModel) -> _Prepared:
     """Return a recorded plant, the settings of its replay, and notes on differences."""
+    if not model.contacts:
+        raise InputError(
+            f"walk.replay: expected a model with articular contact, found none in "
+            f"{model.path.name}; leave walk.replay out"
+        )
     plant = RecordedPlant.load(data_file(str(file.walk.replay)))
     if set(plant.motion.names) != set(model.coordinate_paths):
         raise InputError(

@@ -73,7 +73,7 @@ class WalkTask:
         for name in ("config.toml", "plant.npz", "walk.json"):
             if not (folder / name).is_file():
                 raise RunError(
-                    f"{folder}: expected the folder of a walk of an OpenSim model with {name}; "
+                    f"{folder}: expected the folder of a walk with articular contact, with {name}; "
                     "make it with `knee-contact walk` and walk.record = true"
                 )
         content = hashlib.sha256(unconverged.encode())

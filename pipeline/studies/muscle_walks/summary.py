@@ -9,6 +9,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 
 from dynamics.musculoskeletal import ComakResult, MarkerMotion
 from dynamics.musculoskeletal.ground_balance import LARGEST_FORCE, LARGEST_MOMENT, RECOMMENDED
+from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from foundation.base.checks import FloatArray
 from foundation.base.loads import ContactLoads
 from pipeline.reports.judgement import joint, judgement, judgement_lines
@@ -33,6 +34,12 @@ from pipeline.studies.muscle_walks.interposed_loads import (
     interposed_loads,
     shared_loads,
     shared_text,
+)
+from pipeline.studies.muscle_walks.knee_waveforms import (
+    KneeSummary,
+    knee_summary,
+    knee_text,
+    reserve_flags,
 )
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup
@@ -131,6 +138,7 @@ class MuscleWalkSummary(Computed):
     markers: MarkerErrors | None
     implant: ImplantComparison | None = None
     uncertainty: Uncertainty | None = None
+    knee: KneeSummary | None = None
     expected: str = EXPECTED
     verdict: Judgement | None
     warnings: list[str]
@@ -152,10 +160,12 @@ def summarise(
     measured: MeasuredWalk | None,
     seconds: dict[str, float],
     uncertainty: Uncertainty | None = None,
+    knee: KneeLoads | None = None,
 ) -> MuscleWalkSummary:
     """Return the summary of a walk.
 
-    `tensions` are (N, L) [N], `measured` the forces of an implant, `seconds` the times by part [s].
+    `tensions` are (N, L) [N], `measured` the forces of an implant, `seconds` the times by part [s],
+    `knee` the loads of a knee without articular contact.
     """
     weight = body_weight(setup)
     return MuscleWalkSummary(
@@ -184,6 +194,7 @@ def summarise(
         markers=marker_errors(setup.markers),
         implant=None if measured is None else measured.comparison,
         uncertainty=uncertainty,
+        knee=knee_summary(setup.knee, knee, weight) if knee and setup.knee else None,
         verdict=joint({c: judgement(Path(run)) for c, run in file.walk.surrogates.items()}),
         warnings=[*setup.warnings, *(measured.warnings if measured else ())],
         flags=[
@@ -191,6 +202,7 @@ def summarise(
             *contact_flags(result),
             *result.flags,
             *jump_flags(setup.plant.motion, result.free, result.time, result.imbalance),
+            *reserve_flags(setup, result),
         ],
         not_trusted=not_trusted(result),
         seconds=seconds,
@@ -311,6 +323,7 @@ def summary_text(summary: MuscleWalkSummary, folder: Path) -> str:
         told = ", ".join(f"{part} {row.peak_BW:.2f}" for part, row in parts.items())
         pressure = parts["total"].peak_pressure_MPa
         lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += knee_text(summary.knee, folder)
     lines += uncertainty_text(summary.uncertainty)
     lines += shared_text(summary.shared)
     lines += comparison_lines(summary.implant)

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
+from dynamics.motion.motion_tables import MotionTable, motion_text
 from dynamics.musculoskeletal import (
     ComakResult,
     CoordinateMotion,
@@ -18,7 +19,6 @@ from dynamics.musculoskeletal import (
     SimulatedFrames,
 )
 from dynamics.musculoskeletal.joint_kinematics import BODY, Placement
-from dynamics.walking.motion_tables import MotionTable, motion_text
 from foundation.base.checks import FloatArray
 from foundation.base.loads import CENTRE, FORCE, LOAD_COLUMNS, MOMENT
 from pipeline.files import write_text
@@ -125,7 +125,7 @@ def contact_table(
             names += [f"{contact}_{part}_{column}" for column in LOAD_COLUMNS]
             rows = np.array([each[part].array for each in loads])
             columns.append(_placed(rows, (frames or {}).get(contact, BODY)))
-    values = np.nan_to_num(np.hstack(columns))
+    values = np.nan_to_num(np.hstack([np.empty((len(result.time), 0)), *columns]))
     return MotionTable(tuple(names), result.time, values, False, "contact")
 
 
@@ -180,7 +180,8 @@ def write_tables(
         contact_table(result, frames),
     )
     for (name, title), table in zip(_TITLES.items(), tables, strict=True):
-        write_text(folder / name, motion_text(table, title=title))
+        if table.names:
+            write_text(folder / name, motion_text(table, title=title))
 
 
 def write_walk_tables(

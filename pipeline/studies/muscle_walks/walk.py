@@ -1,4 +1,4 @@
-"""Walks of OpenSim models: from motion and ground force to muscles, ligaments and contact."""
+"""Walks of OpenSim models: from motion and ground force to muscles and the loads of the knee."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from dynamics.musculoskeletal.knee_reaction import KneeLoads
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.simulator.equations import SimulationError
@@ -24,6 +25,7 @@ from pipeline.studies.muscle_walks.implant import check_implant_forces, measured
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.jam_tables import FILES as JAM_FILES
 from pipeline.studies.muscle_walks.jam_tables import write_jam_tables
+from pipeline.studies.muscle_walks.knee_waveforms import WAVEFORMS, loads_of_knee, write_waveforms
 from pipeline.studies.muscle_walks.page import write_walk_page
 from pipeline.studies.muscle_walks.schema import MuscleWalkFile
 from pipeline.studies.muscle_walks.setup import WalkSetup, model_digest, prepare_walk
@@ -33,7 +35,7 @@ from pipeline.studies.muscle_walks.uncertainty import walk_uncertainty
 
 #: Results of a walk.
 _FILES = (
-    *("model.osim", "plant.npz", "walk.json", "walk.html", IMPLANT_TABLE, *FILES),
+    *("model.osim", "plant.npz", "walk.json", "walk.html", IMPLANT_TABLE, WAVEFORMS, *FILES),
     *(f"*{end}" for end in JAM_FILES),
 )
 
@@ -98,21 +100,25 @@ def simulate_muscle_walk(
         if file.walk.jam_tables is not None:
             write_jam_tables(folder, file.walk.jam_tables, setup, result)
         uncertain = None
-        if file.walk.record and not isinstance(setup.plant, RecordedPlant):
+        knee, refused_waves = loads_of_knee(setup, result), list[str]()
+        if knee is not None and setup.knee is not None:
+            refused_waves += write_waveforms(folder, setup.knee, knee)
+        elif file.walk.record and not isinstance(setup.plant, RecordedPlant):
             digest = model_digest(file, setup.model)
             recorded = record_plant(setup.plant, result, start, setup.settings, digest)
             with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
                 recorded.save(stream)
             errors = measurement_errors(setup.plant)
             uncertain = walk_uncertainty(setup, result, recorded, errors)
-        measured, refused = _measured(file, setup, result)
+        measured, refused = _measured(file, setup, result, knee)
         if measured is not None:
             write_csv(measured.table(), folder / IMPLANT_TABLE, "%.9g")
             for text in measured.warnings:
                 warnings.warn(text, stacklevel=2)
         times = setup.seconds | seconds | {"all": job.seconds}
-        summary = summarise(file, setup, result, tensions, measured, times, uncertain)
-        write_walk_page(folder, summary, setup, result, tensions, measured, job.text)
+        summary = summarise(file, setup, result, tensions, measured, times, uncertain, knee)
+        summary.flags.extend(refused_waves)
+        write_walk_page(folder, summary, setup, result, tensions, measured, knee, job.text)
         write_document(folder / "walk.json", summary)
     if refused is not None:
         record = folder / "plant.npz"
@@ -129,11 +135,11 @@ def simulate_muscle_walk(
 
 
 def _measured(
-    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult
+    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult, knee: KneeLoads | None
 ) -> tuple[MeasuredWalk | None, InputError | None]:
     """Return the measured forces beside those of the walk, or why both cannot be compared."""
     try:
-        return measured_walk(file, setup, result), None
+        return measured_walk(file, setup, result, knee), None
     except InputError as error:
         return None, error
 

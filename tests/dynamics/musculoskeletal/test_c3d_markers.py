@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from dynamics import load_gait_cycle
+from dynamics.motion.c3d import read_ground
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal.external_loads import read_external_loads
 from dynamics.musculoskeletal.measured_markers import marker_notes, read_markers
-from dynamics.walking.c3d_plates import read_ground
-from dynamics.walking.motion_tables import read_motion_table
 from foundation.base.errors import InputError
 from foundation.surfaces import load_mesh
 

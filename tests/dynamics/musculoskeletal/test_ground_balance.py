@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dynamics.motion.plates import Plate
 from dynamics.musculoskeletal import CoordinateMotion, OpenSimPlant, OpenSimSystem
 from dynamics.musculoskeletal.external_loads import AppliedForce
 from dynamics.musculoskeletal.ground_balance import GroundBalance
 from dynamics.musculoskeletal.load_causes import LoadedMotion
 from dynamics.musculoskeletal.measurement_errors import measurement_errors
 from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.walking.plates import Plate
 from foundation.base.errors import InputError
 
 MASS, HEIGHT = 60.0, 1.0

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.interpolate import make_interp_spline
 
+from dynamics.motion import MotionTable
+from dynamics.motion.motion_tables import read_motion_table, write_motion_table
 from dynamics.musculoskeletal import read_motion
 from dynamics.musculoskeletal.coordinate_table import CoordinateTable
 from dynamics.musculoskeletal.held_coordinates import lock_notes
 from dynamics.musculoskeletal.motion_input import _check_lowpass, filter_edge_notes
-from dynamics.walking import MotionTable
-from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

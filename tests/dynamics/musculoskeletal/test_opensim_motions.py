@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dynamics.motion import MotionTable
 from dynamics.musculoskeletal import (
     BodyForce,
     ConstraintFunctions,
@@ -21,7 +22,6 @@ from dynamics.musculoskeletal import (
     read_motion,
     write_external_loads,
 )
-from dynamics.walking import MotionTable
 from foundation.base.errors import InputError
 from tests.dynamics.musculoskeletal.synthetic import settings
 

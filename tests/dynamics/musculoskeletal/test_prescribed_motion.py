@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal import (
     BodyForce,
     Course,
@@ -18,7 +19,6 @@ from dynamics.musculoskeletal import (
     read_prescribed,
     write_external_loads,
 )
-from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.errors import InputError
 
 SYSTEM = SimpleNamespace(

@@ -19,7 +19,8 @@ import pytest
 from some_slow import first_of, first_rows
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
-from dynamics.walking.columns import ANGLE_UNITS, LENGTH_UNITS
+from dynamics.motion.knee_motion import LENGTH_UNITS
+from dynamics.motion.motion_tables import ANGLE_UNITS
 from foundation.base.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS

@@ -24,7 +24,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 #: Studies, walks and forward simulations have schemas of their own.
 STUDIES = {
-    *("montecarlo", "sobol", "walking", "grand_challenge_walk"),
+    *("montecarlo", "sobol", "gait2392_walk", "grand_challenge_walk"),
     *("comak_walking", "comak_markers", "comak_montecarlo", "passive_flexion", "anterior_laxity"),
     *("menisci_flexion", "menisci_walking", "component_alignment", "implant_front"),
 }

@@ -193,12 +193,6 @@ def test_commands_of_one_knee_name_the_remedy(tiny_designs, tiny_run, tmp_path, 
     assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words)
 
 
-@pytest.mark.usefixtures("knee_data")
-def test_a_walk_names_the_remedy(tiny_designs, tiny_run, tmp_path, capsys):
-    words = ["walk", "walking", "--set", "walk.run=RUN", "--out", "OUT"]
-    assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words)
-
-
 def assert_refused(tiny_designs, tiny_run, tmp_path, capsys, words):
     """Check that a command tells how to take one design out."""
     motion = tmp_path / "cycle.mot"

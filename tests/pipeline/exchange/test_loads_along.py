@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
 import surrogates
-from dynamics.walking import read_motion_table
-from dynamics.walking.knee_motion import read_knee_poses
+from dynamics.motion import read_motion_table
+from dynamics.motion.knee_motion import read_knee_poses
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.base.pose import Pose

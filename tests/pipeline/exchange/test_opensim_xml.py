@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dynamics.walking import read_motion_table
+from dynamics.motion import read_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.exchange.loads_along import loads_along, write_loads

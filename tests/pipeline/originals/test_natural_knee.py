@@ -10,11 +10,11 @@ from natural_cycle import cut_stride, walking_cycle
 from studies import ROOT
 
 from dynamics.ligaments.bundles import ligament_potential
+from dynamics.motion.knee_motion import read_knee_poses
 from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
-from dynamics.walking.knee_motion import read_knee_poses
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from pipeline.config.reading import load_config

@@ -7,7 +7,7 @@ import pytest
 from shapes import turned_pose
 from studies import ROOT
 
-from dynamics.walking.knee_motion import KneeColumns, parse_columns, read_knee_poses
+from dynamics.motion.knee_motion import KneeColumns, parse_columns, read_knee_poses
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.mesh import load_mesh

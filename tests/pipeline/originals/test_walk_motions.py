@@ -7,7 +7,7 @@ import pytest
 from shapes import turned_pose
 from studies import ROOT
 
-from dynamics.walking.knee_motion import KneeColumns, parse_columns, read_knee_poses
+from dynamics.motion.knee_motion import KneeColumns, parse_columns, read_knee_poses
 from foundation.base.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space

@@ -24,7 +24,7 @@ READERS = {
     **dict.fromkeys(("smoke", "lenhart"), load_config),
     **dict.fromkeys(("sobol", "comak_montecarlo"), partial(load_file, "study")),
     **dict.fromkeys(
-        ("walking", "comak_walking", "comak_markers", "grand_challenge_walk"),
+        ("gait2392_walk", "comak_walking", "comak_markers", "grand_challenge_walk"),
         partial(load_file, "walk"),
     ),
 }

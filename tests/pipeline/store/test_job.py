@@ -1,10 +1,8 @@
 """Folders with results are replaced by another configuration only on request."""
 
-import re
 from contextlib import nullcontext
 
 import pytest
-from studies import ROOT
 
 from pipeline.cli.main import main
 from pipeline.config.comparison_schema import ComparisonConfig
@@ -15,7 +13,6 @@ from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
 from pipeline.studies.forward_motions.simulate import load_forward
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 from pipeline.studies.study import load_study
-from pipeline.studies.walks.walk import load_walk
 
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
@@ -108,7 +105,6 @@ def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
 #: Commands with a shipped configuration, and the kind of folder that each writes.
 WRITERS = {
     "study montecarlo": "study",
-    "walk walking": "walk",
     "walk comak_walking": "walk",
     "forward passive_flexion": "forward simulation",
     "optimise implant_front": "search of designs",
@@ -174,13 +170,10 @@ def test_a_configuration_without_a_name_takes_that_of_its_file(tmp_path, file, n
 
 def test_studies_walks_and_motions_take_the_name_of_their_file(tmp_path):
     path = tmp_path / "mine.toml"
-    walking = (ROOT / "configs" / "walking.toml").read_text()
-    walking = re.sub(r"^name = .*$", "", walking, flags=re.MULTILINE)
     readers = {
         '[study]\nrun = "a"\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = 0.1\n': (
             lambda: load_study(path).study
         ),
-        walking: lambda: load_walk(path).walk,
         '[walk]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_muscle_walk(path).walk,
         '[forward]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_forward(path).forward,
     }

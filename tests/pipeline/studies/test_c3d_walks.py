@@ -6,11 +6,11 @@ from c3d_files import Z_UP, corners, plate, write_c3d
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+from dynamics.motion.c3d import read_ground
+from dynamics.motion.motion_tables import read_motion_table
+from dynamics.motion.plates import find_plates
 from dynamics.musculoskeletal.external_loads import read_external_loads
 from dynamics.musculoskeletal.measured_markers import read_markers
-from dynamics.walking.c3d_plates import read_ground
-from dynamics.walking.motion_tables import read_motion_table
-from dynamics.walking.plates import find_plates
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.walking import read_motion_table
+from dynamics.motion import read_motion_table
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
 from pipeline.studies.muscle_walks.comak_tool import comak_file

@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+from dynamics.motion.motion_tables import MotionTable, read_motion_table, write_motion_table
 from dynamics.musculoskeletal import (
     Course,
     ForwardFiles,
     OsimModel,
 )
 from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
-from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from studies import ROOT
 
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import OsimModel
-from dynamics.walking.motion_tables import read_motion_table
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
 

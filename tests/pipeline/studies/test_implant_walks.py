@@ -4,15 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from walks import walk_config, walk_tables
 
-from dynamics.walking import write_motion_table
 from foundation.base.errors import InputError
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
 from pipeline.studies.muscle_walks import implant
-from pipeline.studies.walks.implant import measured_walk
-from pipeline.studies.walks.loads import measure
-from pipeline.studies.walks.walk import load_walk
 
 POUND = 4.4482216152605
 COLUMNS = {"time": "Time(sec)", "medial": "Medial (lbf)", "lateral": "Lateral (lbf)", "unit": "lbf"}
@@ -25,30 +20,6 @@ def write_forces(path, time, medial, lateral, header="Time(sec),Medial (lbf),Lat
     ]
     path.write_text("\n".join([header, *rows]) + "\n")
     return path
-
-
-def test_compartments_of_a_planar_walk_are_those_of_the_simulated_cycle(tmp_path):
-    motion, ground = walk_tables()
-    write_motion_table(tmp_path / "motion.mot", motion)
-    write_motion_table(tmp_path / "ground.sto", ground)
-    files = tmp_path / "motion.mot", tmp_path / "ground.sto"
-    plain = load_walk(walk_config(tmp_path, "no-run", *files))
-    walk = measure(plain)
-    force, percent = walk.knee.axial_force, np.linspace(0.0, 100.0, 201)
-    medial = 300.0 + 200.0 * np.sin(2.0 * np.pi * percent / 100.0)
-    columns = {"medial_force_y_N": medial, "lateral_force_y_N": 0.5 * medial}
-    cycle = SimpleNamespace(gait_percent=percent, columns=lambda: columns)
-    assert measured_walk(plain, walk, cycle) is None
-    given = np.interp(walk.knee.percent, percent, medial)
-    rows = walk.trial.time, given, force - given
-    table = write_forces(tmp_path / "forces.csv", *rows)
-    keys = {"file": str(table), **COLUMNS}
-    file = load_walk(walk_config(tmp_path, "no-run", *files, implant_forces=keys))
-    parts = measured_walk(file, walk, cycle).comparison.parts
-    assert parts["total"].rms_N == pytest.approx(0.0, abs=0.01)
-    assert parts["medial"].rms_N == pytest.approx(0.0, abs=0.5)
-    error = 0.5 * given - (force - given)
-    assert parts["lateral"].rms_N == pytest.approx(np.sqrt((error**2).mean()), rel=0.01)
 
 
 def test_the_contact_with_both_compartments_is_the_measured_one():

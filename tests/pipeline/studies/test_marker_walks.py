@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+from dynamics.motion.motion_tables import read_motion_table
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     OsimModel,
     read_marker_settings,
 )
-from dynamics.walking.motion_tables import read_motion_table
 from pipeline.config.reading import ConfigError
 from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
 from pipeline.studies.muscle_walks.walk import load_muscle_walk

@@ -9,10 +9,10 @@ from jam_walks import AS_JAM, JAM_WALK
 from mirrored import mirrored_loads, mirrored_model, mirrored_names, two_knees
 from numpy.testing import assert_allclose
 
+from dynamics.motion.motion_tables import read_motion_table, write_motion_table
 from dynamics.musculoskeletal import ConstraintFunctions
 from dynamics.musculoskeletal.leg_sides import counterpart
 from dynamics.musculoskeletal.osim_xml import read_object
-from dynamics.walking.motion_tables import read_motion_table, write_motion_table
 from pipeline.studies.muscle_walks.inverse_kinematics import with_motion
 from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.sides import contact_sides

@@ -11,6 +11,8 @@ import pytest
 from jam_walks import AS_JAM, JAM_WALK, WALK_FILES, changed
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dynamics.motion import read_motion_table
+from dynamics.motion.motion_tables import MotionTable, write_motion_table
 from dynamics.musculoskeletal import (
     MarkerMotion,
     OpenSimSystem,
@@ -21,12 +23,10 @@ from dynamics.musculoskeletal import (
 from dynamics.musculoskeletal.joint_kinematics import Placement
 from dynamics.musculoskeletal.marker_fits import MarkerFit
 from dynamics.musculoskeletal.opensim_balance import ground_balance
-from dynamics.walking import read_motion_table
-from dynamics.walking.motion_tables import MotionTable, write_motion_table
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.config.data_folder import data_file
-from pipeline.config.reading import ConfigError
+from pipeline.config.reading import ConfigError, read_tree
 from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.contact_forces import contact_flags
@@ -216,8 +216,12 @@ def test_wrong_loads_of_the_example_are_flagged(opensim, tmp_path, jam_folder, o
 def test_a_walk_needs_its_coordinates(tmp_path):
     config = tmp_path / "walk.toml"
     config.write_text('[walk]\nmodel = "m.osim"\n')
-    with pytest.raises(ConfigError, match=r"walk\.settings.*walk\.motion, comak\.primary"):
+    with pytest.raises(ConfigError, match=r"walk\.settings: .* or walk\.motion"):
         load_muscle_walk(config)
+    model = read_tree(JAM_WALK)["walk"]["model"]
+    config.write_text(f'[walk]\nmodel = "{model}"\nmotion = "a.mot"\n')
+    with pytest.raises(InputError, match=r"walk\.settings: .* comak\.primary, comak\.secondary"):
+        prepare_walk(load_muscle_walk(config))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +353,8 @@ def test_locked_coordinates_are_not_solved_for(locked, left):
     stated = walk_setup.walk_settings(load_muscle_walk(JAM_WALK))
     names = [*stated.settings.primary, *walk_setup.secondary_names(stated.settings)]
     path = SimpleNamespace(name="m.osim")
-    model = SimpleNamespace(locked_coordinates=locked or dict.fromkeys(names, 0.0), path=path)
+    held = locked or dict.fromkeys(names, 0.0)
+    model = SimpleNamespace(locked_coordinates=held, path=path, contacts=("tf",))
     if not left:
         with pytest.raises(InputError, match=r"m\.osim: expected primary .* set locked to false"):
             walk_setup._without_locked(stated, model)

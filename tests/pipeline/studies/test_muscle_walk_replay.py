@@ -10,13 +10,13 @@ import pytest
 from jam_walks import WALK_FILES, changed
 from numpy.testing import assert_allclose
 
+from dynamics.motion import read_motion_table
 from dynamics.musculoskeletal import (
     Comak,
     MuscleWeight,
     RecordedPlant,
 )
 from dynamics.simulator.equations import SimulationError
-from dynamics.walking import read_motion_table
 from foundation.base.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.cli.main import main

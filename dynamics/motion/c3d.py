@@ -1,0 +1,452 @@
+"""C3D files of motion capture, which `ezc3d` reads: markers, and forces of the force plates.
+
+Types 1 to 4 of force plates (https://www.c3d.org): force with centre of pressure, force with moment
+about the origin of the sensors, eight forces of four sensors, and six signals with a calibration
+matrix. Axes of a plate follow from its corners, z down; ORIGIN leads from the origin of the sensors
+to the middle of the surface.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.constants import g, lbf
+
+from dynamics.motion.motion_tables import MotionTable, read_motion_table
+from dynamics.motion.plates import CONTACT_THRESHOLD
+from foundation.base.checks import FloatArray, check_number
+from foundation.base.errors import InputError
+
+#: Metres per unit of length of a file.
+LENGTHS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "inch": 0.0254}
+#: Lists of points that are results of a model, not places.
+_RESULTS = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")
+#: Axes by the names that X_SCREEN and Y_SCREEN give to them.
+_AXES = {
+    sign + axis: factor * np.eye(3)[k]
+    for k, axis in enumerate("XYZ")
+    for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
+}
+#: Signs of x and y of the corners of a plate.
+_QUADRANTS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+#: Least mean part of the normals of level plates along an axis [1].
+_LEVEL = 0.9
+#: Least way of markers that travel [m].
+_TRAVEL = 0.5
+#: Second byte of a C3D file; number of the processors that store the largest byte first.
+_MARK, _MIPS = 0x50, 86
+#: Byte of the type of texts.
+_TEXT = 255
+_GROUP = "FORCE_PLATFORM"
+#: Signals of a plate by its type.
+_SIGNALS = {1: 6, 2: 6, 3: 8, 4: 6}
+#: Newtons per unit of force, and newton metres per unit of moment.
+_FORCES = (
+    {"n": 1.0, "kn": 1e3} | dict.fromkeys(("lb", "lbf"), lbf) | dict.fromkeys(("kg", "kgf"), g)
+)
+_MOMENTS = {f + length: n * m for f, n in _FORCES.items() for length, m in LENGTHS.items()}
+#: Force across a plate of someone who steps on it [N].
+_STEP = 100.0
+#: Farthest median distance of a centre of pressure from the edge of its plate [m].
+_OUTSIDE = 0.5
+
+
+def is_c3d(path: str | Path | None) -> bool:
+    """Return whether the name of a file is that of a C3D file."""
+    return path is not None and Path(path).suffix.lower() == ".c3d"
+
+
+@dataclass(frozen=True, eq=False)
+class C3dFile:
+    """A C3D file in its own axes and units.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    groups : mapping
+        Parameters by group and name.
+    points : (F, P, 3) float64
+        Points of the frames [any unit]; NaN where a point is missing.
+    analogs : (A, C) float64
+        Scaled samples of the analog channels [any unit].
+    first : int
+        Number of the first frame, from 0.
+    """
+
+    path: Path
+    groups: Mapping[str, Mapping[str, Any]]
+    points: FloatArray
+    analogs: FloatArray
+    first: int
+
+    def _value(self, group: str, name: str) -> Any:
+        return self.groups.get(group, {}).get(name, {}).get("value", ())
+
+    def numbers(self, group: str, name: str) -> FloatArray:
+        """Return the numbers of a parameter, (n, ...) [any unit]; none if the file lacks them."""
+        found = np.asarray(self._value(group, name))
+        if found.size and (found.dtype.kind not in "iuf" or not np.isfinite(found).all()):
+            raise self.fault(f"{group}:{name}", "finite numbers", str(found.ravel()))
+        return np.array(found if found.size else (), dtype=np.float64)
+
+    def integers(self, group: str, name: str) -> NDArray[np.int64]:
+        """Return the numbers of a parameter without decimals, (n, ...), at most 10⁹ in size [1]."""
+        return np.clip(self.numbers(group, name), -1e9, 1e9).astype(np.int64)
+
+    def texts(self, group: str, name: str) -> tuple[str, ...]:
+        """Return the texts of a parameter and of those that continue it (LABELS2, LABELS3)."""
+        texts, number = list(self._value(group, name)), 2
+        while more := list(self._value(group, f"{name}{number}")):
+            texts, number = texts + more, number + 1
+        # A text in another encoding than UTF-8 has surrogates.
+        raw = [str(text).encode("utf-8", "surrogateescape") for text in texts]
+        return tuple(text.decode("utf-8", "replace").strip() for text in raw)
+
+    def fault(self, name: str, expected: str, found: str) -> InputError:
+        """Return the error of a parameter with an unexpected value."""
+        return InputError(
+            f"{self.path}, {name}: expected {expected}, found {found}; correct the parameter in "
+            "the program that recorded the motion and export the file again"
+        )
+
+    @property
+    def unit(self) -> str:
+        """Unit of lengths, one of `LENGTHS`."""
+        stated = (*self.texts("POINT", "UNITS"), "")[0]
+        if stated.lower() not in LENGTHS:
+            raise self.fault("POINT:UNITS", f"one of {', '.join(LENGTHS)}", repr(stated))
+        return stated.lower()
+
+    def time(self, samples: int) -> FloatArray:
+        """Return the instants (A,) [s] of A samples, of which each frame has the same number."""
+        rate = float((*self.numbers("POINT", "RATE").ravel(), 0.0)[0])
+        check_number(f"{self.path}, POINT:RATE", rate, above=0.0, unit="Hz")
+        steps = np.arange(samples, dtype=np.float64) * (len(self.points) / max(samples, 1))
+        return np.asarray((self.first + steps) / rate, dtype=np.float64)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, ...], FloatArray]:
+        """Names and positions (F, M, 3) [m] of the points that are markers, axes of the file."""
+        results = {"", *(text for kind in _RESULTS for text in self.texts("POINT", kind))}
+        labels = self.texts("POINT", "LABELS")[: self.points.shape[1]]
+        kept = {k: n for k, n in enumerate(labels) if n not in results and not n.startswith("*")}
+        alone = len({name.rpartition(":")[0] for name in kept.values()}) == 1
+        names = tuple(name.rpartition(":")[2] if alone else name for name in kept.values())
+        return names, LENGTHS[self.unit] * self.points[:, list(kept)]
+
+    @property
+    def markers(self) -> tuple[tuple[str, ...], FloatArray]:
+        """Names and positions (F, M, 3) [m] of the points that have a name, axes of OpenSim.
+
+        Without results of models, and without the name of the only subject before a colon.
+        """
+        names, places = self._places
+        return names, places @ self.axes.T
+
+    @cached_property
+    def corners(self) -> FloatArray:
+        """Corners (n, 4, 3) of the force plates, axes of the file [any unit]."""
+        plates = max(0, *self.integers("FORCE_PLATFORM", "USED").ravel()[:1].tolist(), 0)
+        stored = self.numbers("FORCE_PLATFORM", "CORNERS").ravel(order="F")
+        if len(stored) < 12 * plates:
+            expected = f"four corners of each of {plates} plates"
+            raise self.fault("FORCE_PLATFORM:CORNERS", expected, f"{len(stored)} numbers")
+        return stored[: 12 * plates].reshape(plates, 4, 3)
+
+    @property
+    def plate_axes(self) -> FloatArray:
+        """Axes x, y and z of each plate, columns (n, 3, 3), in the axes of the file [1]."""
+        x, y = (np.tensordot(signs, self.corners, (0, 1)) for signs in _QUADRANTS.T)
+        z = np.cross(x, y)
+        sizes = np.linalg.norm([x, z], axis=2)[:, :, None]
+        if not (sizes > 0.0).all():
+            found = f"{self.corners.tolist()}"
+            raise self.fault("FORCE_PLATFORM:CORNERS", "corners of rectangles", found)
+        x, z = x / sizes[0], z / sizes[1]
+        return np.stack([x, np.cross(z, x), z], axis=2)
+
+    @cached_property
+    def axes(self) -> FloatArray:
+        """Axes x, y and z of OpenSim, rows (3, 3), in the axes of the file [1].
+
+        y is up. x is the axis along which the markers travel, else POINT:X_SCREEN, else the first
+        level axis of the file.
+        """
+        up = self._up()
+        level = self._travel() * (up == 0.0)
+        axis = int(np.abs(level).argmax())
+        forward = np.sign(level[axis]) * np.eye(3)[axis]
+        if abs(level[axis]) < _TRAVEL:
+            stated = self._screen("X_SCREEN")
+            choices = (*(() if stated is None else (stated,)), *np.eye(3))
+            forward = next(each for each in choices if not each @ up)
+        return np.array([forward, up, np.cross(forward, up)])
+
+    def _screen(self, name: str) -> FloatArray | None:
+        """Return the axis that X_SCREEN or Y_SCREEN names (3,) [1]."""
+        return _AXES.get((*self.texts("POINT", name), "")[0].upper())
+
+    def _travel(self) -> FloatArray:
+        """Return the median way of the markers (3,) from where each is first seen [m]."""
+        places = self._places[1]
+        seen = np.asarray(~np.isnan(places).any(axis=2))
+        some = np.flatnonzero(seen.any(axis=0))
+        first, last = seen.argmax(axis=0), len(seen) - 1 - seen[::-1].argmax(axis=0)
+        ways = places[last[some], some] - places[first[some], some]
+        return np.asarray(np.median(ways, axis=0)) if len(some) else np.zeros(3)
+
+    def _up(self) -> FloatArray:
+        """Return the axis of the file that points up (3,) [1].
+
+        The normal of level plates, else POINT:Y_SCREEN, else the axis along which the markers of a
+        frame spread the most, else y.
+        """
+        screen, places = self._screen("Y_SCREEN"), self._places[1]
+        weights = np.abs(self.plate_axes[:, :, 2]).mean(axis=0) if len(self.corners) else None
+        if weights is None or weights.max() < _LEVEL:
+            if screen is not None:
+                return screen
+            gone = np.isnan(places).any(axis=2, keepdims=True)
+            high = np.where(gone, -np.inf, places).max(axis=1, initial=-np.inf)
+            low = np.where(gone, np.inf, places).min(axis=1, initial=np.inf)
+            spread = (high - low)[np.isfinite(high).all(axis=1)]
+            weights = np.median(spread, axis=0) if spread.size else np.eye(3)[1]
+        axis = np.eye(3)[int(weights.argmax())]
+        return screen if screen is not None and screen @ axis else axis
+
+
+def read_c3d(path: str | Path) -> C3dFile:
+    """Read a C3D file.
+
+    Raises
+    ------
+    InputError
+        If `ezc3d` is not installed, or the file is missing, cut off or damaged.
+    """
+    source = Path(path)
+    try:
+        import ezc3d
+    except ImportError as error:
+        raise InputError(
+            f"{path}: C3D files need ezc3d, which is not installed: pip install "
+            '"knee-contact[c3d]"; or export markers as .trc and forces as .mot'
+        ) from error
+    if not source.is_file():
+        raise InputError(f"{path}: no such file; check the path of the C3D file")
+    told = "export or copy the file again"
+    try:
+        frames = _check_parameters(source.read_bytes())
+        stored = ezc3d.c3d(str(source))
+    except Exception as error:  # ezc3d raises all kinds of errors
+        raise InputError(f"{path}: expected a whole C3D file, found {error}; {told}") from error
+    data = stored["data"]
+    seen = np.isfinite(data["points"][:3]) & (data["meta_points"]["residuals"] >= 0.0)
+    points = np.where(seen, data["points"][:3], np.nan)
+    if points.shape[2] < frames:
+        found = f"{points.shape[2]}: the file is cut off"
+        raise InputError(f"{path}: expected {frames} frames, found {found}; {told}")
+    analogs = np.ascontiguousarray(data["analogs"][0].T)
+    places = np.ascontiguousarray(points.transpose(2, 1, 0))
+    return C3dFile(
+        source, stored["parameters"], places, analogs, stored["header"]["points"]["first_frame"]
+    )
+
+
+def _check_parameters(content: bytes) -> int:
+    """Return the number of frames that the header states.
+
+    Raises an `InputError` with what was found in place of the parameters of a whole file: ezc3d
+    crashes at some files that are damaged there, or never ends.
+    """
+    content = content.lstrip(b"\0")
+    start, size = 512 * (content[0] - 1) if content else 0, len(content)
+    if size < max(start, 512) + 4 or content[1] != _MARK:
+        raise InputError("no header of such a file")
+    order: Any = "big" if content[start + 3] == _MIPS else "little"
+    at, step, groups, counts = start + 4, 1, {b"": 0}, Counter[tuple[int, bytes]]()
+    while step:
+        end = at + 2 + _size(content[at]) if at < size else size
+        if end + 4 > size:
+            raise InputError("an end within the parameters")
+        if not content[at]:
+            break
+        name, group = content[at + 2 : end].rstrip(b"0123456789"), content[at + 1]
+        step, last = int.from_bytes(content[end : end + 2], order), end + 2
+        if group < 128:  # a parameter, and not a group
+            shape = content[end + 4 : end + 4 + content[end + 3]]
+            last += 2 + len(shape) + _size(content[end + 2]) * math.prod(shape)
+            counts[group, name] += math.prod(shape)
+            group *= bool(shape) or content[end + 2] != _TEXT  # a text without a length
+        else:
+            groups[name] = 256 - group
+        last += 1 + content[min(last, size - 1)]  # the description
+        if not group or last > size or (step and last != end + step):
+            raise InputError(f"damaged parameters at byte {at}")
+        at = end + step
+    channels, first, final, per_frame = (
+        int.from_bytes(content[k : k + 2], order) for k in (4, 6, 8, 18)
+    )
+    for name in (b"OFFSET", b"SCALE"):
+        known = counts[groups.get(b"ANALOG", 0), name] * per_frame
+        if known < channels:
+            raise InputError(f"ANALOG:{name.decode()} of {known // per_frame} channels")
+    return final - first + 1
+
+
+def _size(byte: int) -> int:
+    """Return the size of a signed byte [1]."""
+    return min(byte, 256 - byte)
+
+
+def read_ground(path: str | Path, *, columns: Collection[str] | None = None) -> MotionTable:
+    """Read forces of the ground: a C3D file as `read_plates`, others as `read_motion_table`."""
+    if not is_c3d(path):
+        return read_motion_table(path, columns=columns)
+    table = read_plates(path)
+    kept = [k for k, name in enumerate(table.names) if columns is None or name in columns]
+    names = tuple(table.names[k] for k in kept)
+    return replace(table, names=names, values=table.values[:, kept])
+
+
+def read_plates(path: str | Path) -> MotionTable:
+    """Read the force plates of a C3D file.
+
+    Returns
+    -------
+    MotionTable
+        Of plate k, `ground_force_k_vx` to `vz` [N], the force on the person, its point
+        `ground_force_k_px` to `pz` [m] on the surface, and the free torque `ground_torque_k_x` to
+        `z` [N m], in the axes of OpenSim. Below 20 N across the plate, the point is between those
+        of the neighbouring contacts, and the torque complements the moment.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no force plate, or a plate is not described as the format
+        states.
+    """
+    file = read_c3d(path)
+    if not len(file.corners):
+        raise InputError(
+            f"{path}: expected force plates, found none ({_GROUP}:USED is 0); take the file in "
+            "which the plates were recorded, or a table of forces (.mot, .sto)"
+        )
+    names, values = [], []
+    for k in range(len(file.corners)):
+        heads = f"ground_force_{k + 1}_v", f"ground_force_{k + 1}_p", f"ground_torque_{k + 1}_"
+        for head, columns in zip(heads, _plate(file, k), strict=True):
+            names += [head + axis for axis in "xyz"]
+            values.append(columns @ file.axes.T)
+    time = file.time(len(file.analogs))
+    return MotionTable(tuple(names), time, np.hstack(values), False, str(path))
+
+
+def _plate(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return force, point and free torque (N, 3) of a plate, axes of the file [N, m, N m]."""
+    axes, corners = file.plate_axes[k], LENGTHS[file.unit] * file.corners[k]
+    middle = corners.mean(axis=0)
+    force, moment = np.hsplit(_zeroed(file, np.hstack(_wrench(file, k))), 2)
+    upward = force @ axes.T @ file.axes[1]
+    # Nobody pulls a plate up: such signals are the force on the plate.
+    sign = -1.0 if -upward.min() > max(upward.max(), _STEP) else 1.0
+    force, moment = sign * force, sign * moment
+    bears = np.flatnonzero(np.abs(force[:, 2]) > CONTACT_THRESHOLD)
+    point, rows = np.zeros_like(force), np.arange(len(force))
+    if len(bears):
+        places = np.stack([-moment[bears, 1], moment[bears, 0]]) / force[bears, 2]
+        point[:, :2] = np.stack([np.interp(rows, bears, place) for place in places], axis=1)
+    steps = np.abs(force[:, 2]) > _STEP
+    half = np.abs((corners - middle) @ axes).mean(axis=0)
+    outside = np.median(np.abs(point[steps]) - half, axis=0).max() if steps.any() else 0.0
+    if outside > _OUTSIDE:
+        raise InputError(
+            f"{file.path}, force plate {k + 1}: expected centres of pressure on the plate, found "
+            f"a median of {outside:.2g} m outside; check the units of its channels (ANALOG:UNITS), "
+            f"and CHANNEL, ORIGIN, CAL_MATRIX and CORNERS of {_GROUP}"
+        )
+    torque = moment - np.cross(point, force)
+    return force @ axes.T, middle + point @ axes.T, torque @ axes.T
+
+
+def _zeroed(file: C3dFile, wrench: FloatArray) -> FloatArray:
+    """Return a wrench (N, 6) without its mean in the frames ZERO, unless the plate bears there."""
+    frames = file.integers(_GROUP, "ZERO").ravel() - file.first
+    each = len(wrench) // max(len(file.points), 1)
+    if len(frames) < 2 or not 1 <= frames[0] <= frames[1] <= len(file.points):
+        return wrench
+    moved = wrench - wrench[each * (frames[0] - 1) : each * frames[1]].mean(axis=0)
+    base = np.abs(wrench - moved)[0, 2]
+    return moved if np.abs(moved[:, 2]).max() > 2.0 * base else wrench
+
+
+def _wrench(file: C3dFile, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return force, and moment about the middle of the surface (N, 3), of the plate [N, N m]."""
+    types = file.integers(_GROUP, "TYPE").ravel()
+    kind = int(types[k]) if k < len(types) else 0
+    if kind not in _SIGNALS:
+        known = "type 1, 2, 3 or 4; export the forces as .mot or .sto in place of type"
+        raise InputError(f"{file.path}, {_GROUP}:TYPE of plate {k + 1}: expected {known} {kind}")
+    signals, units = _signals(file, k, _SIGNALS[kind])
+    # Motion Analysis stores signals of type 4 calibrated, without a matrix.
+    if kind == 4 and file.numbers(_GROUP, "CAL_MATRIX").size:
+        signals = signals @ _part(file, "CAL_MATRIX", (6, 6), k).T
+    length = LENGTHS[file.unit]
+    newtons = _FORCES.get((*_plain(file.texts(_GROUP, "UNITS")), "")[0], 1.0)
+    forces, moments, lengths = (
+        np.array([known.get(unit, usual) for unit in units])
+        for known, usual in ((_FORCES, newtons), (_MOMENTS, newtons * length), (LENGTHS, length))
+    )
+    origin = length * _part(file, "ORIGIN", (3,), k)
+    if kind == 3:
+        (a, b, depth), (x12, x34, y14, y23, z1, z2, z3, z4) = np.abs(origin), (signals * forces).T
+        force = np.stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4], axis=1)
+        about = b * (z1 + z2 - z3 - z4), a * (z2 + z3 - z1 - z4), b * (x34 - x12) + a * (y14 - y23)
+        return force, np.stack(about, axis=1) + np.cross(force, [0.0, 0.0, -depth])
+    force = signals[:, :3] * forces[:3]
+    if kind == 1:
+        point = np.pad(signals[:, 3:5] * lengths[3:5], ((0, 0), (0, 1)))
+        return force, np.cross(point, force) + np.pad(signals[:, 5:] * moments[5], ((0, 0), (2, 0)))
+    # The sensors are below the surface, along +z: some programs store the opposite vector.
+    origin = -origin if origin[2] > 0.0 else origin
+    return force, signals[:, 3:] * moments[3:] + np.cross(force, origin)
+
+
+def _signals(file: C3dFile, k: int, count: int) -> tuple[FloatArray, list[str]]:
+    """Return the signals (N, count) of a plate as stored, and their units as plain words."""
+    stored = file.integers(_GROUP, "CHANNEL")
+    table = stored.reshape(stored.shape[0] or 1, -1, order="F") - 1
+    channels = table[:count, k] if k < table.shape[1] else table[:0, 0:1]
+    if len(channels) < count or not ((channels >= 0) & (channels < file.analogs.shape[1])).all():
+        raise file.fault(
+            f"{_GROUP}:CHANNEL of plate {k + 1}",
+            f"{count} of {file.analogs.shape[1]} analog channels",
+            f"{(channels.ravel() + 1).tolist()}",
+        )
+    if not np.isfinite(file.analogs[:, channels]).all():
+        raise file.fault(f"analog channels {channels + 1}", "finite samples", "others")
+    units = _plain(file.texts("ANALOG", "UNITS"))
+    return file.analogs[:, channels], [units[c] if c < len(units) else "" for c in channels]
+
+
+def _part(file: C3dFile, name: str, shape: tuple[int, ...], k: int) -> FloatArray:
+    """Return the part of a parameter that belongs to a plate."""
+    size, stored = int(np.prod(shape)), file.numbers(_GROUP, name).ravel(order="F")
+    if len(stored) < size * (k + 1):
+        expected = f"{size} numbers of each plate"
+        raise file.fault(f"{_GROUP}:{name}", expected, f"{len(stored)}")
+    return stored[size * k : size * (k + 1)].reshape(shape, order="F")
+
+
+def _plain(units: tuple[str, ...]) -> list[str]:
+    """Return units as lower-case letters alone: N.mm and N-mm are nmm."""
+    return [re.sub("[^a-z]", "", unit.lower()) for unit in units]

@@ -1,1 +1,0 @@
-"""From measured walking to the loads of the knee, and its simulated stride."""

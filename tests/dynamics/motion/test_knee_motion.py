@@ -1,0 +1,207 @@
+"""Motions of a knee in tables of other programs."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.motion import read_motion_table, write_motion_table
+from dynamics.motion.knee_motion import (
+    KNEE_COORDINATES,
+    KNOWN_COLUMNS,
+    OPENSIM_COORDINATES,
+    KneeColumns,
+    knee_motion_table,
+    parse_columns,
+    read_knee_poses,
+)
+from foundation.base.pose import COORDINATES, Pose
+
+POSE_COLUMNS = tuple(KNOWN_COLUMNS[1].values())
+TIME = np.array([0.0, 0.1, 0.25])
+POSES = np.array(
+    [
+        [0.1, 0.01, -0.05, -0.004, 0.030, 0.001],
+        [0.5, 0.02, 0.08, -0.002, 0.031, -0.002],
+        [1.0, -0.03, 0.02, 0.003, 0.029, 0.000],
+    ]
+)
+OWN = dict(zip(COORDINATES, "abcdef", strict=True))
+TURNED = {name: f"-{column}" for name, column in OWN.items()}
+TRANSLATED = dict(zip(OPENSIM_COORDINATES, ("k f", "-k a", "k_r", "x", "-y", "z"), strict=True))
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("names", [{}, OWN, TURNED, TRANSLATED])
+@pytest.mark.parametrize(("angle", "length"), [(None, "m"), ("deg", "mm"), ("rad", "m")])
+def test_motion_that_is_written_is_read_back(tmp_path, names, angle, length):
+    columns = KneeColumns(names, angle, length)
+    table = knee_motion_table(TIME, POSES, columns)
+    assert table.in_degrees is (angle != "rad")
+    write_motion_table(tmp_path / "a.mot", table)
+    time, poses = read_knee_poses(tmp_path / "a.mot", columns)
+    assert_array_equal(time, TIME)
+    assert_allclose(poses, POSES, rtol=1e-13, atol=1e-16)
+
+
+def test_written_motion_is_that_of_opensim():
+    table = knee_motion_table(TIME, POSES)
+    assert table.names == KNEE_COORDINATES
+    for row, pose in zip(table.values, POSES, strict=True):
+        expected = Pose.from_array(pose).to_opensim() * ([180.0 / np.pi] * 3 + [1.0] * 3)
+        assert_allclose(row, expected, rtol=1e-14, atol=1e-17)
+
+
+def test_signs_and_units_of_written_columns():
+    table = knee_motion_table(TIME, POSES, KneeColumns(TURNED, "rad", "mm"))
+    assert table.names == tuple("abcdef")
+    assert_allclose(table.column("b"), -POSES[:, 1], rtol=1e-15)
+    assert_allclose(table.column("d"), -1e3 * POSES[:, 3], rtol=1e-15)
+
+
+def test_units_in_names_come_before_what_is_said(tmp_path):
+    names = dict(zip(COORDINATES, ("f_deg", "a_rad", "r", "x_mm", "y_inch", "z"), strict=True))
+    path = write(
+        tmp_path / "a.csv",
+        "time,other,f_deg,a_rad,r,x_mm,y_inch,z\n0,text,90,0.1,-30,3,2,-1\n",
+    )
+    _, poses = read_knee_poses(path, KneeColumns(names, "deg", "mm"))
+    expected = [np.pi / 2, 0.1, -np.pi / 6, 0.003, 0.0508, -0.001]
+    assert_allclose(poses[0], expected, rtol=1e-14, atol=0)
+
+
+def test_table_of_a_run_is_read_and_of_a_simulation_the_surrogate(tmp_path):
+    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS)).assign(time_s=TIME, cop_x_m=np.nan)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    other = table.assign(flexion_rad=9.0, model="original")
+    both = pd.concat([other, table.assign(model="surrogate")])
+    both.to_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        time, poses = read_knee_poses(tmp_path / name)
+        assert_array_equal(time, TIME)
+        assert_allclose(poses, POSES, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("said", "angles"), [("yes", "30\t2\t-4"), ("no", "0.5\t0.1\t0.2")])
+def test_header_states_the_unit_of_the_angles(tmp_path, said, angles):
+    names = "\t".join(KNEE_COORDINATES)
+    path = write(
+        tmp_path / "a.sto",
+        f"motion\ninDegrees={said}\nendheader\ntime\tpelvis\t{names}\n"
+        f"0.1\t7\t{angles}\t0.001\t0.002\t0.003\n",
+    )
+    time, poses = read_knee_poses(path)
+    scale = np.pi / 180.0 if said == "yes" else 1.0
+    expected = Pose.from_opensim(
+        *(scale * float(angle) for angle in angles.split()), 0.001, 0.002, 0.003
+    )
+    assert_array_equal(time, [0.1])
+    assert_allclose(poses, [expected.array], rtol=1e-13, atol=1e-16)
+
+
+@pytest.mark.parametrize("header", ["inDegrees=no\n", ""])
+def test_states_of_opensim_are_read(tmp_path, header):
+    """OpenSim-JAM's states name each value by its path, and often state no unit."""
+    names = [
+        f"/jointset/knee_r/{name}/{kind}"
+        for name in KNEE_COORDINATES
+        for kind in ("value", "speed")
+    ]
+    values = np.array([0.5, 9.0, 0.1, 9.0, -0.1, 9.0, 0.01, 9.0, 0.02, 9.0, 0.03, 9.0])
+    rows = "\t".join(["0.1", *map(str, values)])
+    path = tmp_path / "walk_states.sto"
+    path.write_text(f"States\n{header}endheader\n" + "\t".join(["time", *names]) + f"\n{rows}\n")
+    _, poses = read_knee_poses(path)
+    assert_allclose(poses, Pose.from_opensim(*values[::2]).array[None])
+
+
+def test_reads_a_published_solution(knee_data):
+    path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"
+    time, poses = read_knee_poses(path)
+    table = read_motion_table(path)
+    assert len(time) == 112
+    assert_array_equal(time, table.time)
+    columns = [table.angle(name) for name in KNEE_COORDINATES[:3]]
+    columns += [table.column(name) for name in KNEE_COORDINATES[3:]]
+    expected = [Pose.from_opensim(*row).array for row in np.column_stack(columns).tolist()]
+    assert_allclose(poses, expected, rtol=1e-15, atol=1e-17)
+    named = KneeColumns(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True)))
+    assert_array_equal(read_knee_poses(path, named)[1], poses)
+
+
+def test_columns_of_the_command_line():
+    text = "flexion = -knee angle, adduction=a=b ,rotation=r"
+    assert parse_columns(text) == {"flexion": "-knee angle", "adduction": "a=b", "rotation": "r"}
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "message"),
+    [
+        (parse_columns, "flexion", r"columns: expected coordinate=column, found 'flexion'"),
+        (parse_columns, "flexion=", r"found 'flexion='"),
+        (parse_columns, "flexion=-", r"found 'flexion=-'"),
+        (parse_columns, "=a", r"found '=a'"),
+        (parse_columns, "", r"found ''"),
+        (parse_columns, "tx=a,tx=b", r"columns: expected tx once, found a and b"),
+        (KneeColumns, {"flexion": "a"}, r"expected flexion, .* tx, ty, tz .* found flexion$"),
+        (KneeColumns, {**OWN, "tx": "x"}, r"columns: expected .* lateral, tx$"),
+        (partial(KneeColumns, {}), "grad", r"angle unit: expected one of .*, found 'grad'"),
+        (partial(KneeColumns, {}, None), "cm", r"length unit: expected one of .*, found 'cm'"),
+    ],
+)
+def test_unusable_columns_are_named(make, argument, message):
+    with pytest.raises(ValueError, match=message):
+        make(argument)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            KneeColumns(),
+            r"a\.csv: expected the columns knee_flex_r, .* found a, b, c, d, e, f; name",
+        ),
+        (KneeColumns({**OWN, "flexion": "-g"}), r"a\.csv: expected a column 'g', found a, b, c"),
+        (KneeColumns(OWN), r"a\.csv, column a: expected the unit of the angle"),
+        (KneeColumns(OWN, "rad"), r"column a: expected radians, found 30; .* \(--angle-unit deg\)"),
+        (KneeColumns(OWN, "deg"), r"column e: expected metres, found 41; .* \(--length-unit mm\)"),
+    ],
+)
+def test_missing_columns_and_other_units_are_named(tmp_path, columns, message):
+    path = write(tmp_path / "a.csv", "time,a,b,c,d,e,f\n0,30,0,0,0,41,0\n")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_knee_poses(path, columns)
+    assert "\n" not in str(caught.value)
+
+
+def test_parquet_that_cannot_be_used_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    with pytest.raises(FileNotFoundError):
+        read_knee_poses(path)
+    path.write_bytes(b"no table")
+    with pytest.raises(ValueError, match=r"a\.parquet: expected a Parquet table, found ") as caught:
+        read_knee_poses(path)
+    assert "\n" not in str(caught.value)
+    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS))
+    table.to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet: expected a column time_s, found flexion"):
+        read_knee_poses(path)
+    table.assign(time_s=[0.0, 2.0, 1.0]).to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet, time: expected increasing instants"):
+        read_knee_poses(path)
+
+
+@given(st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6))
+def test_any_pose_survives_the_translation_to_opensim_and_back(pose):
+    table = knee_motion_table(np.zeros(1), np.array([pose]))
+    degrees = np.radians(table.values[0, :3])
+    again = Pose.from_opensim(*degrees, *table.values[0, 3:]).array
+    assert_allclose(again, pose, rtol=0, atol=1e-14)

@@ -1,0 +1,217 @@
+"""Tables of motions and forces: OpenSim's formats and CSV, and what is wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.motion import MotionTable, read_motion_table
+from dynamics.motion.motion_tables import motion_text, read_motion_columns
+
+VERSION_1 = """Coordinates
+version=1
+nRows=3
+nColumns=3
+inDegrees=yes
+
+Units are S.I. units (second, meters, Newtons, ...)
+endheader
+time\tknee_angle_r\tpelvis_tx
+      0.00\t     -90.0\t      0.5
+      0.01\t     -45.0\t      0.6
+      0.02\t       0.0\t      0.7
+"""
+VERSION_3 = """inDegrees=no
+DataType=double
+version=3
+OpenSimVersion=4.5
+endheader
+pelvis_tx   time  knee_angle_r
+0.5   0     -1.5
+0.6   1e-2  -0.75
+0.7   0.02  0
+"""
+SIMM = """/* a comment */
+name walk
+datacolumns 3
+datarows 2
+range 0 1
+endheader
+time knee_angle_r pelvis_tx
+0 1 2
+1 3 4
+"""
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_version_1_with_tabs_and_degrees(tmp_path):
+    table = read_motion_table(write(tmp_path / "a.mot", VERSION_1))
+    assert table.names == ("knee_angle_r", "pelvis_tx")
+    assert table.in_degrees is True
+    assert_array_equal(table.time, [0.0, 0.01, 0.02])
+    assert_array_equal(table.column("pelvis_tx"), [0.5, 0.6, 0.7])
+    assert_allclose(table.angle("knee_angle_r"), [-np.pi / 2, -np.pi / 4, 0.0], rtol=1e-15)
+    assert_array_equal(table.column("knee_angle_r"), [-90.0, -45.0, 0.0])
+
+
+def test_version_3_with_blanks_another_column_order_and_no_counts(tmp_path):
+    table = read_motion_table(write(tmp_path / "a.sto", VERSION_3))
+    assert table.names == ("pelvis_tx", "knee_angle_r")
+    assert_array_equal(table.time, [0.0, 0.01, 0.02])
+    assert_array_equal(table.angle("knee_angle_r"), [-1.5, -0.75, 0.0])
+    assert_array_equal(table.column("pelvis_tx"), [0.5, 0.6, 0.7])
+
+
+def test_older_header_names_and_trailing_tabs(tmp_path):
+    table = read_motion_table(write(tmp_path / "a.mot", SIMM.replace("\n", "\t\t\n")))
+    assert_array_equal(table.values, [[1.0, 2.0], [3.0, 4.0]])
+    assert table.in_degrees is None
+
+
+def test_tab_separated_names_may_hold_blanks(tmp_path):
+    text = VERSION_1.replace("pelvis_tx", "pelvis tx")
+    assert read_motion_table(write(tmp_path / "a.mot", text)).names[1] == "pelvis tx"
+
+
+def test_csv_states_units_by_name_or_argument(tmp_path):
+    path = write(tmp_path / "a.csv", "# walk\ntime,hip_deg,knee_rad,ankle\n0,180,1,90\n1,90,2,45\n")
+    table = read_motion_table(path)
+    assert_allclose(table.angle("hip_deg"), [np.pi, np.pi / 2], rtol=1e-15)
+    assert_array_equal(table.angle("knee_rad"), [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"a\.csv, column ankle: expected the unit of the angle"):
+        table.angle("ankle")
+    stated = read_motion_table(path, in_degrees=True)
+    assert_allclose(stated.angle("ankle"), [np.pi / 2, np.pi / 4], rtol=1e-15)
+    assert_array_equal(stated.angle("knee_rad"), [1.0, 2.0])
+
+
+def test_argument_overrides_the_header(tmp_path):
+    table = read_motion_table(write(tmp_path / "a.mot", VERSION_1), in_degrees=False)
+    assert_array_equal(table.angle("knee_angle_r"), [-90.0, -45.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("0.6\n", "\n", r"line 11: expected 3 cells, time to pelvis_tx, found 2"),
+        ("0.6\n", "0.6\t7\n", r"line 11: expected 3 cells, .* found 4"),
+        ("-45.0", "nan", r"line 11, column knee_angle_r: expected a finite number, found nan"),
+        ("-45.0", "1e999", r"line 11, column knee_angle_r: .* found 1e999"),
+        ("     -45.0", "", r"line 11, column knee_angle_r: .* found an empty cell"),
+        ("-45.0", "-45,0", r"line 11, column knee_angle_r: .* found -45,0"),
+        ("0.01", "0.00", r"line 11, column time: expected more than 0 s .* found 0"),
+        ("0.02", "0.005", r"line 12, column time: expected more than 0\.01 s .* found 0\.005"),
+        ("endheader", "end", r"expected a header that ends with endheader"),
+        ("nRows=3", "nRows=4", r"expected 4 rows as stated in the header \(nrows\), found 3"),
+        ("nColumns=3", "nColumns=2", r"expected 2 columns as stated .*\(ncolumns\), found 3"),
+        ("pelvis_tx", "knee_angle_r", r"line 9: expected each column once, .*knee_angle_r' 2"),
+        ("time\t", "Zeit\t", r"line 9: expected a column time, found Zeit"),
+        ("inDegrees=yes", "inDegrees=true", r"inDegrees: expected one of .* found 'true'"),
+        (
+            VERSION_1[VERSION_1.index("time\t") :],
+            "",
+            r"expected column names and rows .*, found 0 lines",
+        ),
+    ],
+)
+def test_bad_tables_are_named_with_file_line_and_column(tmp_path, old, new, message):
+    path = write(tmp_path / "bad.mot", VERSION_1.replace(old, new, 1))
+    with pytest.raises(ValueError, match=r"bad\.mot(, |: )" + message):
+        read_motion_table(path)
+
+
+def test_bad_files_are_named(tmp_path):
+    (tmp_path / "bad.sto").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"bad\.sto: expected a table as text"):
+        read_motion_table(tmp_path / "bad.sto")
+    with pytest.raises(FileNotFoundError):
+        read_motion_table(tmp_path / "none.mot")
+    with pytest.raises(ValueError, match=r"bad\.csv, line 2: expected 2 cells, .* found 1"):
+        read_motion_table(write(tmp_path / "bad.csv", "time,a\n0\n"))
+
+
+def test_values_are_read_only_copies_and_unknown_columns_named():
+    values = np.ones((2, 1))
+    table = MotionTable(("a",), [0.0, 1.0], values)
+    values[:] = 5.0
+    table.column("a")[:] = 7.0
+    assert_array_equal(table.column("a"), [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"read-only"):
+        table.values[0, 0] = 3.0
+    with pytest.raises(ValueError, match=r"motion table: expected a column 'b', found "):
+        table.angle("b")
+
+
+def test_the_shipped_files_are_read(knee_data):
+    folder = knee_data / "opensim_core_gait"
+    for name, rows, columns in (
+        ("subject01_walk_IK.mot", 151, 10),
+        ("subject01_walk_grf.mot", 1501, 18),
+        ("normal_gait.mot", 51, 17),
+    ):
+        table = read_motion_table(folder / name)
+        assert table.values.shape == (rows, columns)
+        assert table.in_degrees is True
+    solution = read_motion_table(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
+    assert len(solution.time) == 112
+    assert_allclose(solution.time[[0, -1]], [1.21, 2.32], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_of_other_systems(tmp_path, end):
+    (tmp_path / "a.mot").write_bytes(VERSION_1.replace("\n", end).encode("utf-8-sig"))
+    table = read_motion_table(tmp_path / "a.mot")
+    assert table.names == ("knee_angle_r", "pelvis_tx")
+    assert table.in_degrees is True
+    assert_array_equal(table.column("pelvis_tx"), [0.5, 0.6, 0.7])
+
+
+def test_header_with_blanks_about_its_signs_and_other_capitals(tmp_path):
+    text = VERSION_1.replace("nRows=3", "NROWS = 3").replace("inDegrees=yes", "indegrees = YES")
+    table = read_motion_table(write(tmp_path / "a.mot", text.replace("endheader", "EndHeader ")))
+    assert table.in_degrees is True
+    text = text.replace("= 3", "= 4")
+    with pytest.raises(ValueError, match=r"expected 4 .* found 3 rows; the file is cut off"):
+        read_motion_table(write(tmp_path / "a.mot", text))
+
+
+def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
+    path = write(tmp_path / "a.csv", "time_s,knee_deg,flags,empty\n0,1,none,\n1,2,out,\n")
+    assert read_motion_columns(path) == ("knee_deg", "flags", "empty")
+    table = read_motion_table(path, columns={"knee_deg", "hip"})
+    assert table.names == ("knee_deg",)
+    assert_array_equal(table.time, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"line 2, column flags: expected a finite number"):
+        read_motion_table(path)
+    late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
+    with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
+        read_motion_table(late)
+
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ("a", "a")}, r"expected each column once, found 'a' twice"),
+        ({"names": ("time",)}, r"found 'time' twice"),
+        ({"time": [0.0, 0.0]}, r"time: expected increasing instants"),
+        ({"time": [0.0, NAN]}, r"time: expected finite numbers"),
+        ({"values": [[1.0]]}, r"values: expected shape \(2, 1\)"),
+        ({}, r"expected in_degrees to be True or False"),
+        *(
+            ({"names": (name,), "in_degrees": False}, "without tabs")
+            for name in ("", "a\tb", "a\n", " a", "a  b")
+        ),
+    ],
+)
+def test_tables_that_cannot_be_written_are_refused(change, message):
+    made = {"names": ("a",), "time": [0.0, 1.0], "values": [[1.0], [2.0]]} | change
+    with pytest.raises(ValueError, match=message):
+        motion_text(MotionTable(**made))
