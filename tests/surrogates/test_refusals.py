@@ -115,9 +115,14 @@ INCREASING = "path flexion: expected .* increasing"
     (lambda: space_of(load=[1.0, INF]), "load range: expected finite"),
     *[
         (lambda field=field: header_without(field), rf"sample space: missing \['{field}'\]")
-        for field in ("path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N")
+        for field in (
+            "path_flexion_rad",
+            "path_pieces_rad_m",
+            "flexion_rad",
+            "offsets_rad_m",
+            "load_N",
+        )
     ],
-    (lambda: header_without("path_pieces_rad_m"), "sample space: missing path_pieces_rad_m"),
     *[
         (lambda spread=spread: space().draw(np.full((1, 6), 0.5), spread), "spread: expected > 0")
         for spread in (0.0, -1.0, NAN)
