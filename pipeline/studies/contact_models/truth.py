@@ -23,7 +23,11 @@ _GROUPS = {
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Loads (N, 2, 12) [N, ..., m], gait cycle and wear, of the extrapolated finite elements."""
+    """Loads (N, 2, 12) [N, ..., m], gait cycle and wear, of the extrapolated finite elements.
+
+    Groups of columns that are not in `extrapolated` are those of the finer elements as they are,
+    and their own error is not known.
+    """
 
     #: Loads of the compartments at the given poses, (N, 2, 12) [N, N m, m², Pa, m].
     loads: FloatArray
@@ -37,7 +41,7 @@ class Truth:
     cycle_loads: FloatArray
     #: Worn volume of the cycle, medial and lateral, (2,) [m³].
     wear: FloatArray
-    #: Measurements with the finer elements: the answer, of unknown error, in all other groups.
+    #: Measurements with the finer elements.
     fine: Measured
     #: Groups ("at given poses", "over the gait cycle") with an answer of the coarser elements.
     extrapolated: frozenset[str]
