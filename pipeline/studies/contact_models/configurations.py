@@ -52,11 +52,10 @@ def elements_configuration(config: Config) -> Config:
 def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **own: float) -> Config:
     """Return the configuration with an elastic foundation of a spring law.
 
-    The law is that of both layers if the femur has one.
-
-    `own` are keys of the law in addition to those of all laws. Poisson's ratios above
-    `LARGEST_RATIO` become this ratio, and a femoral layer of varying thickness, which finite
-    elements take at femoral vertices, becomes one of its mean thickness.
+    The law is that of both layers if the femur has one; `own` are its keys in addition to those of
+    all laws. Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of
+    varying thickness, which finite elements take at femoral vertices, becomes one of its mean
+    thickness.
     """
     tree = _tree(config)
     contact = _without(with_model(tree["contact"], "elastic_foundation"), OF_LAWS)
