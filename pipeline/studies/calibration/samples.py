@@ -35,7 +35,7 @@ _ROWS_PER_STEP = 5
 class CalibrationSamples:
     """Loads (N, 12) [N, ..., m] of single compartments by the model for calibrating springs."""
 
-    #: (N, 6) [rad, m].
+    #: Poses (N, 6) [rad, m].
     poses: FloatArray
     #: Name of the compartment of each sample, (N,).
     compartments: NDArray[np.str_]

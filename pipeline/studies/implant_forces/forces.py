@@ -39,7 +39,7 @@ class ImplantForces:
 
     #: Name of the file.
     source: str
-    #: Increasing instants, as the table has them, (N,) [s].
+    #: Increasing instants, as the table has them, (N,) [s, ms or %].
     time: FloatArray
     #: Axial forces by part (total, medial, lateral), compression positive, (N,) [N].
     parts: Mapping[str, FloatArray]

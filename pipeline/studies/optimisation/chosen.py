@@ -32,8 +32,7 @@ def verified(
 ) -> list[ChosenDesign]:
     """Return the chosen designs, simulated again as the configuration says.
 
-    `designs` are all designs of the search; those with the original model are simulated by
-    `execution`.
+    `designs` are all designs of the search; `execution` simulates with the original model.
     """
     verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
     table = designs.loc[[pick.design for pick in picks]]

@@ -21,9 +21,9 @@ from surrogates.sampling.space import ReferencePath
 class Laxity:
     """Loads of the passive AP travel."""
 
-    #: [rad].
+    #: Flexion [rad].
     flexion: float
-    #: [N].
+    #: Axial force [N].
     axial_force: float
     #: Size of the AP force on the tibia [N].
     ap_force: float
