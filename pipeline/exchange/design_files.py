@@ -21,22 +21,11 @@ def write_design(
 ) -> list[Path]:
     """Write the files of a design to a folder, which is made, and return their paths.
 
-    Parameters
-    ----------
-    run : TrainedDesigns
-        The run.
-    values : mapping of str to float, or (P,) array_like
-        Value of each parameter, in the unit of its name.
-    folder : Path
-        Folder of `knee.npz`, the surrogate; `design.toml`, the configuration of the design; and
-        the surfaces `femur.stl` and `tibia.stl` in their frames [mm].
-    own : ContactSurrogate, optional
-        Surrogate of a knee that the design stands for; by default that of the design.
-
-    Raises
-    ------
-    InputError
-        If a value is outside its range, or the configuration or the surfaces are refused.
+    Values of the parameters, by name or (P,), are in the units of their names. The files are
+    `knee.npz`, the surrogate, or `own`, that of a knee that the design stands for; `design.toml`,
+    the configuration of the design; and the surfaces `femur.stl` and `tibia.stl` in their frames
+    [mm]. Raises `InputError` if a value is outside its range, or the configuration or the surfaces
+    are refused.
     """
     config = run.config_of(values)
     name = f"{config.run.name}_design"

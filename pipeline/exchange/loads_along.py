@@ -37,13 +37,9 @@ _BODIES = (("femur", 1.0), ("tibia", -1.0))
 def contact_of(source: Path, *, original: bool = False) -> ContactModel:
     """Return the trained surrogate of a run directory or `.npz` file, or a run's original model.
 
-    Raises
-    ------
-    RunError
-        If the original model of a file is asked for, the run has not finished or is over designs,
-        or its surfaces have changed.
-    SurrogateFileError
-        If the surrogate is missing or cannot be used.
+    Raises `RunError` if the original model of a file is asked for, the run has not finished or is
+    over designs, or its surfaces have changed, and `SurrogateFileError` if the surrogate is missing
+    or cannot be used.
     """
     check_single_knee(source)
     if source.is_dir():

@@ -24,25 +24,11 @@ def external_loads_xml(
 ) -> str:
     """Return an `ExternalLoads` document for a file of loads (`loads_along.external_loads`).
 
-    The document has one `ExternalForce` for each compartment and body. Forces, points and moments
-    are expressed in the tibial body, whose frame must be the tibial frame of the run. The document
-    names the file of the loads without a folder: OpenSim searches next to the document.
-
-    Parameters
-    ----------
-    loads : Path
-        File of the loads, `.sto` or `.mot`.
-    bodies : (str, str)
-        Names of the femoral and of the tibial body of the model.
-    storage : str
-        Name of the storage in the file of the loads, its first line.
-    parts : sequence of str
-        Names of the compartments.
-
-    Raises
-    ------
-    InputError
-        If the names of the bodies are empty or equal.
+    The document has one `ExternalForce` for each compartment of `parts` and body. Forces, points
+    and moments are expressed in the tibial body, the second of `bodies`, whose frame must be the
+    tibial frame of the run. The document names the `.sto` or `.mot` file of the loads without a
+    folder: OpenSim searches next to the document. `storage` is the name in the first line of that
+    file. Raises `InputError` if the names of the bodies are empty or equal.
     """
     femur, tibia = (name.strip() for name in bodies)
     if not femur or not tibia or femur == tibia:

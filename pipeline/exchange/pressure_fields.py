@@ -84,14 +84,8 @@ def vtp_text(
 ) -> str:
     """Return a surface as VTK XML PolyData (file format version 1.0), its arrays compressed.
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Vertices [any unit].
-    faces : (F, 3) int64
-        Triangles.
-    points, cells : mapping
-        Values (V,) of the vertices and (F,) of the triangles, by name.
+    Vertices (V, 3) and triangles (F, 3) [any unit]; `points` (V,) and `cells` (F,) are values by
+    name.
     """
     corners = np.asarray(faces, dtype=np.int32)
     root, data = _document("PolyData")

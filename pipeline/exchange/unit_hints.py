@@ -48,19 +48,8 @@ def check_some_trusted(
 ) -> None:
     """Check that the loads along a motion can be trusted at one instant at least.
 
-    Parameters
-    ----------
-    model : ContactModel
-        Surrogate or original model.
-    table, flags : DataFrame, sequence of CountedFlag
-        Loads and flags of `pipeline.exchange.loads_along.loads_along`.
-    motion, columns : Path, KneeColumns
-        File of the motion, its columns and units.
-
-    Raises
-    ------
-    InputError
-        If every instant is flagged; the message names the likely mistaken unit.
+    Loads and flags are those of `pipeline.exchange.loads_along.loads_along`. Raises `InputError`,
+    which names the likely mistaken unit, if every instant is flagged.
     """
     if not table["flagged"].all():
         return

@@ -27,16 +27,10 @@ _REPEATS = 3
 
 
 class Execution:
-    """Parallel execution; connections are opened when they are first needed.
+    """Parallel execution on processes, 0 for one per core, by the backend "loky" or "dask".
 
-    Parameters
-    ----------
-    workers : int
-        Number of processes, of loky or of a Dask cluster on this machine; 0 uses one per core.
-    backend : {"loky", "dask"}
-        Processes of this machine by loky, or workers of Dask.
-    scheduler : str
-        Address of a Dask scheduler; if empty, a Dask cluster is started on this machine.
+    Connections are opened when they are first needed. `scheduler` is the address of a Dask
+    scheduler; if empty, a Dask cluster is started on this machine.
     """
 
     def __init__(self, workers: int = 0, backend: str = "loky", scheduler: str = "") -> None:
@@ -68,11 +62,8 @@ class Execution:
     def open(self) -> None:
         """Connect to the scheduler, or start the cluster, and check its workers.
 
-        Raises
-        ------
-        ExecutionError
-            If the scheduler does not answer or has no workers, or a worker has another environment
-            than this process or more than one thread.
+        Raises `ExecutionError` if the scheduler does not answer or has no workers, or a worker has
+        another environment than this process or more than one thread.
         """
         if self._backend != "dask" or self._client is not None:
             return
@@ -102,12 +93,8 @@ class Execution:
         """Yield (position of a job, `function(*shared, *job)`) as the jobs end, in any order.
 
         The function is one of a module, or a partial of one. A Dask worker receives the `shared`
-        arguments once.
-
-        Raises
-        ------
-        ExecutionError
-            If workers are lost repeatedly, or the scheduler is lost.
+        arguments once. Raises `ExecutionError` if workers are lost repeatedly, or the scheduler is
+        lost.
         """
         missing = dict(enumerate(jobs))
         for repeat in range(_REPEATS + 1):

@@ -35,22 +35,12 @@ def line(
     step: bool = False,
     along: ArrayLike | None = None,
 ) -> Chart:
-    """Return a line of a chart.
+    """Return a line of a chart through values (N,) [unit of the vertical axis]; NaN leaves a gap.
 
-    Parameters
-    ----------
-    name : str
-        Name in the key and in the header of the CSV; "" for the only line of a chart.
-    y : (N,) float
-        Values [unit of the vertical axis]; NaN leaves a gap.
-    x : (N,) float, optional
-        Places [unit of the horizontal axis]; by default the places that the lines share.
-    colour, dashed, width
-        Style; the width is in points.
-    step : bool
-        Each value holds from its place to the next place.
-    along : (N,) float, optional
-        Instants [% of the cycle] of the points.
+    The name, for the key and for the header of the CSV, is "" for the only line of a chart. `x`
+    (N,) are places [unit of the horizontal axis], by default those that the lines share, and
+    `along` (N,) instants of the points [% of the cycle]. The width is in points; with `step` each
+    value holds from its place to the next place.
     """
     content: Chart = {"name": name, "y": rounded(y), "colour": colour, "width": width}
     if x is not None:
@@ -82,25 +72,13 @@ def chart(
     size: tuple[float, float] = fig.PANEL,
     **settings: Any,
 ) -> Picture:
-    """Return a chart as the pictures of a page are.
+    """Return a chart as the pictures of a page are, with lines by `line` and a size [inch].
 
-    Parameters
-    ----------
-    name : str
-        Name of the CSV file, unique in a page.
-    text : str
-        What the chart shows.
-    x, y : str
-        Names of the axes with their units.
-    lines : sequence of dict
-        Lines by `line`.
-    size : (float, float)
-        Width and height [inch].
-    **settings
-        `title`, `at` (places that the lines share), `range` and `y_range` (limits of the axes),
-        `equal` (one scale for both axes), `outlines` (closed lines, mappings of x and y), `boxes`
-        (begin, end, low, high), `reference` (name, value), `along` (meaning of the instants of the
-        points), `from_zero`.
+    `name` is that of the CSV file, unique in a page, `text` what the chart shows, and `x` and `y`
+    are names of the axes with their units. `settings` are `title`, `at` (places that the lines
+    share), `range` and `y_range` (limits of the axes), `equal` (one scale for both axes),
+    `outlines` (closed lines, mappings of x and y), `boxes` (begin, end, low, high), `reference`
+    (name, value), `along` (meaning of the instants of the points), `from_zero`.
     """
     return Picture("", text, chart_data(name, text, x, y, lines, size=size, **settings))
 
@@ -147,22 +125,12 @@ def cycle_chart(
     reference: tuple[str, float] | None = None,
     expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
 ) -> Picture:
-    """Return a chart of up to five quantities over the gait cycle.
+    """Return a chart of up to five quantities over the gait cycle, arguments as for `chart`.
 
-    Parameters
-    ----------
-    name, text : str
-        As for `chart`.
-    lines : mapping
-        Name -> (N,) instants [% of the cycle] and (N,) values [unit of `label`]; NaN leaves a gap.
-    label : str
-        Name and unit of the quantities.
-    size : (float, float)
-        Width and height [inch].
-    reference : (str, float), optional
-        Name and value of a horizontal line [unit of `label`].
-    expected : sequence
-        Phase (begin, end) [% of the cycle] and range (low, high) [unit of `label`] of each box.
+    `lines` gives by name instants (N,) [% of the cycle] and values (N,) [unit of `label`]; NaN
+    leaves a gap. `label` has name and unit of the quantities, `reference` name and value of a
+    horizontal line, and `expected` the phase (begin, end) [% of the cycle] and the range (low,
+    high) of each box.
     """
     instants = [np.asarray(at, dtype=np.float64) for at, _ in lines.values()]
     shared = all(np.array_equal(at, instants[0]) for at in instants)

@@ -40,28 +40,12 @@ _OVERLAID = (
 
 
 def compare_runs(one: Path, other: Path, out: Path, labels: Sequence[str] = ()) -> Comparison:
-    """Write `compared_runs.html` and `compared_runs.json` of two finished runs to a folder.
+    """Write `compared_runs.html` and `compared_runs.json` of two runs, and return the latter.
 
-    Parameters
-    ----------
-    one, other : Path
-        Run directories, A and B.
-    out : Path
-        Folder to write; made if it does not exist.
-    labels : sequence of str
-        Names of both runs in tables, figures and lines; by default those of `folder_labels`.
-
-    Returns
-    -------
-    Comparison
-        The content of `compared_runs.json`.
-
-    Raises
-    ------
-    InputError
-        If both folders are the same, `out` is a file, or there are not two different labels.
-    ReportError
-        If a file of a run is missing or damaged.
+    The folder `out` is made if it does not exist; `labels` are the names of both runs in tables,
+    figures and lines, by default those of `folder_labels`. Raises `InputError` if both folders are
+    the same, `out` is a file, or there are not two different labels, and `ReportError` if a file of
+    a finished run is missing or damaged.
     """
     by_folder = folder_labels(one, other)
     if out.exists() and not out.is_dir():

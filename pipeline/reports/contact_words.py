@@ -15,20 +15,13 @@ SettingRow = tuple[str, str]
 
 @dataclass(frozen=True)
 class ContactWords:
-    """Words of a contact model on a page.
+    """Words of a contact model on a page."""
 
-    Parameters
-    ----------
-    terms : tuple of str
-        Terms of the glossary that pages of other contact models do not need.
-    rows : callable, optional
-        Takes the section [contact.NAME] of the model and returns the rows of its settings.
-    spacing_key : str
-        Key of the configuration of the node spacing [mm], for a model with nodes.
-    """
-
+    #: Terms of the glossary that pages of other contact models do not need.
     terms: tuple[str, ...] = ()
+    #: Takes the section [contact.NAME] of the model and returns the rows of its settings.
     rows: Callable[[Mapping[str, Any]], list[SettingRow]] | None = None
+    #: Key of the configuration of the node spacing [mm], for a model with nodes.
     spacing_key: str = ""
 
 

@@ -56,9 +56,6 @@ def glossary_of(model: str) -> dict[str, str]:
 def term(word: str) -> Markup:
     """Return a word with the explanation of its term of the glossary as a tooltip.
 
-    Raises
-    ------
-    KeyError
-        If the glossary does not have the term.
+    Raises `KeyError` if the glossary does not have the term.
     """
     return Markup('<abbr title="{}">{}</abbr>').format(_TERMS[word.lower()], word)

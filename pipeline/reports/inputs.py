@@ -130,12 +130,8 @@ def nearest_rows(cycle: pd.DataFrame, percent: FloatArray) -> pd.DataFrame:
 def read_run(folder: Path) -> RunFiles:
     """Read the files of the directory of a finished run for the report.
 
-    Raises
-    ------
-    ReportError
-        If a file is missing or damaged; the message names the file and the remedy.
-    RunError
-        If the run is over designs, or `config.toml` was changed since the run was made.
+    Raises `ReportError`, which names the file and the remedy, if a file is missing or damaged, and
+    `RunError` if the run is over designs, or `config.toml` was changed since the run was made.
     """
     check_single_knee(folder)
     if not folder.is_dir():

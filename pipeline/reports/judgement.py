@@ -63,26 +63,12 @@ _HEADER_ERRORS = TypeAdapter(dict[str, _AtPose])
 
 
 def judgement(source: Path, model: str = "surrogate") -> Judgement | None:
-    """Return the verdict on what a model of a run computes.
+    """Return the verdict on what the "surrogate" or the "original" model of a run computes.
 
-    Parameters
-    ----------
-    source : Path
-        Run directory, or `.npz` file of a surrogate.
-    model : {"surrogate", "original"}
-        The model. Of an original model, the mesh and the node spacing are judged.
-
-    Returns
-    -------
-    Judgement or None
-        The verdict; None if nothing is judged, as of a surrogate that was not validated.
-
-    Raises
-    ------
-    ReportError
-        If `report.json` is damaged.
-    SurrogateFileError
-        If the surrogate cannot be used.
+    `source` is a run directory, or the `.npz` file of a surrogate. Of an original model, the mesh
+    and the node spacing are judged. None if nothing is judged, as of a surrogate that was not
+    validated. Raises `ReportError` if `report.json` is damaged, and `SurrogateFileError` if the
+    surrogate cannot be used.
     """
     folder = source if source.is_dir() else source.parent
     header = surrogates.load(folder / "knee.npz" if source.is_dir() else source).header

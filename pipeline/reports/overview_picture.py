@@ -23,23 +23,15 @@ _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.34, 0.5
 
 
 class PeakPressure(NamedTuple):
-    """Pressure on the plateau at an instant of the cycle.
+    """Pressure (V,) [MPa] on the plateau at an instant of the cycle."""
 
-    Parameters
-    ----------
-    percent : float
-        Instant [% of the cycle].
-    tibia : (V, 3) float64, (F, 3) int64
-        Vertices [mm], tibial frame, and triangles of the plateau.
-    pressure : (V,) float64
-        Pressure at the vertices [MPa], negative out of contact.
-    peaks_MPa : (2,) float64
-        Peak pressure of the cycle's model at the instant, medial and lateral [MPa].
-    """
-
+    #: Instant [% of the cycle].
     percent: float
+    #: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of the plateau.
     tibia: Triangles
+    #: Pressure at the vertices, negative out of contact, (V,) [MPa].
     pressure: FloatArray
+    #: Peak pressure of the cycle's model at the instant, medial and lateral, (2,) [MPa].
     peaks_MPa: FloatArray
 
 

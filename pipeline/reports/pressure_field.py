@@ -55,27 +55,13 @@ class _Neighbours:
 def vertex_pressures(
     vertices: FloatArray, faces: NDArray[np.int64], pressure: ArrayLike
 ) -> FloatArray:
-    """Return the pressure at the vertices by moving least squares.
+    """Return pressures (K, V) at vertices (V, 3) from those (K, F) in triangles (F, 3) [any unit].
 
     The value of a vertex is that of a quadratic polynomial through the pressures of the triangles
-    in contact in its two rings, or, at the edge of a contact patch, of a plane (Lancaster &
-    Salkauskas 1981, Math Comp 37:141-158). Outside the patch the value is negative: the field is
-    linear on each triangle, and the edge of the patch, where the field is zero, cuts the triangles.
-    The size of a negative value has no other meaning.
-
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Vertices of the plateau [any unit].
-    faces : (F, 3) int64
-        Triangles.
-    pressure : (K, F) float
-        Pressures in the middle of the triangles at K instants [any unit], 0 out of contact.
-
-    Returns
-    -------
-    (K, V) float64
-        Pressures at the vertices [unit of `pressure`].
+    in contact (0 out of contact) in its two rings, or, at the edge of a contact patch, of a plane,
+    by moving least squares (Lancaster & Salkauskas 1981, Math Comp 37:141-158). Outside the patch
+    the value is negative: the field is linear on each triangle, and the edge of the patch, where
+    the field is zero, cuts the triangles. The size of a negative value has no other meaning.
     """
     given = np.asarray(pressure, dtype=np.float64)
     values = np.full((len(given), len(vertices)), -max(float(given.max(initial=0.0)), 1e-300))
@@ -90,26 +76,17 @@ def vertex_pressures(
 
 @dataclass(frozen=True, eq=False)
 class ContactFields:
-    """Pressure fields of the frames of a cycle.
+    """Pressure fields (K, U) [Pa] of the frames of a cycle."""
 
-    Parameters
-    ----------
-    frames : Frames
-        Surfaces, poses and pressures of the triangles.
-    poses : dict
-        Poses (K, 6) [rad, m], by the model whose simulated cycle they are.
-    given : dict
-        Pressure of the original model on the triangles (K, F) [Pa] at these poses, by model.
-    values : dict
-        Pressure at the vertices of the plateau (K, U) [Pa] by `vertex_pressures`, by model.
-    side : (F,) int8
-        Compartment of each triangle of the plateau, 0 medial and 1 lateral.
-    """
-
+    #: Surfaces, poses and pressures of the triangles.
     frames: Frames
+    #: Poses by the model whose simulated cycle they are, (K, 6) [rad, m].
     poses: dict[str, FloatArray]
+    #: Pressure of the original model on the triangles at these poses, by model, (K, F) [Pa].
     given: dict[str, NDArray[np.float32]]
+    #: Pressure at the vertices of the plateau by `vertex_pressures`, by model, (K, U) [Pa].
     values: dict[str, FloatArray]
+    #: Compartment of each triangle of the plateau, 0 medial and 1 lateral, (F,).
     side: NDArray[np.int8]
 
     @cached_property
@@ -155,16 +132,9 @@ def meet_peaks(
 ) -> None:
     """Make the largest value of each compartment the peak that the contact model found there.
 
-    Greater values are cut, and the vertex with the largest value gets the peak.
-
-    Parameters
-    ----------
-    values : (K, V) float64
-        Pressures at the vertices at K instants, which are changed [any unit].
-    compartments : sequence of (N,) int64
-        Vertices of the compartments.
-    peaks : (K, C) float64
-        Peak pressures of the C compartments [unit of `values`]; without contact 0 or NaN.
+    Of `values` (K, V) [any unit] at K instants, which are changed, greater ones are cut, and the
+    vertex with the largest value gets the peak of `peaks` (K, C), 0 or NaN without contact.
+    `compartments` are vertices (N,) of the C compartments.
     """
     for row, found in zip(values, peaks, strict=True):
         for own, peak in zip(compartments, found, strict=True):
@@ -177,23 +147,10 @@ def meet_peaks(
 def area_above(
     vertices: FloatArray, faces: NDArray[np.int64], values: FloatArray, levels: ArrayLike
 ) -> FloatArray:
-    """Return the area (L,) of the surface on which a field exceeds each level.
+    """Return the areas (L,) [m²] of a surface on which a field exceeds each of L levels (L,).
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Vertices [m].
-    faces : (F, 3) int64
-        Triangles.
-    values : (V,) float64
-        Field at the vertices, linear on each triangle [any unit].
-    levels : (L,) float
-        Levels [unit of `values`].
-
-    Returns
-    -------
-    (L,) float64
-        Areas [m²], cut along the level inside the triangles.
+    The field (V,) [any unit] at vertices (V, 3) [m] is linear on each of the triangles (F, 3),
+    which are cut along the level.
     """
     corners = vertices[faces]
     edges = corners[:, 1:] - corners[:, :1]

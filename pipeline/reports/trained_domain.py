@@ -193,14 +193,8 @@ def sensitivity_of(
 ) -> Sensitivity | None:
     """Return the sensitivity of the loads of each compartment, or None without a surrogate.
 
-    Parameters
-    ----------
-    knee : ContactSurrogate, optional
-        Surrogate of the run.
-    held_out : DataFrame
-        Feasible held-out samples of all compartments; the stiffness is that at their poses.
-    not_given : collection of str
-        Columns that the original model, a table, does not contain.
+    `held_out` are feasible held-out samples of all compartments; the stiffness is that at their
+    poses. `not_given` are columns that the original model, a table, does not contain.
     """
     if knee is None:
         return None

@@ -67,62 +67,42 @@ _CONFIG = f"{FOLDER}/config.toml"
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Figures that the verdict is made of.
+    """Figures that the verdict is made of; `differences` are empty without an original model."""
 
-    Parameters
-    ----------
-    differences : mapping
-        Column of the cycle -> RMS difference of surrogate and original over the range [%], None
-        where the range is 0; empty without an original model to compare with.
-    peak_difference_percent : float, optional
-        Difference of the highest pressures of both cycles, of the worse compartment [%].
-    held_out_percent : float, optional
-        NRMSE of the worst load at held-out poses [%].
-    resolution : mapping
-        Resolution of the pressure by the mesh, by compartment.
-    least_across : float
-        Least triangles across a contact patch that suffice [1].
-    flagged : int
-        Flags of the surrogate in the cycle.
-    failed, combinations : int
-        Combinations of inputs in which a model failed, and all combinations.
-    node_spacing : Spacing, optional
-        Node spacing and its errors, None for a contact model without nodes.
-    spacing_key : str
-        Key of the configuration of the node spacing [mm].
-    simulated : bool
-        Whether a cycle was simulated.
-    flagged_percent : float, optional
-        Part of the feasible held-out poses with a flag, of the worse compartment [%].
-    layer : LayerComparison, optional
-        The contact model against the elastic layer; None if no comparison was made.
-    coupled_keys, element_keys : tuple of str
-        Pairs KEY=VALUE that give the configuration coupled springs, or finite elements.
-    table : str
-        File of the table of poses and loads in the place of the contact model, "" without one.
-    has_wear : bool
-        Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
-    implant_edge_mm : float, optional
-        Edges of the triangles of the built-in insert [mm]; None for meshes.
-    """
-
+    #: RMS of surrogate minus original over the range [%] by column, None of a zero range.
     differences: Mapping[str, float | None]
+    #: Of the highest pressures of both cycles, of the worse compartment [%].
     peak_difference_percent: float | None
+    #: NRMSE of the worst load at held-out poses [%].
     held_out_percent: float | None
+    #: Resolution of the pressure by the mesh, by compartment.
     resolution: Mapping[str, Resolution]
+    #: Least triangles across a contact patch that suffice [1].
     least_across: float
+    #: Flags of the surrogate in the cycle.
     flagged: int = 0
+    #: Combinations of inputs in which a model failed.
     failed: int = 0
     combinations: int = 0
+    #: Node spacing and its errors, None for a contact model without nodes.
     node_spacing: Spacing | None = None
+    #: Key of the configuration of the node spacing [mm].
     spacing_key: str = ""
+    #: Whether a cycle was simulated.
     simulated: bool = True
+    #: Part of the feasible held-out poses with a flag, of the worse compartment [%].
     flagged_percent: float | None = None
+    #: The contact model against the elastic layer; None if no comparison was made.
     layer: LayerComparison | None = None
+    #: Pairs KEY=VALUE that give the configuration coupled springs.
     coupled_keys: tuple[str, ...] = ()
+    #: Pairs KEY=VALUE that give the configuration finite elements.
     element_keys: tuple[str, ...] = ()
+    #: File of the table of poses and loads in the place of the contact model, "" without one.
     table: str = ""
+    #: Whether the surrogate gives areas and pressures, which a study of gait cycles needs.
     has_wear: bool = True
+    #: Edges of the triangles of the built-in insert [mm]; None for meshes.
     implant_edge_mm: float | None = None
 
 

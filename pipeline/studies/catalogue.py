@@ -12,36 +12,25 @@ from pipeline.studies.factors import FACTORS, Factor
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Inputs and outputs of the simulations of a study.
+    """Inputs and outputs of the simulations of a study."""
 
-    Parameters
-    ----------
-    factors : mapping of str to Factor
-        Inputs that can be varied, by name.
-    outputs, waves : mapping of str to Output
-        Outputs of a simulation, and waveforms over its time, by column.
-    key_outputs : tuple of str
-        Outputs with pictures and lines on the terminal.
-    subject : str
-        What is simulated, for titles.
-    axis : str
-        Label of the axis of time of the waveforms.
-    note : str
-        A sentence about the outputs.
-    flagged : str
-        What runs with flags have done.
-    samples : str
-        Key with the number of samples that a larger trained domain needs.
-    """
-
+    #: Inputs that can be varied, by name.
     factors: Mapping[str, Factor]
+    #: Outputs of a simulation, by column.
     outputs: Mapping[str, Output]
+    #: Waveforms over the time of a simulation, by column.
     waves: Mapping[str, Output]
+    #: Outputs with pictures and lines on the terminal.
     key_outputs: tuple[str, ...]
+    #: What is simulated, for titles.
     subject: str
+    #: Label of the axis of time of the waveforms.
     axis: str
+    #: A sentence about the outputs.
     note: str
+    #: What runs with flags have done.
     flagged: str
+    #: Key with the number of samples that a larger trained domain needs.
     samples: str = SAMPLES
 
     @property

@@ -42,10 +42,8 @@ def varying(config: DesignConfig) -> list[str]:
 def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataFrame:
     """Return a row per run: the number of the run, and each input in the unit of its name.
 
-    Raises
-    ------
-    ConfigError
-        If a distribution gives a value that is not allowed, such as a negative stiffness.
+    Raises `ConfigError` if a distribution gives a value that is not allowed, such as a negative
+    stiffness.
     """
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)

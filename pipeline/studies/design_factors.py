@@ -45,12 +45,8 @@ def of_designs(names: Iterable[str]) -> list[str]:
 def with_whole_design(study: StudyConfig, config: Config) -> tuple[StudyConfig, list[str]]:
     """Return a study in which every parameter has a distribution, and the added ones in words.
 
-    Parameters that the study does not name are fixed at their `base_values`.
-
-    Raises
-    ------
-    ConfigError
-        If the study names an unknown parameter, or a distribution is not within the trained range.
+    Parameters that the study does not name are fixed at their `base_values`. Raises `ConfigError`
+    if the study names an unknown parameter, or a distribution is not within the trained range.
     """
     known = design_factors(config)
     for factor in study.factor:

@@ -37,12 +37,8 @@ class DesignTask(Task):
     ) -> Self:
         """Return the task of a finished run over designs; arguments as of `Task.of`.
 
-        Raises
-        ------
-        RunError
-            If the folder is not a finished run over designs, or its `config.toml` was changed.
-        ConfigError
-            If a replaced key of [simulation] cannot be used.
+        Raises `RunError` if the folder is not a finished run over designs, or its `config.toml` was
+        changed, and `ConfigError` if a replaced key of [simulation] cannot be used.
         """
         simulation = replaced(TrainedDesigns.open(folder).config.simulation, changes)
         source = task_source(folder, model, simulation, outside, ("knee.npz", "config.toml"))
@@ -51,10 +47,8 @@ class DesignTask(Task):
     def prepared(self, values: Mapping[str, float]) -> tuple[CycleSetup, Mapping[str, float]]:
         """Return the setup of a design, and the values of the other factors.
 
-        Raises
-        ------
-        InputError
-            If the design is infeasible, outside the trained ranges, or has no contact model.
+        Raises `InputError` if the design is infeasible, outside the trained ranges, or has no
+        contact model.
         """
         design, others = split_design(values)
         return setup_of_design(self, tuple(design.items())), others

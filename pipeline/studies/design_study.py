@@ -22,12 +22,8 @@ from pipeline.studies.schema import StudyConfig
 def design_experiment(study: StudyConfig, task: DesignTask) -> tuple[StudyConfig, Experiment]:
     """Return a study with all parameters of the designs, and its simulations, checked.
 
-    Raises
-    ------
-    ConfigError
-        As of `with_whole_design` and `study_table`.
-    InputError
-        If a factor is not one of the gait cycle of the run.
+    Raises `ConfigError` as `with_whole_design` and `study_table`, and `InputError` if a factor is
+    not one of the gait cycle of the run.
     """
     run, gait = opened(task)
     whole, notes = with_whole_design(study, run.config)

@@ -26,20 +26,13 @@ AnyFile = StudyFile | WalkStudyFile | MuscleWalkFile | ForwardFile | Optimisatio
 
 
 class _Kind(NamedTuple):
-    """How a kind of configuration is carried out.
+    """How a kind of configuration is carried out."""
 
-    Parameters
-    ----------
-    section : str
-        Section with the name of the results.
-    simulate : callable
-        Takes configuration, folder and options; returns the document of the results.
-    lines : callable
-        Takes that document and the folder; returns the lines on the terminal.
-    """
-
+    #: Section with the name of the results.
     section: str
+    #: Takes configuration, folder and options; returns the document of the results.
     simulate: Callable[..., Computed]
+    #: Takes that document and the folder; returns the lines on the terminal.
     lines: Callable[[Any, Path], str]
 
 
@@ -53,22 +46,11 @@ _KINDS = {
 
 
 def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyFile:
-    """Read a configuration; paths are relative to the file.
+    """Read the configuration of a "study", "walk", "forward" or "optimisation" from a TOML file.
 
-    Parameters
-    ----------
-    section : {"study", "walk", "forward", "optimisation"}
-        Section that the configuration must have. A study with the key `walk` is of a walk of an
-        OpenSim model.
-    path : Path
-        TOML file.
-    overrides : tuple of str
-        `section.key=value` pairs that replace values of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file is missing or is not TOML, a key is unknown or a value out of range.
+    Paths are relative to the file; `overrides` are `section.key=value` pairs. A study with the key
+    `walk` is of a walk of an OpenSim model. Raises `ConfigError` if the file is missing or is not
+    TOML, a key is unknown or a value out of range.
     """
     match section, read_tree(path, overrides).get(section):
         case "study", {"walk": _}:
@@ -85,22 +67,11 @@ def load_file(section: str, path: Path, overrides: tuple[str, ...] = ()) -> AnyF
 def simulate_file(file: AnyFile, out: Path | None = None, **options: bool) -> tuple[str, Computed]:
     """Carry out a configuration; return its lines on the terminal and its document.
 
-    Parameters
-    ----------
-    file : StudyFile, WalkStudyFile, MuscleWalkFile, ForwardFile or OptimisationFile
-        Configuration.
-    out : Path, optional
-        Folder of the results; by default in `runs`, with the name of the configuration.
-    **options
-        `replace`, whether to replace results of another configuration in the folder; of studies
-        and searches of designs also `resume`, whether to continue an interrupted one.
-
-    Raises
-    ------
-    RunError, ConfigError, InputError
-        If the configuration, or a run or file that it names, cannot be used.
-    SimulationError, EquilibriumError
-        If a cycle cannot be simulated.
+    The folder is by default in `runs`, with the name of the configuration. `options` are `replace`,
+    whether to replace results of another configuration in the folder, and, of studies and searches
+    of designs, `resume`, whether to continue an interrupted one. Raises `RunError`, `ConfigError`
+    or `InputError` if the configuration, or a run or file that it names, cannot be used, and
+    `SimulationError` or `EquilibriumError` if a cycle cannot be simulated.
     """
     kind = _KINDS[type(file)]
     folder = out or Path("runs") / getattr(file, kind.section).name

@@ -42,63 +42,34 @@ class Task(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Simulations of a study, prepared and checked.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        Inputs and outputs.
-    table : pandas.DataFrame
-        A row per simulation: number of the run and values of the inputs.
-    nominal : dict
-        Outputs of the simulation without changes; None where there is none.
-    percent : (K,) float64
-        Instants of the waveforms [%].
-    subject : str
-        What the study is of: the folder of a run or of a walk.
-    model : str
-        What is simulated.
-    task : Task
-        Common settings.
-    evaluate : callable
-        Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
-    judged : Judgement, optional
-        Verdict on the contact model (`pipeline.reports.judgement`).
-    notes : tuple of str
-        What else the results say of the study.
-    errors : dict
-        Errors of the model in outputs [%] that the verdict does not have.
-    """
+    """Simulations of a study, prepared and checked, with waveforms at instants (K,) [%]."""
 
     catalogue: Catalogue
+    #: A row per simulation: number of the run and values of the inputs.
     table: pd.DataFrame
+    #: Outputs of the simulation without changes; None where there is none.
     nominal: Mapping[str, float | None]
+    #: Instants of the waveforms, (K,) [%].
     percent: FloatArray
+    #: What the study is of: the folder of a run or of a walk.
     subject: str
+    #: What is simulated.
     model: str
     task: Task
+    #: Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
     evaluate: Callable[..., pd.DataFrame]
+    #: Verdict on the contact model (`pipeline.reports.judgement`).
     judged: Judgement | None = None
+    #: What else the results say of the study.
     notes: tuple[str, ...] = ()
+    #: Errors of the model in outputs [%] that the verdict does not have.
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def simulate_experiment(job: Job, study: DesignConfig, experiment: Experiment) -> StudySummary:
     """Simulate the runs of a study, write its folder, and return its summary.
 
-    Parameters
-    ----------
-    job : Job
-        The folder, which the caller has checked, and the configuration of the study.
-    study : DesignConfig
-        Section of the configuration with design and execution.
-    experiment : Experiment
-        The simulations.
-
-    Raises
-    ------
-    RunError
-        If the study that is to be resumed differs.
+    The caller has checked the folder. Raises `RunError` if the study that is to be resumed differs.
     """
     folder = job.folder
     table, catalogue, task = experiment.table, experiment.catalogue, experiment.task

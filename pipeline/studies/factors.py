@@ -54,51 +54,36 @@ def unit_of(name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs of one simulation besides its contact model.
-
-    Parameters
-    ----------
-    cycle : GaitCycle
-        Motion and loads.
-    simulator : KneeSimulator
-        Moving parts, restraints, line of action.
-    offset : (6,) float64
-        Added to the pose of the contact [rad, m].
-    stiffness : float
-        Factor on contact loads and pressures.
-    wear_factor : float
-        Archard's wear factor [1/Pa].
-    """
+    """Inputs of one simulation besides its contact model; its pose has an offset (6,) [rad, m]."""
 
     cycle: GaitCycle
     simulator: KneeSimulator
+    #: Added to the pose of the contact, (6,) [rad, m].
     offset: FloatArray = field(default_factory=lambda: np.zeros(6))
+    #: Factor on contact loads and pressures.
     stiffness: float = 1.0
+    #: Archard's wear factor [1/Pa].
     wear_factor: float = 1e-16
 
 
 class Factor(NamedTuple):
     """A named input.
 
-    Parameters
-    ----------
-    unit, si : str, float
-        Unit of the values, which is part of the name ("" if dimensionless), and this in SI units.
-    kind, target : str, object
-        Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
-        (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
-        "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
-        of a coordinate in which the restraints are slack, "align" of a coordinate of the contact,
-        "design" of a parameter of the design.
-    text, bound : str, {"", ">=", ">"}
-        Description in one line; relation of the values to zero, "" if any value is allowed.
+    Kinds and their targets: "scale", "shift" and "add" of a signal of the cycle (for "add" with the
+    function of the phase angle, or None, and the harmonic), "cycle", "simulator" and "input" of a
+    field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral" of a coordinate in which the
+    restraints are slack, "align" of a coordinate of the contact, "design" of a parameter.
     """
 
+    #: Unit of the values, which is part of the name, "" if dimensionless.
     unit: str
+    #: This unit in SI units.
     si: float
     kind: str
     target: Any
+    #: Description in one line.
     text: str
+    #: Relation of the values to zero: ">=", ">", or "" if any value is allowed.
     bound: str = ""
 
     def allows(self, values: FloatArray) -> Any:
@@ -190,10 +175,7 @@ def check_factor(name: str) -> str:
 def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     """Return the nominal inputs with factors set to values in the units of their names.
 
-    Raises
-    ------
-    InputError
-        If the cycle or the simulator rejects the changed inputs.
+    Raises `InputError` if the cycle or the simulator rejects the changed inputs.
     """
     # Values in SI units by kind and target of the factors.
     changes: dict[str, dict[Any, float]] = {}

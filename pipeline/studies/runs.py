@@ -48,26 +48,17 @@ RUN_COLUMNS = CYCLES.columns
 
 @dataclass(frozen=True)
 class Task:
-    """Common settings of the runs of a study, as sent to worker processes.
+    """Common settings of the runs of a study, as sent to worker processes."""
 
-    Parameters
-    ----------
-    folder : str
-        Run directory.
-    model : {"surrogate", "original"}
-        Model of the contact loads.
-    simulation : SimulationConfig
-        The [simulation] of the run, with the replacements of the study.
-    outside : {"flag", "fail"}
-        Treatment of a run that leaves the trained domain.
-    source : str
-        SHA-256 of these settings and the files of the run.
-    """
-
+    #: Run directory.
     folder: str
+    #: Model of the contact loads: "surrogate" or "original".
     model: str
+    #: The [simulation] of the run, with the replacements of the study.
     simulation: SimulationConfig
+    #: What becomes of a run that leaves the trained domain: "flag" or "fail".
     outside: str
+    #: SHA-256 of these settings and the files of the run.
     source: str
 
     @classmethod
@@ -76,12 +67,8 @@ class Task:
     ) -> Self:
         """Return the task of a finished run with `changes` of its [simulation], key -> value.
 
-        Raises
-        ------
-        RunError
-            If the folder is not a finished run of one knee, or its `config.toml` was changed since.
-        ConfigError
-            If a replaced key of [simulation] cannot be used.
+        Raises `RunError` if the folder is not a finished run of one knee, or its `config.toml` was
+        changed since, and `ConfigError` if a replaced key of [simulation] cannot be used.
         """
         check_single_knee(folder)
         if not (folder / "run.json").is_file():
@@ -122,23 +109,14 @@ def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> Simula
 
 @dataclass(frozen=True, eq=False)
 class CycleSetup:
-    """Models and nominal inputs of the gait cycles of a task.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Contact model.
-    gait : GaitSimulation
-        Nominal gait cycle, which starts from the equilibrium of the contact.
-    patch : Patch
-        Contact patches of the original model, for the wear of a surrogate.
-    flags : tuple of Flag
-        Why no instant can be trusted.
-    """
+    """Models and nominal inputs of the gait cycles of a task."""
 
     model: ContactModel
+    #: Nominal gait cycle, which starts from the equilibrium of the contact.
     gait: GaitSimulation
+    #: Contact patches of the original model, for the wear of a surrogate.
     patch: Patch
+    #: Why no instant can be trusted.
     flags: tuple[Flag, ...] = ()
 
     @classmethod
@@ -146,12 +124,8 @@ class CycleSetup:
     def of(cls, task: Task) -> CycleSetup:
         """Return the setup of a task.
 
-        Raises
-        ------
-        InputError
-            If the run lacks areas or pressures.
-        SimulationError, EquilibriumError
-            If the nominal cycle cannot be simulated.
+        Raises `InputError` if the run lacks areas or pressures, and `SimulationError` or
+        `EquilibriumError` if the nominal cycle cannot be simulated.
         """
         folder = Path(task.folder)
         run = TrainedRun.open(folder)

@@ -102,31 +102,12 @@ def summarise(
     notes: Sequence[str] = (),
     errors: Mapping[str, float] = MappingProxyType({}),
 ) -> StudySummary:
-    """Return the summary of a study.
+    """Return the summary of a study, whose table has a row per run and took some seconds [s].
 
     Only the counts include failed runs. Means and quantiles of a Sobol study are those of its base
-    matrices.
-
-    Parameters
-    ----------
-    config : DesignConfig
-        Design of the study.
-    table : pandas.DataFrame
-        A row per run.
-    nominal : dict
-        Outputs of the nominal inputs.
-    model : str
-        What is simulated.
-    catalogue : Catalogue
-        Inputs and outputs.
-    judged : Judgement or None
-        Verdict on the contact model.
-    seconds : float
-        Time of the study [s].
-    notes : sequence of str
-        What else the results say of the study.
-    errors : dict
-        Errors of the model in outputs [%] that the verdict does not have.
+    matrices. `nominal` are the outputs of the nominal inputs, `judged` is the verdict on the
+    contact model, `notes` are what else the results say of the study, and `errors` those of the
+    model in outputs [%] that the verdict does not have.
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]

@@ -41,26 +41,16 @@ _FILES = (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS))
 
 
 class CalibratedRow(NamedTuple):
-    """A law compared with the samples.
-
-    Parameters
-    ----------
-    law : str
-        Name of the law.
-    calibrated : bool
-        Whether the law was fitted to the samples; its errors are those at held-out samples.
-    keys : dict
-        Keys of the law in a configuration.
-    errors : (N, 5) float64
-        `pipeline.studies.calibration.fits.FIGURES` at each sample [1, m].
-    fitted : (N, 5) float64, optional
-        The same by the law that was fitted to all samples.
-    """
+    """A law and its errors (N, 5) [1, m] at the samples."""
 
     law: str
+    #: Whether the law was fitted to the samples; its errors are those at held-out samples.
     calibrated: bool
+    #: Keys of the law in a configuration.
     keys: Keys
+    #: `pipeline.studies.calibration.fits.FIGURES` at each sample, (N, 5) [1, m].
     errors: FloatArray
+    #: The same by the law that was fitted to all samples.
     fitted: FloatArray | None = None
 
     @property

@@ -22,21 +22,12 @@ Keys = dict[str, float]
 
 @dataclass(frozen=True)
 class FreeLaw:
-    """A spring law with free parameters.
-
-    Parameters
-    ----------
-    name : str
-        Name of the law in configurations.
-    starts : tuple
-        Starts of the search, (P,) each, and the bounds within which each is improved, (2, P).
-    keys : callable
-        Takes parameters (P,) and an indentation typical of the knee [mm], and returns the keys of
-        the law in a configuration.
-    """
+    """A spring law with P free parameters, (P,) [1]."""
 
     name: str
+    #: Starts of the search, (P,) each, and the bounds within which each is improved, (2, P).
     starts: tuple[tuple[tuple[float, ...], Bounds], ...]
+    #: Takes parameters (P,) and a typical indentation [mm], returns the keys in a configuration.
     keys: Callable[[FloatArray, float], Keys]
 
 

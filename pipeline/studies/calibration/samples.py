@@ -33,23 +33,15 @@ _ROWS_PER_STEP = 5
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSamples:
-    """Loads of single compartments by the model that springs are calibrated on.
+    """Loads (N, 12) [N, ..., m] of single compartments by the model for calibrating springs."""
 
-    Parameters
-    ----------
-    poses : (N, 6) float64
-        Poses [rad, m].
-    compartments : (N,) str
-        Name of the compartment of each sample.
-    loads : (N, 12) float64
-        Loads in the order of `foundation.base.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
-    stiffness : (N,) float64
-        Decrease of the axial force over the height [N/m].
-    """
-
+    #: Poses (N, 6) [rad, m].
     poses: FloatArray
+    #: Name of the compartment of each sample, (N,).
     compartments: NDArray[np.str_]
+    #: In the order of `foundation.base.loads.LOAD_COLUMNS`, (N, 12) [N, N m, m², Pa, m].
     loads: FloatArray
+    #: Decrease of the axial force over the height, (N,) [N/m].
     stiffness: FloatArray
 
     def __len__(self) -> int:
@@ -89,10 +81,7 @@ def draw_samples(
 def samples_of(model: SurfaceContact, drawn: pd.DataFrame) -> CalibrationSamples:
     """Evaluate a model at the loads of drawn samples; samples without an answer are left out.
 
-    Raises
-    ------
-    StageError
-        If less than half of the samples of a compartment have an answer.
+    Raises `StageError` if less than half of the samples of a compartment have an answer.
     """
     parts = []
     with bar(len(drawn), "samples", "finite elements") as shown:

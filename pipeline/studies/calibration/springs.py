@@ -22,26 +22,16 @@ from pipeline.studies.contact_models.knee import ComparedKnee
 
 @dataclass(frozen=True, eq=False)
 class FreeSprings:
-    """A bed of springs with free parameters of its law.
-
-    Parameters
-    ----------
-    free : FreeLaw
-        The law and its parameters.
-    given : dict
-        Keys of the law before its calibration.
-    bed : ElasticFoundation
-        Springs with these keys.
-    law : SpringLaw
-        Law of the bed with the thickness of each layer [m].
-    indentation : float
-        Indentation typical of the knee [mm].
-    """
+    """A bed of springs with free parameters of its law."""
 
     free: FreeLaw
+    #: Keys of the law before its calibration.
     given: Keys
+    #: Springs with these keys.
     bed: ElasticFoundation
+    #: Law of the bed with the thickness of each layer [m].
     law: SpringLaw
+    #: Typical of the knee [mm].
     indentation: float
 
     def keys(self, values: FloatArray) -> Keys:

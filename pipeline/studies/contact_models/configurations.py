@@ -28,11 +28,8 @@ Tree = dict[str, Any]
 def elements_configuration(config: Config) -> Config:
     """Return the configuration with the layers solved by finite elements.
 
-    Raises
-    ------
-    InputError
-        If the original model is a table, or if the configuration describes springs whose femoral
-        layer has a thickness per tibial vertex, which finite elements cannot use.
+    Raises `InputError` if the original model is a table, or if the configuration describes springs
+    whose femoral layer has a thickness per tibial vertex, which finite elements cannot use.
     """
     if config.original.kind != "model":
         raise InputError(
@@ -55,19 +52,10 @@ def elements_configuration(config: Config) -> Config:
 def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **own: float) -> Config:
     """Return the configuration with an elastic foundation of a spring law.
 
-    Parameters
-    ----------
-    config : Config
-        The study, of springs or of finite elements.
-    surfaces : KneeSurfaces
-        Surfaces of the knee of the study.
-    law : str
-        Name of the law, for both layers if the femur has one.
-    **own : float
-        Keys of the law in addition to those of all laws.
-
-    Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of varying
-    thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
+    The law is that of both layers if the femur has one; `own` are its keys in addition to those of
+    all laws. Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of
+    varying thickness, which finite elements take at femoral vertices, becomes one of its mean
+    thickness.
     """
     tree = _tree(config)
     contact = _without(with_model(tree["contact"], "elastic_foundation"), OF_LAWS)

@@ -19,32 +19,23 @@ Measure = Callable[[Measured, Truth], float | None]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the comparison.
+    """A column of the comparison."""
 
-    Parameters
-    ----------
-    key : str
-        Name in files, which ends with the unit.
-    label, unit, group : str
-        Name and unit on the page, and the heading above.
-    meaning : str
-        What the figure is, in one sentence.
-    measure : callable
-        Takes `Measured` and `Truth` and returns the figure in the unit of the column.
-    best, worst : float, optional
-        Figures of mark 1 and of mark 0 [unit of the column]; without them there is no mark.
-    criterion : str
-        Criterion of the weighted sum that the mark counts for.
-    """
-
+    #: Name in files, which ends with the unit.
     key: str
     label: str
     unit: str
+    #: The heading above.
     group: str
+    #: What the figure is, in one sentence.
     meaning: str
+    #: Takes `Measured` and `Truth` and returns the figure in the unit of the column.
     measure: Measure
+    #: Figure of mark 1 [unit of the column]; None where there is no mark.
     best: float | None = None
+    #: Figure of mark 0 [unit of the column].
     worst: float | None = None
+    #: Criterion of the weighted sum that the mark counts for.
     criterion: str = ""
 
     def mark(self, value: float | None) -> float | None:

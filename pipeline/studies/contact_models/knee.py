@@ -49,23 +49,14 @@ _NOT_OF_SURROGATE = ("held-out samples", "validation", "h: gait simulation")
 
 
 class Built(NamedTuple):
-    """A model of a comparison, ready for use.
-
-    Parameters
-    ----------
-    model : ContactModel
-        The model.
-    seconds : float
-        Wall time of the set-up [s].
-    set_up_memory : float, optional
-        Memory that the set-up needs at its peak, estimated [bytes].
-    teacher : str, optional
-        Name of the compared model that a surrogate was trained on.
-    """
+    """A model of a comparison, ready for use."""
 
     model: ContactModel
+    #: Wall time of the set-up [s].
     seconds: float
+    #: Memory that the set-up needs at its peak, estimated [bytes].
     set_up_memory: float | None = None
+    #: Name of the compared model that a surrogate was trained on.
     teacher: str | None = None
 
 
@@ -85,20 +76,13 @@ class TimedSamples(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ComparedKnee:
-    """The knee on which models are compared.
+    """The knee on which models are compared."""
 
-    Parameters
-    ----------
-    config : Config
-        The study; its contact may be springs or finite elements.
-    folder : Path
-        Folder of the comparison, which keeps condensed compliances and trained surrogates.
-    resume : bool
-        Whether runs that train surrogates continue.
-    """
-
+    #: The study; its contact may be springs or finite elements.
     config: Config
+    #: Folder of the comparison, which keeps condensed compliances and trained surrogates.
     folder: Path
+    #: Whether runs that train surrogates continue.
     resume: bool = False
 
     @cached_property

@@ -44,43 +44,27 @@ _REPEATED = 20.0
 
 
 class GaitPoses(NamedTuple):
-    """Poses at which all models are compared.
+    """Poses (N, 6) [rad, m] at which all models are compared."""
 
-    Parameters
-    ----------
-    poses : (N, 6) float64
-        Poses over the cycle that the finite elements drive [rad, m].
-    pressed : (6,) float64
-        Pose of the highest axial force of that cycle [rad, m].
-    instant : int
-        Index of the instant of the highest force in the reported cycle.
-    """
-
+    #: Poses over the cycle that the finite elements drive, (N, 6) [rad, m].
     poses: FloatArray
+    #: Pose of the highest axial force of that cycle, (6,) [rad, m].
     pressed: FloatArray
+    #: Index of the instant of the highest force in the reported cycle.
     instant: int
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Measurements of one model.
+    """Measurements of one model, with arrays of any shape [SI]."""
 
-    Parameters
-    ----------
-    numbers : dict
-        Times [s] and memory [bytes] by name, and counts.
-    arrays : dict
-        Arrays (any shape) [SI] by name, `SHAPES` of `pipeline.studies.contact_models.results`;
-        what could not be computed is missing.
-    failures : dict
-        Reason by the part that could not be computed.
-    flags : list of str
-        Flags of the model over its cycle.
-    """
-
+    #: Times [s] and memory [bytes] by name, and counts.
     numbers: dict[str, float] = field(default_factory=dict)
+    #: `SHAPES` of `contact_models.results` by name; what could not be computed is missing.
     arrays: dict[str, FloatArray] = field(default_factory=dict)
+    #: Reason by the part that could not be computed.
     failures: dict[str, str] = field(default_factory=dict)
+    #: Flags of the model over its cycle.
     flags: list[str] = field(default_factory=list)
 
     @property
@@ -102,10 +86,7 @@ class Measured:
 def gait_poses(measured: Measured, count: int) -> GaitPoses:
     """Return poses of a measured cycle: `count` instants evenly over it, and that of highest load.
 
-    Raises
-    ------
-    StageError
-        If the model could not drive the cycle.
+    Raises `StageError` if the model could not drive the cycle.
     """
     if "cycle_poses" not in measured.arrays:
         reason = "; ".join(measured.failures.values())
@@ -125,16 +106,8 @@ def measure_cycle(
 ) -> Measured:
     """Drive the gait cycle with a model and compute the wear of the cycle.
 
-    Parameters
-    ----------
-    built : Built
-        The model.
-    gait : GaitSimulation
-        The cycle.
-    patch : Patch, optional
-        Patches of the original model of a surrogate, for its wear.
-    progress : callable, optional
-        Takes the part of the cycle that is done.
+    The wear of a surrogate takes the `patch` of its original model. `progress` takes the part of
+    the cycle that is done.
     """
     measured = Measured(numbers={"set_up_s": built.seconds})
     if built.set_up_memory is not None:

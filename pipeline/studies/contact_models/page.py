@@ -49,21 +49,7 @@ def write_comparison_page(
     measured: Mapping[str, Measured],
     truth: Truth,
 ) -> None:
-    """Write `compared_models.html`, one self-contained file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    knee : ComparedKnee
-        The knee, whose plateau the maps show.
-    content : ModelComparison
-        The comparison.
-    measured : mapping
-        Measurements by the name of the model.
-    truth : Truth
-        The answer that all models are compared with.
-    """
+    """Write `compared_models.html`, one self-contained file; `measured` is by the model's name."""
     labels = {row.name: row.label for row in content.models}
     groups: dict[str, list[ComparedColumn]] = {}
     for column in content.columns:

@@ -26,27 +26,17 @@ COARSE = "finite_elements_coarse"
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A compared model.
+    """A compared model."""
 
-    Parameters
-    ----------
-    name : str
-        Name in files and in `[comparison] models`.
-    label : str
-        Name on the page.
-    group : {"finite elements", "springs", "surrogate"}
-        Kind of the model.
-    known : str
-        What must be known beforehand, in addition to the surfaces.
-    build : callable
-        Takes the `ComparedKnee` and returns the model as `Built`; raises InputError,
-        StageError or ExecutionError where the model cannot be made.
-    """
-
+    #: Name in files and in `[comparison] models`.
     name: str
+    #: Name on the page.
     label: str
+    #: "finite elements", "springs" or "surrogate".
     group: str
+    #: What must be known beforehand, in addition to the surfaces.
     known: str
+    #: Raises `InputError`, `StageError` or `ExecutionError` where the model cannot be made.
     build: Callable[[ComparedKnee], Built]
 
 

@@ -49,10 +49,7 @@ def write_measured(folder: Path, name: str, measured: Measured) -> None:
 def read_measured(folder: Path, name: str) -> Measured | None:
     """Return the measurements of a model, None if there are none, or only a failed attempt.
 
-    Raises
-    ------
-    ReportError
-        If a file is damaged.
+    Raises `ReportError` if a file is damaged.
     """
     file = folder / FOLDER / f"{name}.json"
     if not file.exists():

@@ -23,36 +23,27 @@ _GROUPS = {
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Loads at the given poses, the gait cycle and its wear, of the extrapolated finite elements.
+    """Loads (N, 2, 12) [N, ..., m], gait cycle and wear, of the extrapolated finite elements.
 
-    Parameters
-    ----------
-    loads : (N, 2, 12) float64
-        Loads of the compartments at the given poses [N, N m, m², Pa, m].
-    touching : (N, 2) bool
-        Whether a compartment is in contact, with both spacings.
-    jacobians : (N, 6, 6) float64
-        Derivative of the total wrench at the given poses [N, N m; rad, m].
-    cycle_poses : (M, 6) float64
-        Poses of the cycle that the finite elements drive [rad, m].
-    cycle_loads : (2, M, 12) float64
-        Loads of the compartments over that cycle [N, N m, m², Pa, m].
-    wear : (2,) float64
-        Worn volume of the cycle, medial and lateral [m³].
-    fine : Measured
-        Measurements with the finer elements.
-    extrapolated : frozenset of {"at given poses", "over the gait cycle"}
-        Groups of columns for which the coarser elements gave an answer; otherwise that of the
-        finer elements is taken as it is, and their own error is not known.
+    Groups of columns that are not in `extrapolated` are those of the finer elements as they are,
+    and their own error is not known.
     """
 
+    #: Loads of the compartments at the given poses, (N, 2, 12) [N, N m, m², Pa, m].
     loads: FloatArray
+    #: Whether a compartment is in contact, with both spacings, (N, 2).
     touching: NDArray[np.bool_]
+    #: Derivative of the total wrench at the given poses, (N, 6, 6) [N, N m; rad, m].
     jacobians: FloatArray
+    #: Poses of the cycle that the finite elements drive, (M, 6) [rad, m].
     cycle_poses: FloatArray
+    #: Loads of the compartments over that cycle, (2, M, 12) [N, N m, m², Pa, m].
     cycle_loads: FloatArray
+    #: Worn volume of the cycle, medial and lateral, (2,) [m³].
     wear: FloatArray
+    #: Measurements with the finer elements.
     fine: Measured
+    #: Groups ("at given poses", "over the gait cycle") with an answer of the coarser elements.
     extrapolated: frozenset[str]
 
 

@@ -22,24 +22,11 @@ def forward_file(
 ) -> ForwardFile:
     """Return the configuration of a forward simulation from settings of a ForsimTool.
 
-    Surfaces and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces as
-    until 2021.
-
-    Parameters
-    ----------
-    settings : Path
-        Settings (.xml), or a configuration of a forward simulation (.toml).
-    overrides : sequence of str
-        `section.key=value` pairs that replace values of the configuration.
-    model : Path, optional
-        Model in place of that of the settings.
-    geometry : Path, optional
-        Folder of mesh files that are not beside the model.
-
-    Raises
-    ------
-    ConfigError, InputError
-        If a file is missing or cannot be used, or an option has a wrong value.
+    `settings` are an .xml file, or a configuration of a forward simulation (.toml), of which
+    `overrides` replace values by `section.key=value` pairs; `geometry` is a folder of mesh files
+    that are not beside the model. Surfaces and paths are those of OpenSim-JAM: flat triangles, and
+    single wrapping surfaces as until 2021. Raises `ConfigError` or `InputError` if a file is
+    missing or cannot be used, or an option has a wrong value.
     """
     xml = settings.suffix.lower() == ".xml"
     tree = _tree_of(settings) if xml else read_tree(settings)

@@ -23,29 +23,10 @@ def write_forward_page(
     config: str,
     over: str | None,
 ) -> None:
-    """Write `forward.html` to a folder.
+    """Write `forward.html` to a folder, with the tensions of the ligaments (N, L) [N].
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    summary : ForwardSummary
-        Its summary.
-    setup : ForwardSetup
-        The simulation.
-    result : SimulatedFrames
-        Its result.
-    tensions : (N, L) float64
-        Tensions of the ligaments [N].
-    config : str
-        Resolved configuration as TOML.
-    over : str or None
-        Coordinate along the horizontal axes; None for the time.
-
-    Raises
-    ------
-    InputError
-        If the coordinate is not in the model.
+    The configuration is the resolved one as TOML, and `over` the coordinate along the horizontal
+    axes, None for the time; raises `InputError` if it is not in the model.
     """
     charts = _charts(setup, result, over)
     write_page(

@@ -61,29 +61,17 @@ _FILES = {key: key for key in ("prescribed", "muscles", "external_loads")}
 
 @dataclass(frozen=True, eq=False)
 class ForwardSetup:
-    """A forward simulation, ready to be carried out.
-
-    Parameters
-    ----------
-    model : OsimModel
-        The model.
-    settings : ForwardSettings
-        Settings.
-    contacts : PlantContacts
-        The multibody system along the prescribed motion, with its contacts.
-    drive : MuscleDrive
-        Activations and forces of the muscles.
-    kind : {"dynamic", "equilibrium"}
-        Kind of the simulation.
-    warnings : tuple of str
-        Settings without effect, and tables that end before the simulation.
-    """
+    """A forward simulation, ready to be carried out."""
 
     model: OsimModel
     settings: ForwardSettings
+    #: The multibody system along the prescribed motion, with its contacts.
     contacts: PlantContacts
+    #: Activations and forces of the muscles.
     drive: MuscleDrive
+    #: "dynamic" or "equilibrium".
     kind: str
+    #: Settings without effect, and tables that end before the simulation.
     warnings: tuple[str, ...]
 
     @property
@@ -109,10 +97,7 @@ class ForwardSetup:
     def run(self) -> ForwardFrames:
         """Simulate the motion, up to the first instant without a balance of forces.
 
-        Raises
-        ------
-        InputError
-            If no balance is found at the first instant.
+        Raises `InputError` if no balance is found at the first instant.
         """
         motion = self.plant.motion
         start = motion.values[0, motion.index(self.settings.secondary)]
@@ -132,12 +117,9 @@ class ForwardSetup:
 def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     """Return a forward simulation, ready to be carried out.
 
-    Raises
-    ------
-    ConfigError, InputError
-        If a file is missing or cannot be used, OpenSim is not installed, settings and model do not
-        agree, a coordinate is both prescribed and secondary, loads end before the simulation, or
-        the surfaces of a contact do not face each other.
+    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is not
+    installed, settings and model do not agree, a coordinate is both prescribed and secondary, loads
+    end before the simulation, or the surfaces of a contact do not face each other.
     """
     model = OsimModel(data_file(forward.model))
     _check_bodies(forward, model)

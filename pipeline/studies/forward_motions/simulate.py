@@ -32,23 +32,10 @@ def simulate_forward_motion(
 ) -> ForwardSummary:
     """Carry out a forward simulation, write its folder, and return its summary.
 
-    Parameters
-    ----------
-    file : ForwardFile
-        Configuration.
-    folder : Path
-        Folder of the results; files of an earlier simulation of the same configuration are
-        replaced.
-    replace : bool
-        Whether to replace a simulation of another configuration too.
-
-    Raises
-    ------
-    ConfigError, InputError
-        If a file cannot be used, OpenSim is not installed, or no balance of forces is found at the
-        first instant.
-    PoseError
-        If no balance of forces is found at a later instant; the folder has the instants before.
+    Files of an earlier simulation of the same configuration are replaced, with `replace` those of
+    another one too. Raises `ConfigError` or `InputError` if a file cannot be used, OpenSim is not
+    installed, or no balance of forces is found at the first instant, and `PoseError` if none is
+    found at a later instant; the folder has the instants before.
     """
     job = Job(FORWARD, folder, file, _FILES, replace=replace)
     job.check()

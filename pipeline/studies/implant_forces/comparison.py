@@ -57,24 +57,16 @@ class ImplantComparison(Computed):
 
 @dataclass(frozen=True, eq=False)
 class MeasuredWalk:
-    """Measured and predicted forces at the instants of a walk.
-
-    Parameters
-    ----------
-    comparison : ImplantComparison
-        The errors.
-    time : (M,) float64
-        Instants of the walk [s].
-    measured, predicted : mapping
-        Axial forces (M,) [N] by part; measured ones are NaN where the table has none.
-    warnings : tuple of str
-        What is doubtful about the file.
-    """
+    """Measured and predicted forces (M,) [N] at the instants of a walk."""
 
     comparison: ImplantComparison
+    #: Instants of the walk, (M,) [s].
     time: FloatArray
+    #: Axial forces by part, (M,) [N]; NaN where the table has none.
     measured: Mapping[str, FloatArray]
+    #: Axial forces by part, (M,) [N].
     predicted: Mapping[str, FloatArray]
+    #: What is doubtful about the file.
     warnings: tuple[str, ...]
 
     def table(self) -> pd.DataFrame:
@@ -92,25 +84,10 @@ def compare_with_implant(
     body_weight: float,
     contact: str,
 ) -> MeasuredWalk:
-    """Compare the forces of a walk with measured ones.
+    """Compare axial forces by part (M,) [N], at instants (M,) [s] of a walk, with measured ones.
 
-    Parameters
-    ----------
-    config : ImplantForcesConfig
-        File of the measured forces.
-    time : (M,) float64
-        Instants of the walk [s].
-    predicted : mapping
-        Axial forces (M,) [N] by part.
-    body_weight : float
-        Body weight [N].
-    contact : str
-        What is compared, such as the name of a contact.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used, or has values at less than three instants of the walk.
+    The body weight is in newtons; `contact` names what is compared, such as a contact. Raises
+    `InputError` if the file cannot be used, or has values at less than three instants of the walk.
     """
     forces = read_implant_forces(config, body_weight)
     start, scale = (

@@ -35,34 +35,24 @@ _GAP_STEPS, _GAP, _ROUNDING = 5.0, 0.05, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class ImplantForces:
-    """Measured forces over time.
+    """Measured forces (N,) [N] over time."""
 
-    Parameters
-    ----------
-    source : str
-        Name of the file.
-    time : (N,) float64
-        Increasing instants, as the table has them.
-    parts : mapping
-        Axial forces (N,) [N] by part (total, medial, lateral), compression positive.
-    facts, warnings : tuple of str
-        Sentences on what was read, and on what is doubtful.
-    """
-
+    #: Name of the file.
     source: str
+    #: Increasing instants, as the table has them, (N,) [s, ms or %].
     time: FloatArray
+    #: Axial forces by part (total, medial, lateral), compression positive, (N,) [N].
     parts: Mapping[str, FloatArray]
+    #: Sentences on what was read.
     facts: tuple[str, ...]
+    #: Sentences on what is doubtful.
     warnings: tuple[str, ...]
 
 
 def read_implant_forces(config: ImplantForcesConfig, body_weight: float) -> ImplantForces:
     """Return the measured forces of a file; the body weight is in newtons.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, lacks a column, or has a total force that pulls.
+    Raises `InputError` if the file cannot be read, lacks a column, or has a total force that pulls.
     """
     path = data_file(config.file)
     names = {config.clock, *(name for terms in config.sums.values() for name in terms)}

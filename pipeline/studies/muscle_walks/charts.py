@@ -29,26 +29,16 @@ _COLOURS = (fig.BLUE, fig.VERMILLION, fig.GREEN, fig.ORANGE)
 
 @dataclass(frozen=True, eq=False)
 class FrameCharts:
-    """Charts of a simulation over one horizontal axis.
+    """Charts of a simulation over one horizontal axis, with frames at (N,) [any unit]."""
 
-    Parameters
-    ----------
-    motion : CoordinateMotion
-        Motion of all coordinates.
-    result : SimulatedFrames
-        The simulation.
-    over : str
-        Horizontal axis in words, for captions, such as "the walk".
-    axis : str
-        Label of the horizontal axis, with its unit.
-    at : (N,) float64
-        Places of the frames along the axis [any unit].
-    """
-
+    #: Motion of all coordinates.
     motion: CoordinateMotion
     result: SimulatedFrames
+    #: Horizontal axis in words, for captions, such as "the walk".
     over: str
+    #: Label of the horizontal axis, with its unit.
     axis: str
+    #: Places of the frames along the axis, (N,) [any unit].
     at: FloatArray
 
     def chart(

@@ -31,31 +31,15 @@ def comak_file(
 ) -> MuscleWalkFile:
     """Return the configuration of a walk from settings of OpenSim-JAM's COMAKTool.
 
-    Surfaces and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces as
-    until 2021.
+    `settings` are an .xml file, or a configuration of a walk (.toml), of which `overrides` replace
+    values by `section.key=value` pairs. `contact` is "original", the springs of the model, by
+    default; "surrogate", the newest runs in `runs`; or run directories of surrogates: a run takes
+    the place of the contact with its meshes. `replay` is `plant.npz` of another walk, replayed in
+    place of OpenSim, and `geometry` a folder of mesh files that are not beside the model. Surfaces
+    and paths are those of OpenSim-JAM: flat triangles, and single wrapping surfaces as until 2021.
 
-    Parameters
-    ----------
-    settings : Path
-        Settings (.xml), or a configuration of a walk (.toml).
-    overrides : sequence of str
-        `section.key=value` pairs that replace values of the configuration.
-    contact : sequence of str
-        "original", the springs of the model, by default; "surrogate", the newest runs in `runs`;
-        or run directories of surrogates. A run takes the place of the contact with its meshes.
-    replay : Path, optional
-        `plant.npz` of another walk, replayed in place of OpenSim.
-    model : Path, optional
-        Model in place of that of the settings.
-    geometry : Path, optional
-        Folder of mesh files that are not beside the model.
-
-    Raises
-    ------
-    ConfigError, InputError
-        If a file is missing or cannot be used, or an option has a wrong value.
-    RunError
-        If a directory of a surrogate is not a finished run.
+    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, or an option has a
+    wrong value, and `RunError` if a directory of a surrogate is not a finished run.
     """
     xml = settings.suffix.lower() == ".xml"
     tree = _tree_of(settings) if xml else read_tree(settings)

@@ -11,18 +11,10 @@ from foundation.base.checks import FloatArray
 def jump_flags(
     motion: CoordinateMotion, names: tuple[str, ...], time: FloatArray, imbalance: FloatArray
 ) -> list[str]:
-    """Return a flag of the instants at which forces of contact jump, with what they leave.
+    """Return a flag of the instants (N,) [s] at which forces of contact jump, with what they leave.
 
-    Parameters
-    ----------
-    motion : CoordinateMotion
-        Motion with the coordinates.
-    names : tuple of str
-        Names of C coordinates.
-    time : (N,) float64
-        Instants [s].
-    imbalance : (N, C) float64
-        Generalised forces on the coordinates that are left [N m, N]; zero where they balance.
+    `imbalance` (N, C) [N m, N] are the generalised forces that are left on the C named coordinates,
+    zero where they balance.
     """
     at = np.flatnonzero(np.abs(imbalance).max(axis=1, initial=0.0))
     if not len(at):

@@ -21,10 +21,7 @@ from pipeline.studies.muscle_walks.tables import contact_table, run_frames
 def check_implant_forces(file: MuscleWalkFile) -> None:
     """Read the measured forces of a walk, if there are any, before the walk is simulated.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be used, or a stated contact is none of the model.
+    Raises `InputError` if the file cannot be used, or a stated contact is none of the model.
     """
     config = file.implant_forces
     if config is None:
@@ -45,12 +42,8 @@ def measured_walk(
     """Return the measured forces beside those of a walk; None without measured forces.
 
     Both are axial: along the axis of the implant, and upwards in the frame of the bed, or of the
-    tibia of a knee without articular contact.
-
-    Raises
-    ------
-    InputError
-        As of `compare_with_implant`; if several contacts have two compartments and none is stated.
+    tibia of a knee without articular contact. Raises `InputError` as `compare_with_implant`, or if
+    several contacts have two compartments and none is stated.
     """
     config = file.implant_forces
     if config is None:

@@ -45,24 +45,17 @@ class SharedLoad(Computed):
 
 @dataclass(frozen=True, eq=False)
 class InterposedLoad:
-    """Load on a bed or on a compartment of the bed, along the upward axis of the bed.
+    """Load (N,) [N] on a bed or on a compartment of the bed, along the upward axis of the bed."""
 
-    Parameters
-    ----------
-    contact : str
-        Name of the contact of bed and target.
-    part : str
-        Compartment, or "total".
-    bodies : tuple of str
-        Bodies between bed and target.
-    direct, through : (N,) float64
-        Load by the target, and load by the bodies [N].
-    """
-
+    #: Name of the contact of bed and target.
     contact: str
+    #: Compartment, or "total".
     part: str
+    #: Bodies between bed and target.
     bodies: tuple[str, ...]
+    #: Load by the target, (N,) [N].
     direct: FloatArray
+    #: Load by the bodies, (N,) [N].
     through: FloatArray
 
     @property
@@ -91,21 +84,10 @@ def interposed_loads(
 ) -> tuple[InterposedLoad, ...]:
     """Return the loads on beds with bodies between bed and target, by contact and compartment.
 
-    Parameters
-    ----------
-    setup : Simulated
-        The model with its multibody system.
-    contacts : sequence of JointContact
-        Contacts of the simulation, in the order of the result.
-    result : SimulatedFrames
-        The simulation.
-
-    Returns
-    -------
-    tuple of InterposedLoad
-        For each contact whose bed has a medial and a lateral compartment, if a body lies between
-        bed and target: the loads on both compartments and in total. A body belongs to the
-        compartment that is nearest to the middle of its loads.
+    The contacts are in the order of the result. Loads on both compartments and in total are
+    returned for each contact whose bed has a medial and a lateral compartment, if a body lies
+    between bed and target. A body belongs to the compartment that is nearest to the middle of its
+    loads.
     """
     own = {contact.name: contact for contact in setup.model.contacts}
     found: list[InterposedLoad] = []

@@ -20,12 +20,9 @@ FILES = tuple(f"_{name}.sto" for name in ("activation", "force", "values", "kine
 def jam_tables(setup: WalkSetup, result: ComakResult) -> dict[str, MotionTable]:
     """Return the tables by the ends of the names of their files.
 
-    Returns
-    -------
-    dict of str to MotionTable
-        `activation` [1] and `force` [N; N m, N] of muscles and of the reserves of the settings, or
-        of one on each coordinate; zero on prescribed ones; `values` of all coordinates [deg, m];
-        `kinematics`: their values, speeds and simulated accelerations [deg, m; per s; per s²].
+    `activation` [1] and `force` [N; N m, N] of muscles and of the reserves of the settings, or of
+    one on each coordinate; zero on prescribed ones; `values` of all coordinates [deg, m];
+    `kinematics`: their values, speeds and simulated accelerations [deg, m; per s; per s²].
     """
     motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
     settings = setup.settings

@@ -21,10 +21,8 @@ def with_model(
 ) -> tuple[_Config, OsimModel]:
     """Return a configuration as `with_meshes`, and its model.
 
-    Raises
-    ------
-    InputError
-        If the model does not exist, which names the file of settings, or as `with_meshes`.
+    Raises `InputError` as `with_meshes`, or, with the name of the file of settings, if the model
+    does not exist.
     """
     path = data_file(model)
     if not path.is_file():
@@ -36,11 +34,8 @@ def with_model(
 def with_meshes(config: _Config, model: OsimModel, geometry: Path | None) -> _Config:
     """Return a configuration with mesh files of a folder in place of those that are missing.
 
-    Raises
-    ------
-    InputError
-        If a mesh file is missing and no folder is given, or the folder does not have the file; see
-        `mesh_in`.
+    Raises `InputError` if a mesh file is missing and no folder is given, or the folder does not
+    have the file; see `mesh_in`.
     """
     named = [
         mesh_file
@@ -64,12 +59,8 @@ def with_meshes(config: _Config, model: OsimModel, geometry: Path | None) -> _Co
 def mesh_in(folder: Path, name: str) -> Path:
     """Return the mesh file of a folder that has a name, or else the one with the likest name.
 
-    Names are alike by their parts, such as R, femur and cart; a warning names the file.
-
-    Raises
-    ------
-    InputError
-        If no file, or more than one, has the likest name.
+    Names are alike by their parts, such as R, femur and cart; a warning names the file. Raises
+    `InputError` if no file, or more than one, has the likest name.
     """
     if (folder / name).is_file():
         return (folder / name).resolve()

@@ -34,10 +34,7 @@ def facing_contacts(
 ) -> tuple[JointContact, ...]:
     """Return `spring_contacts` whose surfaces face each other along a motion.
 
-    Raises
-    ------
-    InputError
-        As of `articular_contacts` and `check_facing`.
+    Raises `InputError` as `articular_contacts` and `check_facing`.
     """
     contacts = spring_contacts(model, config, energy=energy)
     check_facing(contacts, model, motion)

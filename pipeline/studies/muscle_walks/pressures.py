@@ -24,26 +24,17 @@ _DIRECTIONS = ("forward", "up", "right")
 
 @dataclass(frozen=True, eq=False)
 class PressureHistory:
-    """Pressure on the bed of a contact over a walk.
+    """Pressure (N, V) [Pa] on the bed of a contact over a walk."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the contact.
-    vertices : (V, 3) float64
-        Vertices of the bed, in its frame [m].
-    faces : (F, 3) int64
-        Triangles.
-    time : (N,) float64
-        Instants [s].
-    values : (N, V) float64
-        Pressure at the vertices [Pa]; negative out of contact.
-    """
-
+    #: Name of the contact.
     name: str
+    #: Vertices of the bed, in its frame, (V, 3) [m].
     vertices: FloatArray
+    #: Triangles, (F, 3).
     faces: IntArray
+    #: Instants, (N,) [s].
     time: FloatArray
+    #: Pressure at the vertices, negative out of contact, (N, V) [Pa].
     values: FloatArray
 
     @property

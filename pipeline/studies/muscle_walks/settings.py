@@ -38,20 +38,12 @@ _FILES = {"motion": "motion", "external_loads": "external_loads", "reserves": "f
 
 
 class WalkSettings(NamedTuple):
-    """Settings of a walk.
-
-    Parameters
-    ----------
-    settings : ComakSettings
-        Settings of COMAK.
-    files : ComakFiles
-        Model, motion, external loads and reserves.
-    source : ComakFile or None
-        OpenSim-JAM's file of settings; None where the configuration states all settings.
-    """
+    """Settings of a walk."""
 
     settings: ComakSettings
+    #: Model, motion, external loads and reserves.
     files: ComakFiles
+    #: OpenSim-JAM's file of settings; None where the configuration states all settings.
     source: ComakFile | None
 
 
@@ -63,21 +55,10 @@ def walk_settings(
 ) -> WalkSettings:
     """Return the settings of a walk, and the files of its motion and loads.
 
-    Parameters
-    ----------
-    file : MuscleWalkFile
-        Configuration.
-    recorded : ComakSettings, optional
-        Coordinates of a recorded plant, where the configuration names no settings.
-    viscosities : mapping of str to float, optional
-        Viscosity of the model on coordinates [N m s/rad, N s/m], as of `ComakFile.settings`.
-    usual : mapping, optional
-        Fields of the settings that neither the configuration nor a file states.
-
-    Raises
-    ------
-    ConfigError, InputError
-        If a file is missing or a setting is wrong.
+    `recorded` has the coordinates of a recorded plant, where the configuration names no settings;
+    `viscosities` are those of the model on coordinates [N m s/rad, N s/m], as of
+    `ComakFile.settings`; `usual` are fields that neither the configuration nor a file states.
+    Raises `ConfigError` or `InputError` if a file is missing or a setting is wrong.
     """
     walk = file.walk
     stated = stated_files(walk, _FILES)

@@ -67,37 +67,23 @@ _CROSSING = 2e-3
 
 @dataclass(frozen=True, eq=False)
 class WalkSetup:
-    """A walk of an OpenSim model, ready to be simulated.
-
-    Parameters
-    ----------
-    model : OsimModel
-        The model.
-    settings : ComakSettings
-        Settings of COMAK.
-    plant : OpenSimPlant or RecordedPlant
-        Multibody system along the motion.
-    springs, contacts : tuple of JointContact
-        Contacts of joint surfaces with beds of springs, and those of the simulation, where
-        surrogates may stand for springs.
-    seconds : dict
-        Time that the parts of the preparation took [s], by name.
-    notes : tuple of str
-        Sentences on what the files leave out, and on keys without effect.
-    knee : Knee, optional
-        The knee of a model without articular contact.
-    markers : MarkerMotion, optional
-        The motion from markers, where it is found so.
-    """
+    """A walk of an OpenSim model, ready to be simulated."""
 
     model: OsimModel
     settings: ComakSettings
+    #: Multibody system along the motion.
     plant: OpenSimPlant | RecordedPlant
+    #: Contacts of joint surfaces with beds of springs.
     springs: tuple[JointContact, ...]
+    #: Contacts of the simulation, where surrogates may stand for springs.
     contacts: tuple[JointContact, ...]
+    #: Time that the parts of the preparation took [s], by name.
     seconds: dict[str, float] = field(default_factory=dict)
+    #: Sentences on what the files leave out, and on keys without effect.
     notes: tuple[str, ...] = ()
+    #: The knee of a model without articular contact.
     knee: Knee | None = None
+    #: The motion from markers, where it is found so.
     markers: MarkerMotion | None = None
 
     @property
@@ -158,13 +144,9 @@ def _at_rest(motion: CoordinateMotion) -> CoordinateMotion:
 def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     """Return a walk, ready to be simulated.
 
-    Raises
-    ------
-    ConfigError, InputError
-        If a file is missing or cannot be used, OpenSim is needed and not installed, settings,
-        motion and model do not agree, or a surrogate stands for another contact.
-    RunError
-        If a directory of a surrogate is not a finished run.
+    Raises `ConfigError` or `InputError` if a file is missing or cannot be used, OpenSim is needed
+    and not installed, settings, motion and model do not agree, or a surrogate stands for another
+    contact, and `RunError` if a directory of a surrogate is not a finished run.
     """
     walk, begun = file.walk, time.perf_counter()
     model = OsimModel(data_file(walk.model))

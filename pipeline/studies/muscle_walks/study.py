@@ -51,20 +51,13 @@ _FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
 
 @dataclass(frozen=True)
 class WalkTask:
-    """Common settings of the runs of a study, as sent to worker processes.
+    """Common settings of the runs of a study, as sent to worker processes."""
 
-    Parameters
-    ----------
-    folder : str
-        Folder of the walk.
-    unconverged : {"flag", "fail"}
-        Treatment of a run with frames that do not converge.
-    source : str
-        SHA-256 of these settings and the files of the walk.
-    """
-
+    #: Folder of the walk.
     folder: str
+    #: What becomes of a run with frames that do not converge: "flag" or "fail".
     unconverged: str
+    #: SHA-256 of these settings and the files of the walk.
     source: str
 
     @classmethod
@@ -96,10 +89,7 @@ def _files_of(folder: Path) -> list[Path]:
 def recorded_walk(folder: str) -> tuple[WalkSetup, ComakResult, Catalogue]:
     """Return a walk that replays its own record, its result, and its inputs and outputs.
 
-    Raises
-    ------
-    ConfigError, InputError
-        If the files of the walk cannot be used.
+    Raises `ConfigError` or `InputError` if the files of the walk cannot be used.
     """
     record = str(Path(folder) / "plant.npz")
     setup = replayed(load_section(Path(folder) / "config.toml", MuscleWalkFile), record)
@@ -127,12 +117,8 @@ def simulate_walk_study(
 ) -> StudySummary:
     """Simulate the walks of a study, write its folder, and return its summary.
 
-    Parameters as of `pipeline.studies.study.simulate_study`.
-
-    Raises
-    ------
-    RunError, ConfigError, InputError
-        If the study or its walk cannot be used.
+    Parameters are as of `pipeline.studies.study.simulate_study`. Raises `RunError`, `ConfigError`
+    or `InputError` if the study or its walk cannot be used.
     """
     study = file.study
     job = Job(STUDY, folder, file, FILES, KEPT, resume=resume, replace=replace)

@@ -88,10 +88,7 @@ def check_walk_factor(name: str, factors: Mapping[str, Factor]) -> None:
 def varied_walk(setup: WalkSetup, values: Mapping[str, float]) -> WalkSetup:
     """Return a walk with inputs set to values in the units of their names.
 
-    Raises
-    ------
-    InputError
-        If the contact of a walk cannot be changed so.
+    Raises `InputError` if the contact of a walk cannot be changed so.
     """
     factors = walk_factors(setup)
     changes: dict[str, dict[Any, float]] = {}

@@ -27,30 +27,20 @@ class Pick(NamedTuple):
 
 
 class Front(NamedTuple):
-    """The non-dominated designs of a search.
+    """The non-dominated designs of a search, with objectives (N, M) [any unit]."""
 
-    Attributes
-    ----------
-    places : (N,) int64
-        Numbers of the designs, by the first objective from its best value on.
-    objectives : (N, M) float64
-        Objectives to minimise [any unit].
-    span : (M,) float64
-        Ranges of the objectives [any unit], > 0.
-    """
-
+    #: Numbers of the designs, by the first objective from its best value on, (N,).
     places: IntArray
+    #: To minimise, (N, M) [any unit].
     objectives: FloatArray
+    #: Ranges of the objectives, > 0, (M,) [any unit].
     span: FloatArray
 
 
 def front_of(problem: DesignProblem, designs: pd.DataFrame) -> Front:
     """Return the non-dominated designs of all that violate no constraint.
 
-    Raises
-    ------
-    StageError
-        If there are none.
+    Raises `StageError` if there are none.
     """
     allowed = np.flatnonzero(problem.allowed(designs))
     if not len(allowed):
@@ -86,16 +76,7 @@ def picked(
 ) -> list[Pick]:
     """Return the designs that are verified, each once.
 
-    Parameters
-    ----------
-    problem : DesignProblem
-        The search.
-    designs : pandas.DataFrame
-        All designs.
-    front : Front
-        Its non-dominated designs.
-    base : int, optional
-        Number of the base design, if it has a gait cycle.
+    `base` is the number of the base design, if it has a gait cycle.
     """
     found: list[Pick] = []
     if base is not None:

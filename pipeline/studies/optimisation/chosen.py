@@ -32,16 +32,7 @@ def verified(
 ) -> list[ChosenDesign]:
     """Return the chosen designs, simulated again as the configuration says.
 
-    Parameters
-    ----------
-    setup : SearchSetup
-        The search.
-    designs : pandas.DataFrame
-        All designs.
-    picks : sequence of Pick
-        The chosen ones.
-    execution : Execution
-        Where designs are simulated with the original model.
+    `designs` are all designs of the search; `execution` simulates with the original model.
     """
     verify, names = setup.problem.settings.verify, list(setup.problem.parameters.names)
     table = designs.loc[[pick.design for pick in picks]]

@@ -30,15 +30,8 @@ _NUMBERS = ("design", "generation")
 class EvaluatedDesigns:
     """Designs with their outcomes, each evaluated once, in the order of their first evaluation.
 
-    Parameters
-    ----------
-    task : SearchTask
-        Settings of the designs.
-    file : Path
-        Table of the designs, written after each generation. Designs that it holds already are not
-        evaluated again.
-    execution : Execution
-        Where designs are evaluated.
+    The table of the designs, `file`, is written after each generation. Designs that it holds
+    already are not evaluated again.
     """
 
     def __init__(self, task: SearchTask, file: Path, execution: Execution) -> None:

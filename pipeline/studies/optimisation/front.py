@@ -62,22 +62,11 @@ def _achievement(scaled: FloatArray, direction: FloatArray) -> FloatArray:
 
 
 def better_than(objectives: FloatArray, base: FloatArray) -> int | None:
-    """Return the place of the row that improves most on a base in all objectives.
+    """Return the place of the row (M,) [any unit] that improves most on a base in all objectives.
 
-    The row has the largest of the least improvements over the objectives: a design that is hardly
-    better in one objective may be worse than the base by another contact model.
-
-    Parameters
-    ----------
-    objectives : (N, M) float64
-        Objectives to minimise [any unit].
-    base : (M,) float64
-        Objectives of the base [any unit].
-
-    Returns
-    -------
-    int or None
-        None if no row is better in one objective and no worse in the others.
+    The row of `objectives` (N, M), which are minimised, has the largest of the least improvements:
+    a design that is hardly better in one objective may be worse than the base by another contact
+    model. None if no row is better in one objective and no worse in the others.
     """
     gains = (base - objectives) / np.maximum(np.abs(base), np.finfo(float).tiny)
     eligible = (gains >= 0.0).all(axis=1) & (gains > 0.0).any(axis=1)

@@ -50,40 +50,26 @@ EXPECTED_COLUMNS = tuple(f"{EXPECTED}{name}" for name in ACCEPTED)
 
 @dataclass(frozen=True)
 class SearchTask:
-    """Common settings of the designs of a search, as sent to worker processes.
+    """Common settings of the designs of a search, as sent to worker processes."""
 
-    Parameters
-    ----------
-    designs : DesignTask
-        The run over designs, its surrogate as contact model.
-    names : tuple of str
-        Varied inputs of the gaits.
-    gaits : tuple of tuple of float
-        Value of each varied input in each gait, in the unit of its name; one empty row for the
-        gait of the run alone.
-    measures : tuple of Measure
-        Measures of objectives and limits.
-    laxity : Laxity, optional
-        Loads of the passive AP travel, if that is an output.
-    """
-
+    #: The run over designs, its surrogate as contact model.
     designs: DesignTask
+    #: Varied inputs of the gaits.
     names: tuple[str, ...]
+    #: Their values in each gait, in the unit of the name; one empty row for the run's gait alone.
     gaits: tuple[tuple[float, ...], ...]
+    #: Measures of objectives and limits.
     measures: tuple[Measure, ...]
+    #: Loads of the passive AP travel, if that is an output.
     laxity: Laxity | None
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchTask:
         """Return the task of a search.
 
-        Raises
-        ------
-        RunError
-            If the folder is not a finished run over designs.
-        ConfigError, InputError
-            If a key of [simulation] cannot be used, or a factor gives a value that is not allowed
-            or changes what the gait does not have.
+        Raises `RunError` if the folder is not a finished run over designs, and `ConfigError` or
+        `InputError` if a key of [simulation] cannot be used, or a factor gives a value that is not
+        allowed or changes what the gait does not have.
         """
         config = file.optimisation
         designs = DesignTask.of(Path(config.run), "surrogate", file.simulation)
@@ -109,19 +95,10 @@ class SearchTask:
         return hashlib.sha256(f"{self.designs.source} {kept}".encode()).hexdigest()
 
     def cycles_of(self, values: Mapping[str, float], model: ModelName) -> CycleSetup:
-        """Return the gait cycle of a design with a model of its contact.
+        """Return the gait cycle of a design with a contact model; values as in `outcome`.
 
-        Parameters
-        ----------
-        values : mapping of str to float
-            Value of each parameter, in the unit of its name.
-        model : {"surrogate", "original"}
-            Model of the contact loads.
-
-        Raises
-        ------
-        InputError
-            If the design is infeasible, outside the ranges, or has no contact model.
+        Raises `InputError` if the design is infeasible, outside the ranges, or has no contact
+        model.
         """
         return setup_of_design(replace(self.designs, model=model), tuple(values.items()))
 
@@ -152,23 +129,11 @@ def _of_optimisation(error: InputError) -> str:
 
 
 def outcome(task: SearchTask, values: Mapping[str, float], model: ModelName) -> dict[str, Any]:
-    """Return the outcome of a design over all gaits.
+    """Return the outcome of a design, values in the units of their names, over all gaits.
 
-    Parameters
-    ----------
-    task : SearchTask
-        Gaits and measures.
-    values : mapping of str to float
-        Value of each parameter of the design, in the unit of its name.
-    model : {"surrogate", "original"}
-        Model of the contact loads.
-
-    Returns
-    -------
-    dict
-        "status" ("ok", "infeasible" or "failed"), "reason", "flagged_instants" and "instants" of
-        all gaits, and, of a design with a cycle for every gait, the mean of each output and the
-        measures by their columns, and the expected errors of the surrogate.
+    It has "status" ("ok", "infeasible" or "failed"), "reason", "flagged_instants" and "instants" of
+    all gaits, and, of a design with a cycle for every gait, the mean of each output and the
+    measures by their columns, and the expected errors of the surrogate.
     """
     status, reason = INFEASIBLE, infeasible(task.run.config, values)
     if not reason:

@@ -19,28 +19,20 @@ from surrogates.sampling.space import ReferencePath
 
 @dataclass(frozen=True)
 class Laxity:
-    """Loads of the passive AP travel.
+    """Loads of the passive AP travel."""
 
-    Parameters
-    ----------
-    flexion : float
-        Flexion [rad].
-    axial_force, ap_force : float
-        Axial force, and size of the AP force on the tibia [N].
-    """
-
+    #: Flexion [rad].
     flexion: float
+    #: Axial force [N].
     axial_force: float
+    #: Size of the AP force on the tibia [N].
     ap_force: float
 
     @classmethod
     def of(cls, config: LaxityConfig, knee: ParametricSurrogate) -> Self:
         """Return the loads of a configuration.
 
-        Raises
-        ------
-        InputError
-            If the surrogate is not trained at the flexion.
+        Raises `InputError` if the surrogate is not trained at the flexion.
         """
         flexion = float(np.deg2rad(config.flexion_deg))
         low, high = np.array([part.space.flexion for part in knee.by_name.values()]).T
@@ -55,19 +47,9 @@ class Laxity:
     def travel(self, model: ContactModel, simulator: KneeSimulator, start: Pose) -> float:
         """Return the AP travel of the resting knee [mm].
 
-        Parameters
-        ----------
-        model : ContactModel
-            Contact of femur and tibia.
-        simulator : KneeSimulator
-            Restraints and line of action of the axial force.
-        start : Pose
-            Near the equilibrium without an AP force.
-
-        Raises
-        ------
-        EquilibriumError
-            If the knee does not rest under the loads.
+        The simulator gives restraints and line of action of the axial force; `start` is near the
+        equilibrium without an AP force. Raises `EquilibriumError` if the knee does not rest under
+        the loads.
         """
         rests = [
             settle(

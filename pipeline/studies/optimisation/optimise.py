@@ -44,19 +44,10 @@ _PACKAGES = ("numpy", "scipy", "pymoo", "knee-contact")
 
 
 def load_optimisation(path: str | Path, overrides: tuple[str, ...] = ()) -> OptimisationFile:
-    """Read the configuration of a search of designs.
+    """Read the configuration of a search of designs from a TOML file.
 
-    Parameters
-    ----------
-    path : str or Path
-        TOML file.
-    overrides : tuple of str
-        `section.key=value` pairs that replace values of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file is missing or is not TOML, a key is unknown or a value out of range.
+    `overrides` are `section.key=value` pairs that replace values of the file. Raises `ConfigError`
+    if the file is missing or is not TOML, a key is unknown or a value out of range.
     """
     file = load_section(path, OptimisationFile, overrides)
     return file.model_copy(
@@ -67,31 +58,12 @@ def load_optimisation(path: str | Path, overrides: tuple[str, ...] = ()) -> Opti
 def optimise_designs(
     file: OptimisationFile, folder: Path, *, resume: bool = False, replace: bool = False
 ) -> OptimisationDocument:
-    """Search the designs of a run and write the folder of the search.
+    """Search the designs of a run, write the folder of the search, and return `optimisation.json`.
 
-    Parameters
-    ----------
-    file : OptimisationFile
-        Configuration of the search.
-    folder : Path
-        Folder of the results.
-    resume : bool
-        Whether to continue an interrupted search in the folder; a finished one may go on with more
-        generations.
-    replace : bool
-        Whether to replace a search of another configuration in the folder.
-
-    Returns
-    -------
-    OptimisationDocument
-        The content of `optimisation.json`.
-
-    Raises
-    ------
-    RunError, ConfigError, InputError
-        If the configuration or its run cannot be used, or pymoo is missing.
-    StageError
-        If no design is feasible and keeps the limits.
+    `resume` continues an interrupted search in the folder; a finished one may go on with more
+    generations. `replace` replaces a search of another configuration. Raises `RunError`,
+    `ConfigError` or `InputError` if the configuration or its run cannot be used, or pymoo is
+    missing, and `StageError` if no design is feasible and keeps the limits.
     """
     require_pymoo()
     # All input is checked before files are written.

@@ -50,17 +50,11 @@ _OF_STATISTIC = {
 
 
 class Measure(NamedTuple):
-    """A number of a design: an output, and what is taken of its values over the gaits.
+    """A number of a design: an output, and what is taken of its values over the gaits."""
 
-    Parameters
-    ----------
-    output : str
-        One of `DESIGN_OUTPUTS`.
-    kind : str
-        "mean", "most", "least", "plus_sd" or "minus_sd".
-    """
-
+    #: One of `DESIGN_OUTPUTS`.
     output: str
+    #: "mean", "most", "least", "plus_sd" or "minus_sd".
     kind: str = "mean"
 
     @classmethod

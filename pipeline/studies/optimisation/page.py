@@ -45,22 +45,9 @@ def write_optimisation_page(
 ) -> None:
     """Write `optimisation.html`.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the search.
-    document : OptimisationDocument
-        What was found.
-    settings : OptimisationConfig
-        Settings of the search.
-    run : TrainedDesigns
-        The run over designs.
-    front : pandas.DataFrame
-        Table of the front (`pipeline.studies.optimisation.tables`).
-    slices : pandas.DataFrame
-        Outcomes along the parameters through the chosen designs.
-    config : str
-        The resolved configuration as TOML.
+    `front` is the table of the front (`pipeline.studies.optimisation.tables`), `slices` are
+    outcomes along the parameters through the chosen designs, `config` is the resolved configuration
+    as TOML.
     """
     parameters = _parameter_columns(document)
     columns = [*parameters, *_objective_columns(document)]

@@ -21,15 +21,7 @@ _INFEASIBLE, _NO_CYCLE = 1e6, 1e3
 
 @dataclass(frozen=True)
 class DesignProblem:
-    """Objectives and constraints of a search over designs.
-
-    Parameters
-    ----------
-    settings : OptimisationConfig
-        Objectives and limits.
-    parameters : Parameters
-        Parameters of the designs and their ranges.
-    """
+    """Objectives and limits of a search over designs, and the parameters with their ranges."""
 
     settings: OptimisationConfig
     parameters: Parameters

@@ -36,24 +36,10 @@ _NOWHERE = 1e3
 def refined(
     task: SearchTask, problem: DesignProblem, span: FloatArray, start: FloatArray
 ) -> FloatArray:
-    """Return a design that is better in all objectives, or the start if none is found.
+    """Return a design (P,) [any unit] better in all objectives, or the start if none is found.
 
-    Parameters
-    ----------
-    task : SearchTask
-        Gaits and measures.
-    problem : DesignProblem
-        Objectives and limits.
-    span : (M,) float64
-        Ranges of the objectives over the front [any unit], > 0.
-    start : (P,) float64
-        Design of the front [any unit].
-
-    Returns
-    -------
-    (P,) float64
-        Of all designs on the way that keep the limits, the one with the least achievement
-        scalarisation [any unit].
+    `span` (M,) [any unit] are the ranges, > 0, of the objectives over the front. Of all designs on
+    the way that keep the limits, the returned one has the least achievement scalarisation.
     """
     way = _Way(task, problem, span, start)
     begin = problem.parameters.scaled(start)
@@ -138,11 +124,9 @@ def refine_front(
 ) -> dict[str, float]:
     """Add designs that dominate those of the front that would be chosen.
 
-    Returns
-    -------
-    dict
-        "designs" and "improved", the numbers of designs that the method began from and that it
-        improved, and "largest_gain", what all objectives gained at most, in ranges of the front.
+    Returned are "designs" and "improved", the numbers of designs that the method began from and
+    that it improved, and "largest_gain", what all objectives gained at most, in ranges of the
+    front.
     """
     problem, designs = setup.problem, evaluated.table
     front = front_of(problem, designs)

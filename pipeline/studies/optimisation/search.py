@@ -27,17 +27,7 @@ def require_pymoo() -> None:
 
 
 def search(problem: DesignProblem, evaluated: EvaluatedDesigns, first: FloatArray) -> None:
-    """Carry out the search; all designs are in `evaluated` at its end.
-
-    Parameters
-    ----------
-    problem : DesignProblem
-        Objectives and constraints.
-    evaluated : EvaluatedDesigns
-        Evaluates designs, and keeps them.
-    first : (N, P) float64
-        First generation [any unit].
-    """
+    """Carry out the search from a first generation (N, P) [any unit]; `evaluated` keeps designs."""
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.config import Config
     from pymoo.core.evaluator import Evaluator

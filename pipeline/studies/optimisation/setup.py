@@ -27,35 +27,21 @@ _MOST_DRAWN = 50
 
 @dataclass(frozen=True, eq=False)
 class SearchSetup:
-    """Gaits, objectives and first designs of a search.
-
-    Parameters
-    ----------
-    task : SearchTask
-        Gaits and measures.
-    problem : DesignProblem
-        Objectives and limits.
-    first : (N, P) float64
-        First generation [any unit]; the base design first.
-    base_reason : str
-        Why the base configuration is no design of the run, or "".
-    """
+    """Gaits, objectives and first designs (N, P) [any unit] of a search."""
 
     task: SearchTask
     problem: DesignProblem
+    #: First generation, (N, P) [any unit]; the base design first.
     first: FloatArray
+    #: Why the base configuration is no design of the run, or "".
     base_reason: str
 
     @classmethod
     def of(cls, file: OptimisationFile) -> SearchSetup:
         """Return the setup of a search.
 
-        Raises
-        ------
-        RunError, ConfigError, InputError
-            As `SearchTask.of`, or if finite elements would verify finite elements.
-        StageError
-            If hardly any design is feasible.
+        Raises `RunError`, `ConfigError` or `InputError` as `SearchTask.of`, or if finite elements
+        would verify finite elements, and `StageError` if hardly any design is feasible.
         """
         settings, task = file.optimisation, SearchTask.of(file)
         config, parameters = task.run.config, task.run.knee.parameters
@@ -84,23 +70,9 @@ def first_designs(
 ) -> FloatArray:
     """Return the first generation (count, P) [any unit]: the base design, and draws.
 
-    The draws are the first feasible designs of a Sobol sequence over the ranges.
-
-    Parameters
-    ----------
-    config : Config
-        Configuration with [design_space].
-    parameters : Parameters
-        Parameters and their ranges.
-    base : (P,) float64, optional
-        Base design [any unit], if it is feasible and within the ranges.
-    count, seed : int
-        Number of designs, and seed of the draws.
-
-    Raises
-    ------
-    StageError
-        If hardly any design is feasible.
+    The draws are the first feasible designs of a Sobol sequence over the ranges; the base design
+    (P,) is given if it is feasible and within the ranges. The configuration has [design_space].
+    Raises `StageError` if hardly any design is feasible.
     """
     found = [] if base is None else [base]
     rng = np.random.default_rng(seed)
@@ -121,14 +93,9 @@ def first_designs(
 
 
 def base_design(config: Config, parameters: Parameters) -> tuple[FloatArray | None, str]:
-    """Return the values (P,) [any unit] of the base configuration.
+    """Return the values (P,) [any unit] of the base configuration, or None and the reason.
 
-    Returns
-    -------
-    values : (P,) float64 or None
-        None if the base configuration is no design of the run.
-    reason : str
-        Why not, or "".
+    There are none if the configuration is no design of the run; else the reason is "".
     """
     base = base_values(config)
     for name, each in base.items():

@@ -18,24 +18,10 @@ _POINTS = 9
 def slices_through(
     task: SearchTask, designs: pd.DataFrame, parameters: Parameters, execution: Execution
 ) -> pd.DataFrame:
-    """Return the outcomes along each parameter through designs.
+    """Return the outcomes along each parameter through designs, whose index is their number.
 
-    Parameters
-    ----------
-    task : SearchTask
-        Gaits and measures.
-    designs : pandas.DataFrame
-        Designs with their parameters; their index is the number of the design.
-    parameters : Parameters
-        Parameters and their ranges.
-    execution : Execution
-        Where designs are simulated.
-
-    Returns
-    -------
-    DataFrame
-        Rows with "design", "along" (the name of the varied parameter), the parameters and the
-        outcome, by increasing values of the varied parameter.
+    Rows have "design", "along" (the name of the varied parameter), the parameters and the outcome,
+    by increasing values of the varied parameter.
     """
     rows = []
     for number, design in designs[list(parameters.names)].iterrows():

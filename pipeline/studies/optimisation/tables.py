@@ -21,16 +21,8 @@ def front_table(
 ) -> pd.DataFrame:
     """Return the designs of the front: numbers, parameters, outcomes, expected errors, doubts.
 
-    Parameters
-    ----------
-    task : SearchTask
-        The run over designs, and measures of objectives and limits, which doubts are about.
-    designs : pandas.DataFrame
-        All designs.
-    front : Front
-        Their non-dominated ones.
-    picks : sequence of Pick
-        The chosen ones, whose names the table has.
+    Doubts are about the measures of objectives and limits of the task. `designs` are all designs,
+    and the table has the names of the picks.
     """
     table = designs.loc[front.places].reset_index(drop=True).drop(columns=["status", "reason"])
     # A run without unseen designs knows no expected errors.

@@ -33,17 +33,7 @@ _NODES_ACROSS, _SPACINGS_MM = 12.0, (0.5, 2.0)
 def verified_by_original(
     task: SearchTask, designs: pd.DataFrame, execution: Execution
 ) -> pd.DataFrame:
-    """Return designs with their outcomes by the original model, in the same order.
-
-    Parameters
-    ----------
-    task : SearchTask
-        Gaits and measures.
-    designs : pandas.DataFrame
-        A row per design with its parameters.
-    execution : Execution
-        Where designs are simulated.
-    """
+    """Return designs with their outcomes by the original model, in the same order."""
     parts = []
     with bar(len(designs), "design", "original model") as shown:
         for part in evaluated_parts(task, designs, execution, "original"):
@@ -68,14 +58,8 @@ class ElementCycle(NamedTuple):
 def verified_by_elements(task: SearchTask, values: Mapping[str, float]) -> ElementCycle:
     """Simulate the gait cycle of the run with finite elements of a design, and tell the time.
 
-    Peak pressures and wear are those of the pressures at the nodes.
-
-    Parameters
-    ----------
-    task : SearchTask
-        The run over designs.
-    values : mapping of str to float
-        Value of each parameter, in the unit of its name.
+    Values of parameters are in the units of their names. Peak pressures and wear are those of the
+    pressures at the nodes.
     """
     try:
         _, by_surrogate = _cycle(task.cycles_of(values, "surrogate"))
@@ -100,12 +84,8 @@ def _cycle(setup: CycleSetup) -> tuple[SimulationResult, dict[str, float]]:
 def _of_elements(config: Config, result: SimulationResult) -> Config:
     """Return the configuration of a design with finite elements in place of its contact model.
 
-    The contact of a cycle tells how close the nodes must be.
-
-    Raises
-    ------
-    ConfigError
-        If finite elements cannot take the place of the contact model.
+    The contact of a cycle tells how close the nodes must be. Raises `ConfigError` if finite
+    elements cannot take the place of the contact model.
     """
     spacing = spacing_for(2.0 * float(np.sqrt(_patch(result) / np.pi)), _NODES_ACROSS)
     tree = with_model(config.contact.model_dump(exclude_none=True), _MODEL)
