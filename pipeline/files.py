@@ -67,12 +67,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` at the end of the block.
 
     The folder of the file is made. In a block of `replacing_together`, the file is replaced at the
-    end of that block.
-
-    Raises
-    ------
-    WriteError
-        If the file cannot be written.
+    end of that block. Raises `WriteError` if the file cannot be written.
     """
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,16 +79,9 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_together(*, others: bool) -> Iterator[None]:
     """Replace all files that are written in the block at its end, or none of them.
 
-    Parameters
-    ----------
-    others : bool
-        Whether to replace files of other contents. Without it, a command that is repeated on the
-        same results replaces its own files, which are the same, and no other files.
-
-    Raises
-    ------
-    InputError
-        If a file of other contents is there and may not be replaced.
+    Raises `InputError` if a file of other contents is there, unless `others` may be replaced.
+    Without `others`, a command that is repeated on the same results replaces its own files, which
+    are the same, and no other files.
     """
     written: dict[Path, Path] = {}
     token = _TOGETHER.set(written)

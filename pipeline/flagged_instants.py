@@ -47,16 +47,7 @@ def flagged_sentence(
 ) -> str | None:
     """Return how many instants are flagged, what this means and what to do; None without a flag.
 
-    Parameters
-    ----------
-    flagged, instants : int
-        Number of flagged instants, and of all instants.
-    kinds : iterable of FlagKind
-        Kinds of the flags.
-    noun : str
-        Name of the instants.
-    samples : str
-        Key with the number of samples of the run.
+    `noun` names the instants, and `samples` is the key with the number of samples of the run.
     """
     if not flagged:
         return None

@@ -113,26 +113,17 @@ def peak_memory() -> str:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run.
+    """A stage of a run."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the stage in the progress of a run.
-    samples : int
-        Samples of both compartments that the original model evaluates.
-    evaluations : float
-        Evaluations per sample.
-    seconds : float
-        Other expected time on one core [s].
-    alone : bool
-        Whether one process carries out the stage.
-    """
-
+    #: Name in the progress of a run.
     name: str
+    #: Samples of both compartments that the original model evaluates.
     samples: int = 0
+    #: Evaluations per sample.
     evaluations: float = 1.0
+    #: Other expected time on one core [s].
     seconds: float = 0.0
+    #: Whether one process carries out the stage.
     alone: bool = False
 
     def expected(

@@ -72,39 +72,23 @@ _HALF_TURN = np.diag([-1.0, 1.0, -1.0])
 
 
 class FoundBearing(NamedTuple):
-    """Bearing surface of a body in the coordinates of its mesh.
+    """Bearing surface of a body in the coordinates of its mesh."""
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        The bearing surface [m]; the mesh itself if it is one.
-    kind : str
-        What the mesh is, one of `KINDS`; the shaft of a whole bone may be open.
-    frame : AnatomicalFrame, optional
-        Frame of a femoral bone, which needs the shaft; other frames come from the surface.
-    """
-
+    #: The bearing surface [m]; the mesh itself if it is one.
     mesh: TriangleMesh
+    #: What the mesh is, one of `KINDS`; the shaft of a whole bone may be open.
     kind: str
+    #: Frame of a femoral bone, which needs the shaft; other frames come from the surface.
     frame: AnatomicalFrame | None = None
 
 
 # The checks of a pair and the frames need the bearing surfaces of the same meshes.
 @lru_cache(maxsize=3)
 def find_tibial_bearing(mesh: TriangleMesh, femur: TriangleMesh | None = None) -> FoundBearing:
-    """Return the bearing surface of a tibia in any position.
+    """Return the bearing surface of a tibia [m] in any position.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Tibia [m].
-    femur : TriangleMesh, optional
-        The femur [m], which tells the side that faces it if both files have the same frame.
-
-    Raises
-    ------
-    MeshError
-        If no direction shows a plateau.
+    The femur [m] tells the side that faces it if both files have the same frame. Raises `MeshError`
+    if no direction shows a plateau.
     """
     whole, mesh = mesh, outer_walls(mesh)
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
@@ -132,19 +116,10 @@ def find_tibial_bearing(mesh: TriangleMesh, femur: TriangleMesh | None = None) -
 
 @lru_cache(maxsize=3)
 def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) -> FoundBearing:
-    """Return the bearing surface of a femur in any position.
+    """Return the bearing surface of a femur [m] in any position.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Femur [m].
-    tibia : TriangleMesh, optional
-        The tibia [m], which tells the end that faces it if both files have the same frame.
-
-    Raises
-    ------
-    MeshError
-        If the shape is not that of a femur with two condyles, or the normals point inwards.
+    The tibia [m] tells the end that faces it if both files have the same frame. Raises `MeshError`
+    if the shape is not that of a femur with two condyles, or the normals point inwards.
     """
     whole, mesh = mesh, outer_walls(mesh)
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()

@@ -38,10 +38,7 @@ _UP = np.array([0.0, 1.0, 0.0])
 def tibial_bearing(mesh: TriangleMesh, up: FloatArray = _UP) -> TriangleMesh:
     """Return the triangles of a tibia that face the direction `up` (3,) [1], without loose pieces.
 
-    Raises
-    ------
-    MeshError
-        If no triangle faces up.
+    Raises `MeshError` if no triangle faces up.
     """
     mesh = outer_walls(mesh)
     height = mesh.centroids @ up
@@ -52,15 +49,8 @@ def tibial_bearing(mesh: TriangleMesh, up: FloatArray = _UP) -> TriangleMesh:
 def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
     """Return the triangles of a femur that face away from its flexion axis, without loose pieces.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Closed component, shell, bone or open surface [m], femoral frame.
-
-    Raises
-    ------
-    MeshError
-        If there are no two condyles, or no triangle faces away from their axis.
+    `mesh` is a closed component, shell, bone or open surface [m], femoral frame. Raises `MeshError`
+    if there are no two condyles, or no triangle faces away from their axis.
     """
     mesh, frame = outer_walls(mesh), np.eye(3)
     height = mesh.centroids[:, 1]
@@ -73,14 +63,8 @@ def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
 def bearing_about(mesh: TriangleMesh, rotation: FloatArray, centre: FloatArray) -> TriangleMesh:
     """Return the triangles of a femur that face away from an axis, without loose pieces.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Femur [m], in any position.
-    rotation : (3, 3) float64
-        Rows anterior, superior and right in the coordinates of the mesh [1]; right is the axis.
-    centre : (3,) float64
-        A point of the axis [m].
+    The rows of `rotation` (3, 3) are anterior, superior and right in the coordinates of the mesh
+    [1], which may have any position; right is the axis, and `centre` (3,) a point of it [m].
     """
     away, distance = directions_away(mesh, rotation[2], centre)
     angle = np.arctan2(-away @ rotation[0], -away @ rotation[1])

@@ -39,10 +39,7 @@ class Condyles(NamedTuple):
 def find_condyles(mesh: TriangleMesh, right: FloatArray) -> Condyles:
     """Return the two halves of a femur beside mid-width, along the direction `right` (3,) [1].
 
-    Raises
-    ------
-    MeshError
-        If a half has no volume.
+    Raises `MeshError` if a half has no volume.
     """
     across = mesh.vertices @ right
     middle, width = 0.5 * (across.min() + across.max()), np.ptp(across)
@@ -110,12 +107,7 @@ def directions_away(
 ) -> tuple[FloatArray, FloatArray]:
     """Return unit vectors (F, 3) [1] from an axis to the triangles, and the distances (F,) [m].
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Femur [m].
-    right, centre : (3,) float64
-        Direction [1] and a point [m] of the axis.
+    The axis has the direction `right` (3,) [1] and runs through `centre` (3,) [m].
     """
     away = mesh.centroids - centre
     away = away - np.outer(away @ right, right)

@@ -20,20 +20,12 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AnatomicalFrame:
-    """Frame of a body in the coordinates of its mesh, and the findings that led to the frame.
-
-    Parameters
-    ----------
-    origin : (3,) float64
-        Origin of the frame [m].
-    rotation : (3, 3) float64
-        Rows: unit vectors that point anterior, superior and to the right of the body [1].
-    evidence : dict of str to Evidence
-        Findings by name, such as "flexion axis" and "anterior".
-    """
+    """Frame of a body in the coordinates of its mesh: origin (3,) [m], rotation (3, 3) [1]."""
 
     origin: FloatArray
+    #: Rows: unit vectors that point anterior, superior and to the right of the body.
     rotation: FloatArray
+    #: Findings that led to the frame, by name, such as "flexion axis" and "anterior".
     evidence: dict[str, Evidence]
 
     def of(self, points: FloatArray) -> FloatArray:

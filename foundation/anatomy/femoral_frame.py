@@ -86,25 +86,12 @@ def femoral_frame(
 ) -> AnatomicalFrame:
     """Return the frame of a femur: origin at the middle of the flexion axis.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Bearing surface or closed component [m], in any position.
-    anterior : (3,) array, optional
-        Direction that points roughly anterior; found from the shape by default.
-    start : (3, 3) array, optional
-        Rows that point roughly anterior, superior along the shaft, and right [1], of a bone, whose
-        shaft is where the normals would put it; found from the normals by default.
-
-    Returns
-    -------
-    AnatomicalFrame
-        Evidence: "flexion axis", "anterior", "zero of flexion".
-
-    Raises
-    ------
-    MeshError
-        If the shape is not that of a femur with two condyles, or the normals point inwards.
+    `mesh` is a bearing surface or closed component [m], in any position. `anterior` (3,) points
+    roughly anterior; by default, it is found from the shape. The rows of `start` (3, 3) point
+    roughly anterior, superior along the shaft, and right [1], of a bone, whose shaft is where the
+    normals would put it; by default, they are found from the normals. Evidence: "flexion axis",
+    "anterior", "zero of flexion". Raises `MeshError` if the shape is not that of a femur with two
+    condyles, or the normals point inwards.
     """
     mesh = refined(mesh)
     if start is not None:
@@ -262,17 +249,11 @@ def _zero_by_shaft(up: FloatArray) -> _Zero:
 
 
 def flexed_by_shaft(frame: AnatomicalFrame, up: FloatArray) -> AnatomicalFrame:
-    """Return the frame of a femur, turned to the zero of flexion of its shaft.
+    """Return the frame of a femur, turned about its axis to the zero of flexion of its shaft.
 
     Zero is where the axis from the flexion axis to the femoral head is superior (Grood & Suntay
-    1983, J Biomech Eng 105:136-144); the shaft just above the condyles tells this axis.
-
-    Parameters
-    ----------
-    frame : AnatomicalFrame
-        Frame whose flexion axis is kept.
-    up : (3,) array
-        Direction of the shaft, away from the joint [1].
+    1983, J Biomech Eng 105:136-144); the shaft just above the condyles tells this axis, by its
+    direction `up` (3,) away from the joint [1].
     """
     rotation = turned(level_frame(frame.rotation[2], up), _HEAD_AT)
     zero = Evidence("likely", f"direction of the shaft, within {_SHAFT_DOUBT} deg")

@@ -42,12 +42,7 @@ _SHAFT, _LEAST_SHAFT, _LENGTHWISE, _ALONG = (0.6, 1.25), 0.08, 0.5, 0.9
 def joint_directions(mesh: TriangleMesh, other: TriangleMesh | None) -> list[FloatArray]:
     """Return directions (3,) [1] that may point from a body to the joint, likely ones first.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Body [m].
-    other : TriangleMesh, optional
-        The other body of the joint [m], which may be in a frame of its own.
+    `other`, the other body of the joint [m], may be in a frame of its own.
     """
     found: list[FloatArray] = []
     facing = None if other is None else facing_other(mesh, other)

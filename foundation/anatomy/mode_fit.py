@@ -39,26 +39,17 @@ _CHANGE, _ITERATIONS = 1e-4, 200
 
 
 class FittedShape(NamedTuple):
-    """A knee by the modes, and its surfaces with the triangles of the modes.
-
-    Parameters
-    ----------
-    weights : (K,) float64
-        Weights of the modes [1].
-    femur, tibia : TriangleMesh
-        Surfaces of the knee [m], in the frames of the modes, with corresponding vertices.
-    rms, largest : float
-        Root mean square and largest distance between the knee and its shape by the modes [m].
-    placed : float
-        Part of the vertices of the modes that have a place on the knee [1]; the others are where
-        the modes put them.
-    """
+    """A knee by the modes, weights (K,) [1], and its surfaces with the triangles of the modes."""
 
     weights: FloatArray
+    #: Surface [m] in the frame of the modes, with corresponding vertices; likewise the tibia.
     femur: TriangleMesh
     tibia: TriangleMesh
+    #: Root mean square distance between the knee and its shape by the modes [m].
     rms: float
+    #: Largest such distance [m].
     largest: float
+    #: Part of the modes' vertices with a place on the knee [1]; the modes place the others.
     placed: float
 
 
@@ -67,14 +58,8 @@ def fit_vertices(
 ) -> FittedShape:
     """Return the modes fitted to a corresponding knee.
 
-    Parameters
-    ----------
-    modes : ShapeModes
-        The modes.
-    femur, tibia : (V, 3) float64
-        Vertices of the knee [m], in the frames of the modes.
-    bounds : tuple of float or (K,) array
-        Least and largest weights [1].
+    The knee has the vertices (V, 3) [m], in the frames of the modes; `bounds` are the least and
+    largest weights, numbers or (K,) [1].
     """
     weights, rms, largest = modes.weights_of(femur, tibia, bounds)
     bodies = [
@@ -94,22 +79,11 @@ def fit_surfaces(
 ) -> FittedShape:
     """Return the modes fitted to a knee with triangles of its own.
 
-    Parameters
-    ----------
-    modes : ShapeModes
-        The modes.
-    femur, tibia : TriangleMesh
-        Surfaces of the knee [m], which may extend beyond those of the modes.
-    bounds : tuple of float or (K,) array
-        Least and largest weights [1].
-    rigid : bool
-        Whether the knee's bodies lie in frames of their own: each is turned and moved too, at first
-        so that the centroids agree. Else the frames are those of the modes.
-
-    Raises
-    ------
-    InputError
-        If fewer than 30 % of the vertices of a body have a place on the knee.
+    The surfaces of the knee [m] may extend beyond those of the modes; `bounds` are the least and
+    largest weights, numbers or (K,) [1]. With `rigid`, the knee's bodies lie in frames of their
+    own: each is turned and moved too, at first so that the centroids agree. Else the frames are
+    those of the modes. Raises `InputError` if fewer than 30 % of the vertices of a body have a
+    place on the knee.
     """
     bodies = [
         _Body.of(own, other, rigid=rigid)

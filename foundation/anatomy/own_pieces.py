@@ -77,12 +77,8 @@ def own_pieces(mesh: TriangleMesh, body: str, near: FloatArray | None = None) ->
     """Return the pieces of a mesh [m] that are a "femur" or a "tibia", in any position.
 
     Of several whole bodies, such as both knees, the one closest to the point `near` (3,) [m] is
-    taken, by default the largest one. Without a whole body all pieces are kept.
-
-    Raises
-    ------
-    MeshError
-        If two sheets cross each other, so that none is the outer one.
+    taken, by default the largest one. Without a whole body all pieces are kept. Raises `MeshError`
+    if two sheets cross each other, so that none is the outer one.
     """
     labels, areas = label_pieces(mesh)
     count = int((areas >= _PIECE * areas[0]).sum())
@@ -148,10 +144,7 @@ def _inner_sheets(sheets: dict[int, TriangleMesh]) -> Iterator[tuple[int, float]
 def _depth(first: TriangleMesh, second: TriangleMesh) -> float | None:
     """Return how deep a surface lies below another one [m], negative above; None if beside.
 
-    Raises
-    ------
-    MeshError
-        If the surfaces cross each other.
+    Raises `MeshError` if the surfaces cross each other.
     """
     over = _places(first, second)
     under = _places(second, first)
@@ -178,23 +171,17 @@ def _depth(first: TriangleMesh, second: TriangleMesh) -> float | None:
 
 
 class _Places(NamedTuple):
-    """Where triangles lie over another surface.
+    """Where triangles lie over another surface."""
 
-    Parameters
-    ----------
-    height : (N,) float64
-        Height over the nearest triangle of the other surface [m].
-    overlapping, alike, opposed : (N,) bool
-        Whether the triangle lies over the other surface and not beside it; whether its normal
-        agrees with that of the nearest triangle; whether both face each other.
-    areas : (N,) float64
-        Areas [m²].
-    """
-
+    #: Height (N,) over the nearest triangle of the other surface [m].
     height: FloatArray
+    #: Whether the triangle lies over the other surface and not beside it, (N,).
     overlapping: NDArray[np.bool_]
+    #: Whether the normal agrees with that of the nearest triangle, (N,).
     alike: NDArray[np.bool_]
+    #: Whether both triangles face each other, (N,).
     opposed: NDArray[np.bool_]
+    #: Areas (N,) [m²].
     areas: FloatArray
 
 

@@ -267,10 +267,7 @@ def moved_onto(points: FloatArray, target: FloatArray) -> FloatArray:
 def rigid_share(points: FloatArray, displacement: FloatArray) -> float:
     """Return the share of a motion as a rigid body in the squares of a displacement [1].
 
-    Parameters
-    ----------
-    points, displacement : (V, 3) float64
-        Vertices of a body, and their displacement [m].
+    The body has vertices (V, 3) [m] with the displacement (V, 3) [m].
     """
     target = points + displacement
     total = float((displacement**2).sum())

@@ -34,24 +34,17 @@ _INNER, _VALLEY = 0.33, 0.01
 
 
 class Shape(NamedTuple):
-    """What distinguishes the sides of a tibial frame.
+    """What distinguishes the sides of a tibial frame, as numbers [1].
 
-    Parameters
-    ----------
-    notch : float
-        Depth of the notch behind the middle strip, minus that before the strip, over the length
-        [1]; 0 if there is no surface between the plateaus.
-    longer : float
-        Logarithm of the length of the left plateau over that of the right one [1]. The medial
-        plateau is the longer one in natural tibias.
-    hollower : float
-        Sagittal curvature of the left plateau times its length, minus that of the right one [1].
-        The medial plateau is nearly flat, the lateral one convex in natural tibias (Freeman &
-        Pinskerova 2005, J Biomech 38:197-208).
+    The medial plateau is the longer one in natural tibias; it is nearly flat, the lateral one
+    convex (Freeman & Pinskerova 2005, J Biomech 38:197-208).
     """
 
+    #: Depth of the notch behind the middle strip less that before, over length; 0: no surface.
     notch: float
+    #: Logarithm of the length of the left plateau over that of the right one.
     longer: float
+    #: Sagittal curvature of the left plateau times its length, minus that of the right one.
     hollower: float
 
     @property
@@ -69,24 +62,11 @@ def tibial_frame(
 ) -> AnatomicalFrame:
     """Return the frame of a tibia: origin in the middle of the plateau.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Open bearing surface [m], normals out of the bone, in any position.
-    anterior : (3,) array, optional
-        Direction that points roughly anterior; found from the posterior notch by default.
-    slope : float
-        Angle [rad] by which the plateau falls towards posterior, which the surface does not show.
-
-    Returns
-    -------
-    AnatomicalFrame
-        Evidence: "superior", "anterior"; the latter is unknown without notch.
-
-    Raises
-    ------
-    MeshError
-        If the shape is not that of a plateau with two compartments, or the normals point down.
+    `mesh` is an open bearing surface [m], normals out of the bone, in any position. `anterior` (3,)
+    points roughly anterior; by default, it is found from the posterior notch. `slope` is the angle
+    [rad] by which the plateau falls towards posterior, which the surface does not show. Evidence:
+    "superior" and "anterior", which is unknown without notch. Raises `MeshError` if the shape is
+    not that of a plateau with two compartments, or the normals point down.
     """
     mesh = refined(mesh)
     axes, sizes = principal_axes(mesh)

@@ -80,16 +80,8 @@ def outer_wall_of_shell(
 ) -> NDArray[np.bool_]:
     """Return the outer wall (F,) of a shell up to its rim; of a thick body the wall itself.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Closed body [m].
-    normals : (F, 3) float64
-        Unit normals of the triangles [1].
-    wall : (F,) bool
-        Triangles that face the other body.
-    facing : (F,) float64
-        Components of the normals towards the other body [1].
+    The closed body has unit normals (F, 3) [1]; `wall` (F,) are the triangles that face the other
+    body, and `facing` (F,) the components of the normals towards it [1].
     """
     inner = facing < -_CLEARLY
     if wall_distance(mesh, selected(mesh, wall), facing < -FACING) > SHELL_THICKNESS:

@@ -25,25 +25,12 @@ def check_array(
     at_least: float | None = None,
     unit: str = "",
 ) -> FloatArray:
-    """Return `value` as a new C-contiguous float64 array.
+    """Return `value`, any shape [any unit], as a new C-contiguous float64 array.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : array_like, any shape
-        Argument [any unit].
-    shape : sequence of int or None, optional
-        Expected shape; None stands for any length along that axis.
-    allow_nan : bool
-        Whether NaN is allowed, for "undefined"; not with bounds.
-    above, at_least, unit
-        Lower bounds of all numbers, and the unit of the bounds, as of `check_number`.
-
-    Raises
-    ------
-    InputError
-        If the value is not numeric, has another shape, is not finite or below a bound.
+    `name` is for the message; None in `shape` stands for any length along that axis. NaN may be
+    allowed, for "undefined", but not with bounds; these and their `unit` are as of `check_number`.
+    Raises `InputError` if the value is not numeric, has another shape, is not finite or below a
+    bound.
     """
     try:
         array = np.array(value, dtype=np.float64, order="C")
@@ -94,23 +81,9 @@ def check_number(
 ) -> float:
     """Return `value` as a float within bounds.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        Argument.
-    above, below : float, optional
-        Exclusive bounds.
-    at_least, at_most : float, optional
-        Inclusive bounds.
-    unit : str
-        Unit of the bounds, for the message.
-
-    Raises
-    ------
-    InputError
-        If the value is not a finite number or is outside the bounds (`BoundsError`).
+    `above` and `below` are exclusive, `at_least` and `at_most` inclusive bounds; `name` and `unit`
+    are for the message. Raises `InputError` if the value is not a finite number or is outside the
+    bounds (`BoundsError`).
     """
     try:
         if isinstance(value, str):
@@ -154,13 +127,7 @@ def check_numbers(
 
 
 def check_count(name: str, value: Any, *, at_least: int = 1) -> int:
-    """Return `value` as a whole number of at least a bound.
-
-    Raises
-    ------
-    InputError
-        If the value is not a whole number, or less than the bound.
-    """
+    """Return `value` as a whole number of at least a bound; raises `InputError` for others."""
     number = check_number(name, value, at_least=at_least)
     if number % 1.0:
         raise InputError(f"{name}: expected a whole number, found {value!r}")
@@ -177,10 +144,7 @@ def check_unique(name: str, names: Sequence[str], *, some: bool = False) -> None
 def check_in(name: str, value: str, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`.
 
-    Raises
-    ------
-    InputError
-        If the value is not allowed; the message lists the allowed values.
+    Other values raise an `InputError` that lists the allowed ones.
     """
     if value not in allowed:
         raise InputError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")

@@ -7,17 +7,11 @@ class InputError(ValueError):
     """An argument, a file or a key of a configuration cannot be used.
 
     Every class and function raises this error for an argument of another type or shape than its
-    docstring states, that is not finite, or outside the stated range; a section "Raises" adds
-    further conditions. The message names the argument, file or key, the expected and the found
-    value, and a remedy. The command line shows the message alone and ends with status 2. Any other
-    exception is a bug and keeps its traceback.
-
-    Parameters
-    ----------
-    text : str
-        Message; with a name, `{name}` stands for the name.
-    name : str
-        Name of the argument, by which callers know which of their own values is wrong.
+    docstring states, that is not finite, or outside the stated range; a sentence or section
+    "Raises" adds further conditions. The message `text` names the argument, file or key, the
+    expected and the found value, and a remedy; `{name}` in it stands for `name`, that of the
+    argument, by which callers know which of their own values is wrong. The command line shows the
+    message alone and ends with status 2. Any other exception is a bug and keeps its traceback.
     """
 
     def __init__(self, text: str, name: str = "") -> None:
@@ -36,16 +30,8 @@ class InputError(ValueError):
 class BoundsError(InputError):
     """A number is not finite or outside its bounds.
 
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    bounds : tuple of (str, float)
-        Relations such as ">=" and their bounds; without bounds, any finite number is allowed.
-    found : float
-        The number.
-    unit : str
-        Unit of bounds and number.
+    `bounds` are relations such as ">=" and their bounds; without bounds, any finite number is
+    allowed. `unit` is that of the bounds and of the number `found`.
     """
 
     def __init__(

@@ -13,24 +13,14 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 @dataclass(frozen=True)
 class Finding:
-    """Finding of a check.
-
-    Parameters
-    ----------
-    level : {"error", "warning", "note"}
-        Level.
-    about : str
-        Key, section or file of the configuration that the finding is about; "" where the caller of
-        the check knows the section.
-    text : str
-        What was found and expected, and what to do.
-    code : str
-        Name of the fault, such as "orientation"; "" for findings that need no name.
-    """
+    """Finding of a check."""
 
     level: Level
+    #: Key, section or file of the configuration; "" where the caller knows the section.
     about: str
+    #: What was found and expected, and what to do.
     text: str
+    #: Name of the fault, such as "orientation"; "" for findings that need no name.
     code: str = ""
 
     @property

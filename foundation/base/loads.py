@@ -60,12 +60,9 @@ def compartment_index(compartment: str, names: tuple[str, ...] = COMPARTMENTS) -
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the compartments of a contact pair, checked.
 
-    Raises
-    ------
-    InputError
-        If there is no name, a name occurs twice, is taken ("total", "input", or an attribute of
-        `ContactLoads` such as "area") or is not made of letters, digits and underscores after a
-        letter.
+    Raises `InputError` if there is no name, a name occurs twice, is taken ("total", "input", or an
+    attribute of `ContactLoads` such as "area") or is not made of letters, digits and underscores
+    after a letter.
     """
     found = (names,) if isinstance(names, str) else tuple(names)
     wrong = [

@@ -226,26 +226,12 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
 def generalised_force_jacobian(
     pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
 ) -> FloatArray:
-    """Return the derivative of the generalised forces with respect to the pose coordinates.
+    """Return the derivative of the generalised forces with respect to the pose coordinates, (6, 6).
 
-    Parameters
-    ----------
-    pose : Pose
-        Pose of the femur.
-    wrench : (6,) float64
-        Wrench on the femur at that pose, tibial frame [N, N m].
-    wrench_jacobian : (6, 6) float64
-        Derivative of the wrench with respect to the pose coordinates [N, N m per rad, m].
-
-    Returns
-    -------
-    (6, 6) float64
-        Row: generalised force [N m, N]; column: pose coordinate [rad, m].
-
-    Raises
-    ------
-    InputError
-        If an argument has another shape or is not finite.
+    Row: generalised force [N m, N]; column: pose coordinate [rad, m]. `wrench` (6,) is that on the
+    femur at the pose, tibial frame [N, N m], and `wrench_jacobian` (6, 6) its derivative with
+    respect to the pose coordinates [N, N m per rad, m]. Raises `InputError` if an argument has
+    another shape or is not finite.
     """
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))

@@ -22,29 +22,23 @@ def unit_token(unit: str) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Physical quantity that tables store in SI units and radians.
+    """Physical quantity that tables store in SI units and radians."""
 
-    Parameters
-    ----------
-    name, symbol : str
-        Name of the column without the unit, such as "force_x", and symbol, such as "F_x".
-    unit, unit_for_people : str
-        SI unit of the stored values, such as "N·m", and unit in reports, such as "N·mm".
-    factor : float
-        Factor from `unit` to `unit_for_people`.
-    label, decimals : str, int
-        Name in reports and on axes, and decimals to print in `unit_for_people`.
-    description : str
-        Meaning in one line, for the metadata of files.
-    """
-
+    #: Name of the column without the unit, such as "force_x".
     name: str
+    #: Symbol, such as "F_x".
     symbol: str
+    #: SI unit of the stored values, such as "N·m".
     unit: str
+    #: Unit in reports, such as "N·mm".
     unit_for_people: str
+    #: Factor from `unit` to `unit_for_people`.
     factor: float
+    #: Name in reports and on axes.
     label: str
+    #: Decimals to print in `unit_for_people`.
     decimals: int
+    #: Meaning in one line, for the metadata of files.
     description: str = ""
 
     @property

@@ -49,11 +49,8 @@ def checked_candidates(
 ) -> NDArray[np.bool_]:
     """Return whether the femur may touch each triangle, (F,) [1], checked; all by default.
 
-    Raises
-    ------
-    InputError
-        If the number of candidates is not that of the compartments (F,), or a compartment has no
-        candidate.
+    Raises `InputError` if the number of candidates is not that of the compartments (F,), or a
+    compartment has no candidate.
     """
     if candidates is None:
         return np.ones(len(compartments), dtype=np.bool_)

@@ -34,17 +34,11 @@ class Chart(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PlaneChart:
-    """Orthogonal projection onto a plane; lines run along its normal.
+    """Orthogonal projection onto a plane (3, 3) [1]; lines run along its normal."""
 
-    Parameters
-    ----------
-    origin : (3,) float64
-        Point below the whole surface [m].
-    axes : (3, 3) float64
-        Rows: first and second coordinate, and the direction of the lines [1].
-    """
-
+    #: Point below the whole surface (3,) [m].
     origin: FloatArray
+    #: Rows (3, 3): first and second coordinate, and the direction of the lines [1].
     axes: FloatArray
 
     def coordinates(self, points: FloatArray) -> FloatArray:
@@ -63,20 +57,13 @@ class PlaneChart:
 
 @dataclass(frozen=True, eq=False)
 class CylinderChart:
-    """Projection from an axis onto a cylinder about that axis; lines run outwards from the axis.
+    """Projection from an axis (3,) [m] onto a cylinder about it; lines run outwards."""
 
-    Parameters
-    ----------
-    origin : (3,) float64
-        Point on the axis [m].
-    axes : (3, 3) float64
-        Rows: direction at the angle 0, direction at a right angle, and the axis [1].
-    radius : float
-        Radius that turns the angle into the first coordinate [m]; the second runs along the axis.
-    """
-
+    #: Point on the axis (3,) [m].
     origin: FloatArray
+    #: Rows (3, 3): direction at the angle 0, direction at a right angle, and the axis [1].
     axes: FloatArray
+    #: Turns the angle into the first coordinate [m]; the second runs along the axis.
     radius: float
 
     def coordinates(self, points: FloatArray) -> FloatArray:

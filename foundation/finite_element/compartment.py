@@ -33,58 +33,35 @@ EDGE_OFFSET = 0.08
 
 
 class Overlap(NamedTuple):
-    """Overlap of the femur with the candidates near it.
+    """Overlaps (n,) [m] of the femur with the candidates near it."""
 
-    Parameters
-    ----------
-    nodes : (n,) int64
-        Candidates near the femur.
-    overlaps : (n,) float64
-        Their overlaps, raised for the straight sides of the elements [m].
-    gradients : (n, 6) float64
-        Derivatives of the overlaps with respect to the femoral twist [1, m].
-    across : (n, 3) float64
-        Derivatives of the overlaps, not raised, by a translation of the femur: the femoral normals
-        m over -m . n [1].
-    pairs : (n, 2, 2) int64
-        Neighbours that enter each raised overlap, see `foundation.kernels.raise_overlaps`.
-    """
-
+    #: Candidates near the femur (n,).
     nodes: IntArray
+    #: Their overlaps (n,), raised for the straight sides of the elements [m].
     overlaps: FloatArray
+    #: Derivatives (n, 6) of the overlaps with respect to the femoral twist [1, m].
     gradients: FloatArray
+    #: Their derivatives (n, 3), not raised, by a femoral translation: normals m over -m . n [1].
     across: FloatArray
+    #: Neighbours (n, 2, 2) that enter each overlap (`foundation.kernels.raise_overlaps`).
     pairs: IntArray
 
 
 class PatchState(NamedTuple):
-    """Contact of one compartment at a pose.
+    """Contact of one compartment at a pose, with loads (12,) [N, N m, m², Pa, m]."""
 
-    Parameters
-    ----------
-    layer : MeshedLayer
-        Tibial layer of the compartment.
-    near : Overlap
-        Candidates near the femur.
-    contact : NodalContact or None
-        Solution over the candidates near the femur; None out of contact.
-    femoral : LazyCompliance or None
-        Compliance of the femoral layer between the points of contact; None if the femur is rigid.
-    loads : (12,) float64
-        Loads [N, N m, m², Pa, m].
-    jacobian : (6, 6) float64
-        Derivative of the wrench with respect to the pose, zero unless it is asked for
-        [N, N m; rad, m].
-    sharpness : float
-        1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
-    """
-
+    #: Tibial layer of the compartment.
     layer: MeshedLayer
+    #: Candidates near the femur.
     near: Overlap
+    #: Solution over the candidates near the femur; None out of contact.
     contact: NodalContact | None
+    #: Compliance of the femoral layer between the points of contact; None if the femur is rigid.
     femoral: LazyCompliance | None
     loads: FloatArray
+    #: Wrench by pose (6, 6), zero unless it is asked for [N, N m; rad, m].
     jacobian: FloatArray
+    #: 1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
     sharpness: float = 0.0
 
     @property
@@ -151,16 +128,8 @@ class PatchState(NamedTuple):
 class CompartmentContact:
     """Contact of the femur with the layer of one compartment.
 
-    Parameters
-    ----------
-    layer : MeshedLayer
-        The layer.
-    compliance : callable
-        Returns the compliance (C, C) [m/N] of its candidates.
-    reach : float
-        Largest overlap of the search [m].
-    femoral : FemoralLayer, optional
-        Layer of the femur; by default the femur is rigid.
+    `compliance` returns that of the layer's candidates, (C, C) [m/N]; `reach` is the largest
+    overlap of the search [m]. The femur is rigid without layer `femoral`.
     """
 
     def __init__(

@@ -21,12 +21,8 @@ from foundation.finite_element.condensed_layer import MeshedLayer
 class ComplianceStore:
     """Where the compliance of a body is kept.
 
-    Parameters
-    ----------
-    folder : str or Path, optional
-        Folder with a file `<digest>.npy` for each body; None keeps the arrays in memory.
-    precision : {"float64", "float32"}
-        Numbers in which the compliance is kept.
+    `folder` has a file `<digest>.npy` for each body; None keeps the arrays in memory. `precision`,
+    "float64" or "float32", is that of the numbers.
     """
 
     def __init__(self, folder: str | Path | None, precision: str) -> None:

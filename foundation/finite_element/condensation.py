@@ -27,50 +27,28 @@ _LOOSE = 1e8
 
 @dataclass(frozen=True, eq=False)
 class ElasticBody:
-    """A mesh of hexahedra, fixed at its base, with retained unknowns at surface nodes.
-
-    Parameters
-    ----------
-    nodes : (N, 3) float64
-        Positions [m].
-    hexahedra : (E, 8) int64
-        Nodes of each element in the order of `foundation.finite_element.hexahedra.CORNERS`.
-    fixed : (N,) bool
-        Nodes that do not move.
-    retained : (C,) int64
-        Nodes of the retained unknowns.
-    directions : (C, 3) float64
-        Unit direction of the retained displacement of each of these nodes [1].
-    youngs_modulus, poissons_ratio : float
-        Young's modulus [Pa] and Poisson's ratio [1].
-    """
+    """Hexahedra of nodes (N, 3) [m], fixed at their base, with unknowns retained at the surface."""
 
     nodes: FloatArray
+    #: Nodes (E, 8) of each element, as `foundation.finite_element.hexahedra.CORNERS`.
     hexahedra: IntArray
+    #: Nodes (N,) that do not move.
     fixed: NDArray[np.bool_]
+    #: Nodes of the retained unknowns (C,).
     retained: IntArray
+    #: Unit direction of the retained displacement of each of these nodes (C, 3) [1].
     directions: FloatArray
+    #: Young's modulus [Pa].
     youngs_modulus: float
     poissons_ratio: float
 
 
 def compliance(body: ElasticBody) -> FloatArray:
-    """Return the compliance between the retained unknowns of a body.
+    """Return the compliance between the retained unknowns of a body, (C, C), symmetric.
 
-    Parameters
-    ----------
-    body : ElasticBody
-        The body.
-
-    Returns
-    -------
-    (C, C) float64
-        Displacement [m] of each retained unknown per unit force [N] at each, symmetric.
-
-    Raises
-    ------
-    InputError
-        If the stiffness is not positive definite: the body is not held or an element is folded.
+    It is the displacement [m] of each retained unknown per unit force [N] at each. Raises
+    `InputError` if the stiffness is not positive definite: the body is not held or an element is
+    folded.
     """
     # Several threads of BLAS wait for each other where a core is taken by another process.
     with threadpool_limits(1, user_api="blas"):

@@ -32,29 +32,19 @@ _FEWEST = 25
 
 @dataclass(frozen=True, eq=False)
 class MeshedLayer:
-    """Mesh of the layer under one compartment, and its candidate nodes.
+    """Mesh of the layer under one compartment, and its candidate nodes (C,)."""
 
-    Parameters
-    ----------
-    mesh : LayerMesh
-        The mesh; it may reach beyond the compartment.
-    layer : ElasticLayer
-        Material and base.
-    surface : TriangleMesh
-        Bearing surface of the grid [m].
-    chart : Chart
-        Plane coordinates of the grid.
-    candidates : (C,) int64
-        Nodes of the grid at which the femur may touch, in the order of their bed.
-    spacing : float
-        Distance of the grid lines [m].
-    """
-
+    #: It may reach beyond the compartment.
     mesh: LayerMesh
+    #: Material and base.
     layer: ElasticLayer
+    #: Bearing surface of the grid [m].
     surface: TriangleMesh
+    #: Plane coordinates of the grid.
     chart: Chart
+    #: Nodes (C,) of the grid at which the femur may touch, in the order of their bed.
     candidates: IntArray
+    #: Distance of the grid lines [m].
     spacing: float
 
     @cached_property
@@ -164,12 +154,9 @@ def meshed_layer(
 ) -> MeshedLayer:
     """Mesh the layer under the triangles `around` (F,); the femur may touch those `inside` (F,).
 
-    The cells are square at the triangles inside; beyond, they grow by the factor `growth`.
-
-    Raises
-    ------
-    InputError
-        If the surface or the base cannot be meshed, or too few nodes fit on the triangles inside.
+    The cells are square at the triangles inside; beyond, they grow by the factor `growth`. Raises
+    `InputError` if the surface or the base cannot be meshed, or too few nodes fit on the triangles
+    inside.
     """
     grid = lay_grid(surface, around, chart, spacing, fine=inside, growth=growth)
     mesh = layer_mesh(grid, layer.base.below(grid, surface), spacing, growth, surface.name)
@@ -190,14 +177,10 @@ def neighbourhood_order(points: FloatArray) -> IntArray:
 
 
 def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> kernels.Bed:
-    """Return a bed whose elements are single nodes.
+    """Return a bed whose elements are single nodes, in the order of `neighbourhood_order`.
 
-    Parameters
-    ----------
-    points, normals : (C, 3) float64
-        Positions [m] and unit normals [1] in the order of `neighbourhood_order`.
-    margin : float
-        Distance from the femur up to which nodes are listed [m].
+    The nodes have positions (C, 3) [m] and unit normals (C, 3) [1]; those up to `margin` from the
+    femur [m] are listed.
     """
     tree = build_tree(points, points, kernels.LANES)
     leaves = tree.count > 0

@@ -34,30 +34,20 @@ _FLAT = 0.8
 
 
 class FemoralPoints(NamedTuple):
-    """Points of contact on the femur (n,), femoral frame.
-
-    Parameters
-    ----------
-    points : (n, 3) float64
-        Positions [m].
-    factors : (n,) float64
-        Force along the femoral normal per force along the tibial normal [1].
-    cells, weights : (n, 4) int64, (n, 4) float64
-        Nodes around each point and weights of the interpolation between the nodes [1].
-    thickness : (n,) float64
-        Thickness of the layer [m].
-    outside : (n,) bool
-        Whether a point lies beyond the nodes.
-    place : (n, 2) float64
-        Place in the quadrilateral, from 0 to 1 along both grid lines [1].
-    """
+    """Points of contact (n, 3) [m] on the femur, femoral frame."""
 
     points: FloatArray
+    #: Force along the femoral normal per force along the tibial normal (n,) [1].
     factors: FloatArray
+    #: Nodes (n, 4) around each point.
     cells: IntArray
+    #: Weights (n, 4) of the interpolation between these nodes [1].
     weights: FloatArray
+    #: Thickness of the layer (n,) [m].
     thickness: FloatArray
+    #: Whether a point lies beyond the nodes (n,).
     outside: NDArray[np.bool_]
+    #: Place in the quadrilateral (n, 2), from 0 to 1 along both grid lines [1].
     place: FloatArray
 
     def chosen(self, active: IntArray) -> FemoralPoints:
@@ -69,14 +59,8 @@ class FemoralPoints(NamedTuple):
 class FemoralLayer:
     """The femoral layer opposite to the layer of one compartment.
 
-    Parameters
-    ----------
-    layer : MeshedLayer
-        Femoral layer, femoral frame, with a grid of one spacing.
-    opposite : MeshedLayer
-        Tibial layer of the compartment.
-    store : ComplianceStore
-        Where the regular part of the femoral compliance is kept.
+    `layer` is in the femoral frame, with a grid of one spacing; `opposite` is the tibial layer of
+    the compartment, and `store` keeps the regular part of the femoral compliance.
     """
 
     def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
@@ -149,16 +133,8 @@ class FemoralLayer:
 class LazyCompliance:
     """Femoral compliance (n, n) [m/N] between points of contact, whose rows are filled on demand.
 
-    Parameters
-    ----------
-    layer : MeshedLayer
-        Femoral layer.
-    regular : (C, C) float64
-        Regular part of its compliance [m/N].
-    own : (n,) float64
-        What takes the place of 1/r at a point itself [1/m].
-    at : FemoralPoints
-        Points of contact.
+    `regular` is the regular part (C, C) of the layer's compliance [m/N], `own` (n,) takes the place
+    of 1/r at a point itself [1/m], `at` are the points of contact.
     """
 
     def __init__(
@@ -191,18 +167,10 @@ class LazyCompliance:
     ) -> FloatArray:
         """Return the derivative of the displacements by given forces, (A, 6) [1, m].
 
-        By the femoral twist, through the motion of the points of contact over the femur.
-
-        Parameters
-        ----------
-        active : (A,) int64
-            Points with forces, whose rows are filled.
-        forces : (A,) float64
-            Forces [N].
-        motion : (A, 3, 6) float64
-            Derivatives of the points, femoral frame [1, m].
-        by_factors : (A, 6) float64
-            Derivatives of the logarithms of the factors [1/m, 1].
+        The derivative is by the femoral twist, through the motion of the points of contact over the
+        femur. The rows of points `active` (A,) with forces (A,) [N] are filled; `motion` (A, 3, 6)
+        has the derivatives of the points, femoral frame [1, m], `by_factors` (A, 6) those of the
+        logarithms of the factors [1/m, 1].
         """
         at = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
@@ -304,28 +272,11 @@ def femoral_layer(
     """Mesh the femoral layer opposite to a compartment.
 
     The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
-    the layer is meshed 6 mm farther.
-
-    Parameters
-    ----------
-    femur : TriangleMesh
-        Femoral surface [m], femoral frame.
-    opposite : MeshedLayer
-        Tibial layer of the compartment.
-    layer : ElasticLayer
-        Material and base.
-    spacing : float
-        Distance of the nodes [m].
-    growth : float
-        Ratio of the thicknesses of elements that follow each other below the surface [1].
-    store : ComplianceStore
-        Where the regular part of the compliance is kept.
-
-    Raises
-    ------
-    InputError
-        If the spacing is not between 0.1 and 5 mm, no part of the femur lies opposite to the
-        compartment, or the layer cannot be meshed.
+    the layer is meshed 6 mm farther. `femur` [m] is in the femoral frame, `opposite` is the tibial
+    layer of the compartment, `spacing` the distance of the nodes [m], `growth` the ratio of the
+    thicknesses of elements that follow each other below the surface [1]; `store` keeps the regular
+    part of the compliance. Raises `InputError` if the spacing is not between 0.1 and 5 mm, no part
+    of the femur lies opposite to the compartment, or the layer cannot be meshed.
     """
     check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
     across, place = femur.centroids[:, 2], opposite.points[:, 2]

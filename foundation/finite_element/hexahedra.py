@@ -26,19 +26,10 @@ _BATCH = 2048
 
 
 def stiffness(nodes: FloatArray, youngs_modulus: float, poissons_ratio: float) -> FloatArray:
-    """Return the stiffness matrices of linear-elastic hexahedra.
+    """Return the stiffness matrices (E, 24, 24) [N/m] of linear-elastic hexahedra.
 
-    Parameters
-    ----------
-    nodes : (E, 8, 3) float64
-        Nodes of each element in the order of `CORNERS` [m].
-    youngs_modulus, poissons_ratio : float
-        Young's modulus [Pa] and Poisson's ratio [1].
-
-    Returns
-    -------
-    (E, 24, 24) float64
-        Force per displacement, (x, y, z) of each node [N/m].
+    A matrix is force per displacement, (x, y, z) of each node. The nodes (E, 8, 3) [m] are in the
+    order of `CORNERS`; Young's modulus is in [Pa].
     """
     material = elasticity(youngs_modulus, poissons_ratio)
     parts = [
@@ -105,22 +96,11 @@ def _strain_matrix(gradients: FloatArray) -> FloatArray:
 
 
 def scaled_jacobian(nodes: FloatArray, hexahedra: IntArray) -> FloatArray:
-    """Return the scaled jacobian of each element: the least over its corners, 1 for a cuboid.
+    """Return the scaled jacobian (E,) [1]: the least over an element's corners, 1 for a cuboid.
 
     The triple product of the unit edges at each corner (Knupp 2000, Int J Numer Methods Eng
-    48:1165-1185); an element is folded where it is not positive.
-
-    Parameters
-    ----------
-    nodes : (N, 3) float64
-        Positions [m].
-    hexahedra : (E, 8) int64
-        Nodes of each element in the order of `CORNERS`.
-
-    Returns
-    -------
-    (E,) float64
-        Scaled jacobian [1].
+    48:1165-1185); an element is folded where it is not positive. The nodes have positions (N, 3)
+    [m]; those of each element (E, 8) are in the order of `CORNERS`.
     """
     corners = nodes[hexahedra]
     worst = np.full(len(hexahedra), np.inf)

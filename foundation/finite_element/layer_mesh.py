@@ -27,23 +27,15 @@ _LEAST_STRAIGHTENED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class LayerMesh:
-    """Hexahedra in columns, and the grid on their bearing surface.
+    """Hexahedra in columns between nodes (N, 3) [m], and the grid on their bearing surface."""
 
-    Parameters
-    ----------
-    grid : SurfaceGrid
-        Nodes of the bearing surface.
-    nodes : (N, 3) float64
-        Positions [m]; level after level, the base first and the bearing surface last.
-    hexahedra : (E, 8) int64
-        Nodes of each element in the order of `foundation.finite_element.hexahedra.CORNERS`.
-    levels : int
-        Number of levels of nodes.
-    """
-
+    #: Nodes of the bearing surface.
     grid: SurfaceGrid
+    #: Positions (N, 3) [m], level after level: the base first and the bearing surface last.
     nodes: FloatArray
+    #: Nodes (E, 8) of each element, as `foundation.finite_element.hexahedra.CORNERS`.
     hexahedra: IntArray
+    #: Number of levels of nodes.
     levels: int
 
     @property
@@ -64,13 +56,8 @@ def layer_mesh(
     """Fill the layer between a grid and the points of the base (C, 3) [m] below its nodes.
 
     The thickness of the elements grows from the surface, where it is about the spacing, to the
-    base, by the factor `growth` from one to the next.
-
-    Raises
-    ------
-    InputError
-        If the layer has no thickness somewhere, or an element is folded; the message gives the
-        place.
+    base, by the factor `growth` from one to the next. Raises `InputError`, which gives the place,
+    if the layer has no thickness somewhere, or an element is folded.
     """
     thickness = np.linalg.norm(grid.points - base, axis=1)
     fractions = _graded(float(np.median(thickness)), spacing, growth)

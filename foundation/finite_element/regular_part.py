@@ -32,14 +32,9 @@ def own_parts(layer: MeshedLayer) -> FloatArray:
 
 
 def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
-    """Return the compliance between candidates less that of a flat layer, smooth over the grid.
+    """Return the compliance (C, C) between candidates less that of a flat layer [m/N].
 
-    Parameters
-    ----------
-    layer : MeshedLayer
-        The layer.
-    compliance : (C, C) float64
-        Compliance between the candidates [m/N].
+    The result is smooth over the grid; `compliance` (C, C) is that between the candidates [m/N].
     """
     material = layer.layer
     regular = np.array(compliance, dtype=np.float64)

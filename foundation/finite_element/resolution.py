@@ -25,26 +25,19 @@ Model = TypeVar("Model", bound=NodalContact)
 
 @dataclass(frozen=True)
 class SpacingError:
-    """Root mean square of the estimated errors over poses and compartments in contact.
+    """Root mean square of the estimated errors over poses and compartments in contact."""
 
-    Parameters
-    ----------
-    force, peak_pressure, area : float
-        Error of axial force, peak pressure and area, relative to the largest of each [1].
-    centre : float
-        Error of the centre of pressure [m].
-    poses : int
-        Number of poses.
-    unresolved : int
-        Number of poses with a flag that a peak pressure is not resolved: extrapolation does not
-        find the pressure of an edge, which has no limit.
-    """
-
+    #: Error of the axial force, relative to the largest [1].
     force: float
+    #: Error of the peak pressure, relative to the largest [1].
     peak_pressure: float
+    #: Error of the area, relative to the largest [1].
     area: float
+    #: Error of the centre of pressure [m].
     centre: float
+    #: Number of poses.
     poses: int
+    #: Poses with a flagged peak pressure: that of an edge has no limit to extrapolate to.
     unresolved: int
 
 
@@ -71,12 +64,8 @@ def spacing_error(model: NodalContact, poses: Sequence[Pose]) -> SpacingError:
     """Estimate the error of a model's node spacing at poses.
 
     The loads of the model and of the same model with twice the spacing are extrapolated; the
-    distance to the extrapolated loads is the error.
-
-    Raises
-    ------
-    InputError
-        If the model cannot have twice the spacing, or no pose is in contact.
+    distance to the extrapolated loads is the error. Raises `InputError` if the model cannot have
+    twice the spacing, or no pose is in contact.
     """
     second = coarser(model)
     found = [model.evaluate(pose) for pose in poses]

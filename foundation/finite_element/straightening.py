@@ -27,12 +27,7 @@ _UNCHANGED = 1e-3
 class Straightening:
     """Base of a layer whose columns lean towards the lines of the chart, round by round.
 
-    Parameters
-    ----------
-    grid : SurfaceGrid
-        Nodes of the bearing surface.
-    base : (C, 3) float64
-        Points of the base below the nodes [m].
+    `base` (C, 3) has its points below the nodes of the bearing surface's grid [m].
     """
 
     def __init__(self, grid: SurfaceGrid, base: FloatArray) -> None:
@@ -58,24 +53,17 @@ class Straightening:
 
 @dataclass(frozen=True)
 class ChangedThickness:
-    """What straightened columns change of a layer.
+    """What straightened columns change of a layer."""
 
-    Parameters
-    ----------
-    columns, of : int
-        Number of straightened columns, and of all columns.
-    largest : float
-        Largest change of the thickness, the distance of the base from the surface [m].
-    thickness : float
-        Thickness that the layer has there by its description [m].
-    place : tuple of float
-        Point of the surface there [m].
-    """
-
+    #: Number of straightened columns.
     columns: int
+    #: Number of all columns.
     of: int
+    #: Largest change of the thickness, the distance of the base from the surface [m].
     largest: float
+    #: Thickness that the layer has there by its description [m].
     thickness: float
+    #: Point of the surface there [m].
     place: tuple[float, float, float]
 
     def __str__(self) -> str:

@@ -30,29 +30,23 @@ _REACH = 0.5
 
 @dataclass(frozen=True, eq=False)
 class SurfaceGrid:
-    """Quadrilaterals on a bearing surface.
+    """Quadrilaterals between nodes (C, 3) [m] on a bearing surface."""
 
-    Parameters
-    ----------
-    points, normals, lines : (C, 3) float64
-        Positions of the nodes [m], unit outward normals, and directions of the chart's lines [1].
-    quads : (Q, 4) int64
-        Nodes of each quadrilateral, counter-clockwise seen from outside.
-    facet, weights : (C,) int64, (C, 3) float64
-        Triangle of the surface under each node and barycentric coordinates on the triangle [1].
-    border : (C,) bool
-        Nodes on the border of the grid.
-    plane : (C, 2) float64
-        Coordinates of the nodes in the chart [m].
-    """
-
+    #: Positions of the nodes (C, 3) [m].
     points: FloatArray
+    #: Unit outward normals (C, 3) [1].
     normals: FloatArray
+    #: Directions of the chart's lines (C, 3) [1].
     lines: FloatArray
+    #: Nodes of each quadrilateral (Q, 4), counter-clockwise seen from outside.
     quads: IntArray
+    #: Triangle of the surface under each node (C,).
     facet: IntArray
+    #: Barycentric coordinates on that triangle (C, 3) [1].
     weights: FloatArray
+    #: Nodes on the border of the grid (C,).
     border: NDArray[np.bool_]
+    #: Coordinates of the nodes in the chart (C, 2) [m].
     plane: FloatArray
 
     @property
@@ -88,25 +82,10 @@ def lay_grid(
 ) -> SurfaceGrid:
     """Lay a grid of cells over a part of a surface; its border is moved onto the rim.
 
-    Parameters
-    ----------
-    surface : TriangleMesh
-        Bearing surface [m].
-    part : (F,) bool
-        Triangles to cover; each line of the chart leaves these once.
-    chart : Chart
-        Plane coordinates of the surface.
-    spacing : float
-        Edge of the square cells in the chart [m].
-    fine : (F,) bool, optional
-        Triangles with square cells, within `part`; by default all of it.
-    growth : float
-        Ratio of the edges of cells that follow each other beyond these triangles [1].
-
-    Raises
-    ------
-    InputError
-        If no cell fits on the surface.
+    The triangles `part` (F,) of the surface [m] are covered; each line of the chart leaves these
+    once. `spacing` is the edge of the square cells in the chart [m]. Triangles `fine` (F,) within
+    the part, by default all of it, have square cells; beyond, `growth` is the ratio of the edges of
+    cells that follow each other [1]. Raises `InputError` if no cell fits on the surface.
     """
     whole, chosen = smooth_surface(surface), np.flatnonzero(part)
     smooth = SmoothSurface(whole.corners[part], whole.middles[part], whole.normals[part])

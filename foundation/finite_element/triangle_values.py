@@ -11,23 +11,10 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 class TriangleValues:
-    """Linear interpolation from candidate nodes to the centroids of triangles.
+    """Linear interpolation from candidate nodes to the centroids of `triangles` (T,).
 
-    Parameters
-    ----------
-    tibia : TriangleMesh
-        Bearing surface [m].
-    triangles : (T,) int64
-        Triangles that get values.
-    layer : MeshedLayer
-        The layer below these triangles.
-
-    Attributes
-    ----------
-    corners : (T, 3) int64
-        Candidates from which each triangle interpolates.
-    shares : (T, 3) float64
-        Their weights [1].
+    `tibia` is the bearing surface [m], and `layer` lies below these triangles. Each triangle
+    interpolates from the candidates `corners` (T, 3) with the weights `shares` (T, 3) [1].
     """
 
     def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:

@@ -28,29 +28,13 @@ _RIDGE_RISE = 0.005
 
 
 def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArray[np.int8]:
-    """Return the compartment of each tibial triangle: 0 medial, 1 lateral.
+    """Return the compartment (F,) of each triangle of a right tibia: 0 medial, 1 lateral.
 
     Two large separate pieces side by side are the two plateaus. A single piece is split at the
-    ridge between the plateaus by a plane z = const (`find_split`).
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Tibial surface of a right knee [m], z lateral.
-    split_z : float, optional
-        z of the split [m]; triangles with a centroid beyond the split are lateral.
-
-    Returns
-    -------
-    (F,) int8
-        Compartment per triangle.
-
-    Raises
-    ------
-    MeshError
-        If no ridge is found, or a compartment would have no triangle.
-    InputError
-        If `split_z` is not a finite number.
+    ridge between the plateaus by a plane z = const (`find_split`), or at `split_z` [m]: triangles
+    with a centroid beyond it are lateral. The surface [m] has z lateral. Raises `MeshError` if no
+    ridge is found, or a compartment would have no triangle; `InputError` if `split_z` is not a
+    finite number.
     """
     across = mesh.centroids[:, 2]
     if split_z is not None:
@@ -164,14 +148,9 @@ def check_labels(
     """Return the compartment (F,) [1] of each tibial triangle, and the names of the compartments.
 
     Without labels, a single compartment covers the whole surface, and two compartments are found by
-    `find_compartments`.
-
-    Raises
-    ------
-    InputError
-        If a name is not one (`foundation.base.loads.check_names`), the number of labels is not that
-        of the triangles, a compartment has no triangle, or labels of more than two compartments are
-        missing.
+    `find_compartments`. Raises `InputError` if a name is not one
+    (`foundation.base.loads.check_names`), the number of labels is not that of the triangles, a
+    compartment has no triangle, or labels of more than two compartments are missing.
     """
     names = check_names(names)
     if labels is None:

@@ -41,20 +41,12 @@ _NEAR, _NEARER, _WORST = 6, 64, 0.02
 
 @dataclass(frozen=True, eq=False)
 class Decimation:
-    """A decimated mesh.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Decimated surface [m], or the full one.
-    deviation : float
-        Largest distance between both surfaces [m].
-    failure : str
-        Why the mesh is the full one; "" for a decimated mesh.
-    """
+    """A decimated mesh, or the full one."""
 
     mesh: TriangleMesh
+    #: Largest distance between both surfaces [m].
     deviation: float = 0.0
+    #: Why the mesh is the full one; "" for a decimated mesh.
     failure: str = ""
 
 
@@ -62,28 +54,11 @@ def decimate(mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWE
     """Decimate a mesh to few triangles that deviate little from its surface.
 
     The boundary keeps its vertices and edges. The result is the same in every call; normals given
-    with the mesh are dropped.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-    largest_deviation : float
-        Largest distance between the surfaces [m], in both directions.
-    fewest : int
-        Number of triangles of the first attempt; each further attempt has at least twice as many.
-
-    Returns
-    -------
-    Decimation
-        With the mesh itself if more than half of the triangles are needed for the deviation, or for
-        a surface without new faults: edges of more than two triangles, inconsistent winding, and
-        triangles without area.
-
-    Raises
-    ------
-    InputError
-        If the deviation is not positive.
+    with the mesh are dropped. `largest_deviation` is the largest distance between the surfaces [m],
+    in both directions. The first attempt has `fewest` triangles, each further one at least twice as
+    many. The mesh itself is returned if more than half of the triangles are needed for the
+    deviation, or for a surface without new faults: edges of more than two triangles, inconsistent
+    winding, and triangles without area. Raises `InputError` if the deviation is not positive.
     """
     check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
     half, target = len(mesh.faces) // 2, fewest

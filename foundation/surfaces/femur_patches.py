@@ -36,23 +36,10 @@ PLANE_REACH = 3.5
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
 ) -> kernels.Femur:
-    """Prepare a femoral surface for the contact kernels.
+    """Prepare a femoral surface for the contact kernels, facets in the order of their tree.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Femoral mesh [m], femoral frame.
-    surface : SmoothSurface
-        Patches of the mesh.
-    curved : bool
-        False if the patches are plane facets.
-    reach : float
-        Radius within which the bounding planes are valid [m].
-
-    Returns
-    -------
-    kernels.Femur
-        Arrays, facets in the order of their tree.
+    `mesh` is in the femoral frame [m]. The patches of `surface` are plane facets unless `curved`;
+    the bounding planes are valid within the radius `reach` [m].
     """
     tree = _facet_tree(surface)
     order = tree.order

@@ -42,22 +42,13 @@ _STEEP = 0.5
 
 
 class Filled(NamedTuple):
-    """A mesh with filled holes.
+    """A mesh with filled holes, the largest one at `centre` (3,) [m]."""
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m]; the new triangles come last.
-    holes : int
-        Number of holes that were filled.
-    across : float
-        Size of the largest one [m].
-    centre : (3,) float64
-        Centre of the largest one [m].
-    """
-
+    #: The new triangles come last.
     mesh: TriangleMesh
+    #: Number of holes that were filled.
     holes: int = 0
+    #: Size of the largest one [m].
     across: float = 0.0
     centre: FloatArray = np.zeros(3)
 

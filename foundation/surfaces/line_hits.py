@@ -16,20 +16,13 @@ _FACETS_PER_LEAF = 4
 
 
 class LineHits(NamedTuple):
-    """Where lines leave a surface.
+    """Where lines (N,) leave a surface, at distances [m] from their starts."""
 
-    Parameters
-    ----------
-    distance : (N,) float64
-        Distance from the start of each line [m]; without an exit, the reach of the search.
-    facet : (N,) int64
-        Triangle through which each line leaves, -1 for none.
-    weights : (N, 3) float64
-        Barycentric coordinates on the triangle [1].
-    """
-
+    #: Distances (N,) [m]; without an exit, the reach of the search.
     distance: FloatArray
+    #: Triangle through which each line leaves, -1 for none.
     facet: IntArray
+    #: Barycentric coordinates (N, 3) on the triangle [1].
     weights: FloatArray
 
 

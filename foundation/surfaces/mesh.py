@@ -115,23 +115,15 @@ def load_mesh(
 
 
 class RawMesh(NamedTuple):
-    """A mesh as in its file.
+    """A mesh as in its file."""
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface in the unit and along the axes of the file.
-    unit : str or None
-        Unit that the file states, None if none.
-    unit_is_sure : bool
-        Whether no other unit applies, as to a STEP file.
-    remarks : tuple of str
-        Clauses on what the file contains besides triangles.
-    """
-
+    #: Surface in the unit and along the axes of the file.
     mesh: TriangleMesh
+    #: Unit that the file states, None if none.
     unit: str | None
+    #: Whether no other unit applies, as to a STEP file.
     unit_is_sure: bool
+    #: Clauses on what the file contains besides triangles.
     remarks: tuple[str, ...]
 
 
@@ -142,10 +134,7 @@ def _paths(files: Files) -> list[Path]:
 def load_raw_mesh(path: Files) -> RawMesh:
     """Load a surface without conversions and checks, as `load_mesh` does apart from these.
 
-    Raises
-    ------
-    MeshError
-        If the file cannot be read.
+    Raises `MeshError` if the file cannot be read.
     """
     name, found = read_surfaces(_paths(path))
     with warnings.catch_warnings():

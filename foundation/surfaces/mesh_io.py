@@ -63,13 +63,8 @@ _STARTS = {
 def read_surface(path: Path) -> SurfaceFile:
     """Read the triangles of a file with one of `EXTENSIONS`, exact duplicates of points merged.
 
-    Polygons are split into triangles, and volume cells give their boundary; the remarks count
-    what is left out.
-
-    Raises
-    ------
-    MeshError
-        If the file is missing, empty, of another format, or damaged.
+    Polygons are split into triangles, and volume cells give their boundary; the remarks count what
+    is left out. Raises `MeshError` if the file is missing, empty, of another format, or damaged.
     """
     extension = path.suffix.lower()
     if path.is_dir():
@@ -108,10 +103,8 @@ def read_surface(path: Path) -> SurfaceFile:
 def read_surfaces(paths: Sequence[Path]) -> tuple[str, SurfaceFile]:
     """Return the name and the triangles of one or several files of one unit, in their order.
 
-    Raises
-    ------
-    MeshError
-        As `read_surface`, if a file is named twice, or if the files state different units.
+    Raises `MeshError` as `read_surface`, if a file is named twice, or if the files state different
+    units.
     """
     found = [read_surface(path) for path in paths]
     first = found[0]

@@ -19,21 +19,13 @@ HOLE_OF_RIM, HOLE_OF_DISC = 0.5, 0.25
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Unique edges of a mesh.
+    """Unique edges of a mesh, with ends (E, 2)."""
 
-    Parameters
-    ----------
-    ends : (E, 2) int64
-        Vertices of each edge, smaller index first.
-    count : (E,) int64
-        Number of triangles at the edge: 1 on the boundary, 2 inside a manifold surface.
-    balance : (E,) int64
-        Number of triangles that traverse the edge from the smaller vertex index, minus the number
-        in the opposite direction: 0 where two neighbours agree on the outer side.
-    """
-
+    #: Vertices of each edge (E, 2), smaller index first.
     ends: IntArray
+    #: Number of triangles (E,) at the edge: 1 on the boundary, 2 inside a manifold surface.
     count: IntArray
+    #: Triangles (E,) that traverse the edge upwards less downwards in index; 0 where two agree.
     balance: IntArray
 
 
@@ -98,24 +90,16 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryLoops:
-    """Loops of boundary edges; two loops that share a vertex count as one.
-
-    Parameters
-    ----------
-    length, across : (L,) float64
-        Length, and twice the largest distance of a vertex from the centre [m].
-    piece : (L,) int64
-        Piece of each loop, as of `label_pieces`.
-    centre : (L, 3) float64
-        Mean of the middles of the edges [m].
-    label : (B,) int64
-        Loop of each boundary edge, in the order of `Edges`.
-    """
+    """Loops (L,) [m] of boundary edges (B,); two loops that share a vertex count as one."""
 
     length: FloatArray
+    #: Twice the largest distance of a vertex from the centre (L,) [m].
     across: FloatArray
+    #: Piece of each loop (L,), as of `label_pieces`.
     piece: IntArray
+    #: Mean of the middles of the edges (L, 3) [m].
     centre: FloatArray
+    #: Loop of each boundary edge (B,), in the order of `Edges`.
     label: IntArray
 
 

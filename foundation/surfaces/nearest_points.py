@@ -14,13 +14,7 @@ _BLOCK = 200_000
 
 
 class SurfaceTree:
-    """Triangles and a search tree of the centroids of their pieces.
-
-    Parameters
-    ----------
-    corners : (F, 3, 3) float64
-        Corners of the triangles [any unit].
-    """
+    """Triangles (F, 3, 3) [any unit] and a search tree of the centroids of their pieces."""
 
     def __init__(self, corners: FloatArray) -> None:
         self.corners = corners
@@ -31,21 +25,9 @@ class SurfaceTree:
         self._tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
     def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
-        """Return the nearest points on the triangles of the nearest pieces.
+        """Return the nearest points (N, 3) to `points` (N, 3) [any unit], and their triangles (N,).
 
-        Parameters
-        ----------
-        points : (N, 3) float64
-            Points [any unit].
-        near : int
-            Number of pieces, by the distance of their centroids.
-
-        Returns
-        -------
-        places : (N, 3) float64
-            The nearest points [any unit].
-        triangles : (N,) int64
-            The triangles that have them.
+        They are those on the triangles of the `near` pieces with the nearest centroids.
         """
         import trimesh
 

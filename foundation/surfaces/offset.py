@@ -17,20 +17,10 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def moved_outwards(mesh: TriangleMesh, distance: float) -> TriangleMesh:
-    """Return a mesh whose vertices are moved along the normals of the surface.
+    """Return a mesh whose vertices are moved along the normals of the surface by a distance [m].
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m] whose vertices all belong to triangles.
-    distance : float
-        Distance by which the surface moves outwards [m]. Vertices of triangles that would fold, as
-        in a sharp groove, stay where they are.
-
-    Raises
-    ------
-    InputError
-        If the distance is negative.
+    Vertices of triangles that would fold, as in a sharp groove, stay where they are. All vertices
+    belong to triangles. Raises `InputError` if the distance is negative.
     """
     check_number("distance", distance, at_least=0.0, unit="m")
     normals = _vertex_normals(mesh)

@@ -30,20 +30,13 @@ NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0
 
 @dataclass(frozen=True, eq=False)
 class SmoothSurface:
-    """Quadratic patches over the triangles of a mesh, in their order.
+    """Quadratic patches (F, 3, 3) [m] over the triangles of a mesh, in their order."""
 
-    Parameters
-    ----------
-    corners : (F, 3, 3) float64
-        Corners c0, c1, c2 of each triangle [m].
-    middles : (F, 3, 3) float64
-        Points of the surface over the edges c0 c1, c1 c2 and c2 c0 [m].
-    normals : (F, 3, 3) float64
-        Unit outward normal at each corner [1]; triangles on both sides of a crease differ.
-    """
-
+    #: Corners c0, c1, c2 of each triangle (F, 3, 3) [m].
     corners: FloatArray
+    #: Points (F, 3, 3) of the surface over the edges c0 c1, c1 c2 and c2 c0 [m].
     middles: FloatArray
+    #: Unit outward normals (F, 3, 3) at corners [1]; triangles on both sides of a crease differ.
     normals: FloatArray
 
     def points(self, triangle: IntArray, weights: FloatArray) -> FloatArray:
@@ -61,32 +54,19 @@ def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
 
 
 def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) -> SmoothSurface:
-    """Return a smooth surface through the vertices of a mesh.
+    """Return a smooth surface through the vertices of a mesh [m].
 
     If the mesh has vertex normals (`TriangleMesh.vertex_normals`), they are used, and the surface
     has no creases; otherwise normals are estimated (`foundation.surfaces.vertex_normals`),
     one-sided at creases and boundaries. Crease edges stay straight. Neighbours are triangles that
-    share vertex indices.
+    share vertex indices. An edge is a crease if the angle between the normals of its facets is
+    above `crease_angle` [rad]: the distance of a middle from the straight edge is at most
+    tan(crease_angle/4)/2 of the edge length, the rise of an arc with equal chords that meet at that
+    angle.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-    crease_angle : float
-        Angle between the normals of neighbouring facets [rad] above which their edge is a crease.
-        The distance of a middle from the straight edge is at most tan(crease_angle/4)/2 of the
-        edge length: the rise of an arc with equal chords that meet at that angle.
-
-    Returns
-    -------
-    SmoothSurface
-        Patches without folds: at its six nodes each patch faces the outer side of its triangle
-        (otherwise the edges are straightened, for both neighbours).
-
-    Raises
-    ------
-    InputError
-        If the angle is not between 0 and a right angle.
+    Patches have no folds: at its six nodes each patch faces the outer side of its triangle
+    (otherwise the edges are straightened, for both neighbours). Raises `InputError` if the angle is
+    not between 0 and a right angle.
     """
     check_number("crease_angle", crease_angle, above=0.0, below=0.5 * np.pi, unit="rad")
     corners = mesh.vertices[mesh.faces]

@@ -30,39 +30,23 @@ _TURN = 0.5
 
 
 class Smoothed(NamedTuple):
-    """A smoothed mesh, and how far vertices moved.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Mesh with the same triangles and moved vertices.
-    largest, rms : float
-        Largest and root mean square distance between a vertex and its former place [m].
-    """
+    """A smoothed mesh with the same triangles, and how far vertices moved."""
 
     mesh: TriangleMesh
+    #: Largest distance between a vertex and its former place [m].
     largest: float
+    #: Root mean square of these distances [m].
     rms: float
 
 
 def smoothed(mesh: TriangleMesh, deviation: float | None, *, passes: int = 3) -> Smoothed:
-    """Return a mesh smoothed by local quadratic fits.
+    """Return a mesh [m] smoothed by local quadratic fits, `passes` times.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m]. Vertices at sharp edges are fitted to their own side of the edge.
-    deviation : float or None
-        Distance that no vertex moves farther than [m], None for no limit. A vertex that would move
-        by u moves by u/sqrt(1 + (u/deviation)²), so that the limit does not make ridges. Vertices
-        of triangles that would fold, as slivers at rims do, stay where they are.
-    passes : int
-        Number of fits, each over the surface of the fit before.
-
-    Raises
-    ------
-    InputError
-        If the deviation is not positive.
+    Vertices at sharp edges are fitted to their own side of the edge. No vertex moves farther than
+    `deviation` [m], None for no limit: one that would move by u moves by u/sqrt(1 +
+    (u/deviation)²), so that the limit does not make ridges. Vertices of triangles that would fold,
+    as slivers at rims do, stay where they are. Raises `InputError` if the deviation is not
+    positive.
     """
     if deviation is not None:
         check_number("deviation", deviation, above=0.0, unit="m")

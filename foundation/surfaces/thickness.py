@@ -42,20 +42,12 @@ def measured_thickness(
     The error is of second order in the edge lengths where both shapes are smooth. The thickness is
     undefined where the line leaves through a side wall or an undercut (at the rim) or does not
     start inside (a layer thinner than `tolerance`, or a vertex beside the solid); such vertices get
-    the thickness of the nearest other vertex, with a warning. A step of the underside is a step of
-    the thickness.
+    the thickness of the nearest other vertex, with a `MeshWarning`. A step of the underside is a
+    step of the thickness.
 
-    Raises
-    ------
-    MeshError
-        If the solid is not closed, is inside out or in another unit, more than 5 % of the inner
-        vertices are farther than `tolerance` from the solid, or more than half of all vertices have
-        no underside below them.
-
-    Warns
-    -----
-    MeshWarning
-        If some vertices have the thickness of another vertex.
+    Raises `MeshError` if the solid is not closed, is inside out or in another unit, more than 5 %
+    of the inner vertices are farther than `tolerance` from the solid, or more than half of all
+    vertices have no underside below them.
     """
     check_number("tolerance", tolerance, above=0.0, unit="m")
     check_solid(surface, solid)

@@ -13,25 +13,19 @@ from foundation.base.checks import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class BoxTree:
-    """Binary tree of axis-aligned boxes in depth-first order.
+    """Binary tree of M axis-aligned boxes (M, 3) [m] of N items in depth-first order."""
 
-    Parameters
-    ----------
-    order : (N,) int64
-        Items in the order of the leaves.
-    low, high : (M, 3) float64
-        Corners of the box of each node [m].
-    next : (M,) int64
-        Next node that is not below this node, to continue with when a box is missed.
-    first, count : (M,) int64
-        Range of a leaf in `order`; count is 0 for an inner node.
-    """
-
+    #: Items (N,) in the order of the leaves.
     order: IntArray
+    #: Lower corner of the box of each node (M, 3) [m].
     low: FloatArray
+    #: Upper corner of the box of each node (M, 3) [m].
     high: FloatArray
+    #: Next node (M,) that is not below this node, to continue with when a box is missed.
     next: IntArray
+    #: Beginning (M,) of a leaf's range in `order`.
     first: IntArray
+    #: Length (M,) of a leaf's range in `order`; 0 for an inner node.
     count: IntArray
 
 

@@ -97,18 +97,10 @@ def jet_normals(
 ) -> FloatArray:
     """Return unit normals (V, 3) [1] of polynomials fitted to the neighbours of each vertex.
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Positions [m].
-    faces : (F, 3) int64
-        Triangles; every vertex belongs to a triangle.
-    degree : int
-        Degree of the height function, which passes through the vertex.
-    rings : int
-        Largest number of edges between a vertex and its neighbours.
-    largest_turn : float
-        Angle [rad] to the angle-weighted normal beyond which that normal replaces the fit.
+    Every vertex (V, 3) [m] belongs to a triangle of `faces` (F, 3) and is at most `rings` edges
+    from its neighbours. The height function of the `degree` passes through the vertex. Where its
+    normal is more than `largest_turn` [rad] from the angle-weighted normal, that normal replaces
+    the fit.
     """
     start = angle_weighted_normals(vertices, faces)
     neighbours = _neighbours(len(vertices), faces, rings)

@@ -25,26 +25,17 @@ _OF_EDGE, _SHORT = 0.2, 0.05
 
 
 class Welded(NamedTuple):
-    """A mesh with welded seams.
+    """A mesh of vertices (V, 3) [m] and triangles (F, 3) with welded seams."""
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Positions [m]; those of welded corners are their mean.
-    faces : (F, 3) int64
-        Triangles in their order, with welded corners as one vertex.
-    closed : int
-        Number of open edges that were closed.
-    moved : float
-        Largest distance by which a corner moved [m].
-    tolerance : float
-        Tolerance that the mesh allows [m].
-    """
-
+    #: Positions (V, 3) [m]; those of welded corners are their mean.
     vertices: FloatArray
+    #: Triangles (F, 3) in their order, with welded corners as one vertex.
     faces: IntArray
+    #: Number of open edges that were closed.
     closed: int
+    #: Largest distance by which a corner moved [m].
     moved: float
+    #: Tolerance that the mesh allows [m].
     tolerance: float
 
 

@@ -48,15 +48,8 @@ def with_designs_checked(
 def check_design_space(config: Config, findings: Findings, figures: dict[str, Any]) -> None:
     """Check the parameters, draw the designs and settle some; replace the expected time of a run.
 
-    Parameters
-    ----------
-    config : Config
-        Configuration with [design_space].
-    findings : Findings
-        Takes what is found.
-    figures : dict
-        Expected figures of `check_study` for a single knee; `run_s` becomes that of all designs
-        [s].
+    `figures` are those of `check_study` for a single knee; their `run_s` becomes that of all
+    designs [s]. `findings` takes what is found.
     """
     if findings.attempt(_ABOUT, _checked, config) is None:
         return

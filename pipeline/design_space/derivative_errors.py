@@ -34,16 +34,8 @@ def derivative_errors(
     """Return, by parameter, how far d(axial force of a compartment)/d(parameter) at a pose is off.
 
     RMS over designs and samples: "error" and "size" of the derivative of the original model [N per
-    unit of the parameter], and "percent", their ratio.
-
-    Parameters
-    ----------
-    run : Run
-        The run over designs.
-    knee : ParametricSurrogate
-        The fitted surrogate.
-    designs, samples : DataFrame
-        All designs, and samples of the held-out ones.
+    unit of the parameter], and "percent", their ratio. `designs` are all, `samples` those of
+    held-out ones.
     """
     names = list(knee.parameters.names)
     widths = knee.parameters.high - knee.parameters.low

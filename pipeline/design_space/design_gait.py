@@ -84,12 +84,9 @@ def compared_cycles(
 ) -> dict[str, Any]:
     """Return the outputs of both models for a design, and the errors of the surrogate.
 
-    Returns
-    -------
-    dict
-        "reason" (why there are no results, or ""), "original" and "surrogate" outputs, "errors" by
-        `CYCLE_ERRORS` [%], "flagged" instants and "instants" of the surrogate, and "patch" (4,)
-        of the original model [1].
+    These are "reason" (why there are no results, or ""), "original" and "surrogate" outputs,
+    "errors" by `CYCLE_ERRORS` [%], "flagged" instants and "instants" of the surrogate, and "patch"
+    (4,) of the original model [1].
     """
     try:
         original, patch = original_cycle(config, knee, values)

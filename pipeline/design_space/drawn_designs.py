@@ -36,20 +36,13 @@ _FIRST = {LEARNT: 0, UNSEEN: 1_000_000, HELD_OUT: 2_000_000}
 
 
 class Drawn(NamedTuple):
-    """Designs, and how many were drawn and dropped.
+    """Designs, and how many were drawn and dropped."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        `design` (number), `use`, and the value of each parameter in the unit of its name.
-    drawn : int
-        Number of designs that were drawn.
-    dropped : dict of str to int
-        Number of infeasible designs by reason.
-    """
-
+    #: `design` (number), `use`, and the value of each parameter in the unit of its name.
     table: pd.DataFrame
+    #: Number of designs that were drawn.
     drawn: int
+    #: Number of infeasible designs by reason.
     dropped: dict[str, int]
 
 
@@ -64,13 +57,9 @@ def draw_designs(config: Config) -> Drawn:
     """Stage a: draw the designs of all uses from Sobol sequences; drop infeasible designs.
 
     The designs that are learnt also lie a little outside of the ranges; part of them and of the
-    unseen designs lies at edges and corners. A design is infeasible if
-    it violates a constraint of [design_space], or if its configuration or implant is refused.
-
-    Raises
-    ------
-    StageError
-        If hardly any design is feasible.
+    unseen designs lies at edges and corners. A design is infeasible if it violates a constraint of
+    [design_space], or if its configuration or implant is refused. Raises `StageError` if hardly any
+    design is feasible.
     """
     space = design_space_of(config)
     counts = {

@@ -95,18 +95,12 @@ def fitted_errors(
 ) -> dict[str, Any]:
     """Return the entry of a header from which the errors expected at a design follow.
 
-    The fits predict errors of heights and ratios at a design from the samples that they held back;
-    measured errors of designs that were not learnt are in proportion, by a factor that few designs
-    exceed (conformal prediction with normalised errors; Lei et al. 2018, J Am Stat Assoc
-    113:1094-1111, section 5.2). The factor may grow exponentially with the mean square of the
+    `designs` have values and `errors` those by `ACCEPTED` of designs that the surrogate was not
+    fitted to. The fits predict errors of heights and ratios at a design from the samples that they
+    held back; measured errors of designs that were not learnt are in proportion, by a factor that
+    few designs exceed (conformal prediction with normalised errors; Lei et al. 2018, J Am Stat
+    Assoc 113:1094-1111, section 5.2). The factor may grow exponentially with the mean square of the
     scaled parameters. Errors over gait are in proportion to those of the height.
-
-    Parameters
-    ----------
-    knee : ParametricSurrogate
-        The fitted surrogate.
-    designs, errors : sequence of mapping
-        Values and errors by `ACCEPTED` of designs that the surrogate was not fitted to.
     """
     predicted = [predicted_errors(knee, design) for design in designs]
     outward = np.array([_outward(knee, design) for design in designs])

@@ -34,19 +34,8 @@ class FitDocument(TakenDesign):
 def fit_document(run: TrainedDesigns, fitted: FittedKnee, *, original: bool = False) -> FitDocument:
     """Return what is told of a new knee.
 
-    Parameters
-    ----------
-    run : TrainedDesigns
-        The run.
-    fitted : FittedKnee
-        The knee.
-    original : bool
-        Whether the original model of the knee simulates the gait cycle too.
-
-    Raises
-    ------
-    InputError
-        If a value is outside its range.
+    With `original`, the original model of the knee simulates the gait cycle too. Raises
+    `InputError` if a value is outside its range.
     """
     taken = take_design(run, fitted.values, original=original, models=fitted.models)
     expected = {name: e for name, e in taken.expected.items() if name not in fitted.errors}

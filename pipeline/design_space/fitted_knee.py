@@ -44,29 +44,20 @@ FORCE = "force_at_pose_percent"
 class FittedKnee(NamedTuple):
     """A knee in a run over modes of shape.
 
-    Parameters
-    ----------
-    values : dict of str to BaseValue
-        Value of each parameter of the run: weights of modes, and others.
-    shape : FittedShape
-        The knee's shape by the modes, before placement.
-    models : OwnModels
-        Surrogate with corrected heights, and original model of the knee itself.
-    heights : dict of str to tuple of float
-        By compartment, how much higher the surfaces of the knee touch than by the modes, at
-        extension [m], and its change with flexion [m/rad].
-    ends : tuple of str
-        Weights at the end of their range.
-    errors : dict of str to float
-        Errors of the surrogate at samples of the knee that did not correct the heights:
-        `sample_errors`, and `FORCE`, the axial force at a pose, RMS over the range, the worse
-        compartment's [%]. NaN without feasible samples.
+    `errors` are those of the surrogate at samples of the knee that did not correct the heights:
+    `sample_errors`, and `FORCE`, the axial force at a pose, RMS over the range, the worse
+    compartment's [%]. They are NaN without feasible samples.
     """
 
+    #: Value of each parameter of the run: weights of modes, and others.
     values: dict[str, BaseValue]
+    #: The knee's shape by the modes, before placement.
     shape: FittedShape
+    #: Surrogate with corrected heights, and original model of the knee itself.
     models: OwnModels
+    #: By compartment, height of contact over that by the modes: extended [m], slope [m/rad].
     heights: dict[str, tuple[float, float]]
+    #: Weights at the end of their range.
     ends: tuple[str, ...]
     errors: dict[str, float]
 
@@ -78,23 +69,10 @@ def fit_knee(
 
     What the modes leave changes heights first. The original model of the knee itself is evaluated
     at some samples: one half corrects the height of each compartment by a line over flexion, the
-    other half tells the errors.
-
-    Parameters
-    ----------
-    run : TrainedDesigns
-        The run.
-    files : tuple of str
-        Meshes of femur and tibia, with unit, axes and frame of the run's own.
-    texts : sequence of str
-        Values of other parameters, such as "youngs_modulus_MPa=8"; by default the `base_values`.
-    side : {"left", "right"}, optional
-        Side of the knee; by default that of the run.
-
-    Raises
-    ------
-    InputError
-        If the run has no modes of shape, a mesh cannot be used, or a value is refused.
+    other half tells the errors. The `files`, meshes of femur and tibia, have unit, axes and frame
+    of the run's own; `texts` are values of other parameters, such as "youngs_modulus_MPa=8", by
+    default the `base_values`; `side` is by default that of the run. Raises `InputError` if the run
+    has no modes of shape, a mesh cannot be used, or a value is refused.
     """
     names = _modes(run)
     if given := [text for text in texts if text.partition("=")[0].strip() in names]:
@@ -182,12 +160,7 @@ def _heights(
 def line_over_flexion(poses: FloatArray, heights: FloatArray) -> tuple[float, float]:
     """Return height [m] and slope [m/rad] of the line over flexion that is nearest to heights.
 
-    Parameters
-    ----------
-    poses : (N, 6) float64
-        Poses [rad, m].
-    heights : (N,) float64
-        Heights at the poses [m].
+    The heights (N,) [m] are those at the poses (N, 6) [rad, m].
     """
     columns = np.column_stack([np.ones(len(poses)), poses[:, 0]])
     height, slope = np.linalg.lstsq(columns, heights)[0]

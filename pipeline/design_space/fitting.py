@@ -83,10 +83,7 @@ def fit_designs(
 ) -> FittedDesigns:
     """Stage g: fit the surrogate over all designs.
 
-    Raises
-    ------
-    StageError
-        If a compartment has no usable samples or cannot be fitted.
+    Raises `StageError` if a compartment has no usable samples or cannot be fitted.
     """
     start = time.perf_counter()
     parts = _fits(config, config.surrogate, designs, training, space, execution)
@@ -126,10 +123,7 @@ def _fit_compartment(
 ) -> ParametricTrained:
     """Return the fit of one compartment.
 
-    Raises
-    ------
-    StageError
-        If the fit is not possible; the message names the compartment and the samples.
+    Raises `StageError`, which names the compartment and the samples, if the fit is not possible.
     """
     try:
         # One thread: sums in threaded linear algebra depend on the number of cores.

@@ -60,10 +60,7 @@ def _rows(design: int, path: ReferencePath | None, reason: str) -> pd.DataFrame:
 def parametric_space(config: Config, designs: pd.DataFrame, paths: pd.DataFrame) -> ParametricSpace:
     """Return the sample space of all designs from the paths of some of them.
 
-    Raises
-    ------
-    StageError
-        If fewer than half of the paths have settled.
+    Raises `StageError` if fewer than half of the paths have settled.
     """
     parameters = parameters_of(config)
     settled = paths[paths["status"] == OK]

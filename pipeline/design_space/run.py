@@ -49,28 +49,11 @@ _PACKAGES = ("numpy", "scipy", "numba", "pandas", "knee-contact")
 def run_designs(
     config: Config, folder: Path, *, resume: bool = False, replace: bool = False
 ) -> DesignsDocument:
-    """Carry out stages a to h over designs and write the run directory.
+    """Carry out stages a to h over designs and write the run directory; return `designs.json`.
 
-    Parameters
-    ----------
-    config : Config
-        The study, with [design_space].
-    folder : Path
-        The run directory.
-    resume, replace : bool
-        As of `pipeline.runner.run_study`.
-
-    Returns
-    -------
-    DesignsDocument
-        The content of `designs.json`.
-
-    Raises
-    ------
-    ConfigError
-        If a parameter is not a number of the configuration, or its range is refused.
-    RunError
-        As of `pipeline.runner.run_study`.
+    `resume` and `replace` are as of `pipeline.runner.run_study`. Raises `ConfigError` if a
+    parameter is not a number of the configuration, or its range is refused; `RunError` as
+    `pipeline.runner.run_study`.
     """
     check_designs(config)
     # One thread: sums in threaded linear algebra depend on the number of cores.

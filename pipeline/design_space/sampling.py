@@ -33,23 +33,15 @@ DOMAIN_SPREAD = 2.0
 
 @dataclass(frozen=True, eq=False)
 class SampledDesigns:
-    """What the stages a to f end with.
+    """What the stages a to f end with."""
 
-    Parameters
-    ----------
-    training : DataFrame
-        Evaluated samples for stage g, with `weight`.
-    evaluated : DataFrame
-        All samples of designs that are learnt.
-    rounds : list of FirstFit
-        First surrogates of each round but the first.
-    chosen : list of list of int
-        Designs of each round.
-    """
-
+    #: Evaluated samples for stage g, with `weight`.
     training: pd.DataFrame
+    #: All samples of designs that are learnt.
     evaluated: pd.DataFrame
+    #: First surrogates of each round but the first.
     rounds: list[FirstFit]
+    #: Designs of each round.
     chosen: list[list[int]]
 
 

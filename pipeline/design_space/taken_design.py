@@ -67,13 +67,9 @@ class TakenDesign(Computed):
 def design_values(run: TrainedDesigns, texts: Sequence[str]) -> dict[str, BaseValue]:
     """Return the value of each parameter from texts such as "dish_sagittal_radius_mm=60".
 
-    Parameters that no text names have their `base_values`; the origin of the others is "".
-
-    Raises
-    ------
-    InputError
-        If a text is not a parameter and a number, a parameter is named twice or is unknown, or a
-        value is outside its range.
+    Parameters that no text names have their `base_values`; the origin of the others is "". Raises
+    `InputError` if a text is not a parameter and a number, a parameter is named twice or is
+    unknown, or a value is outside its range.
     """
     found = base_values(run.config)
     given: dict[str, BaseValue] = {}
@@ -118,21 +114,10 @@ def take_design(
 ) -> TakenDesign:
     """Return a design of a run with its gait cycle.
 
-    Parameters
-    ----------
-    run : TrainedDesigns
-        The run.
-    design : mapping
-        Value of each parameter in the unit of its name, as of `design_values`.
-    original : bool
-        Whether the original model simulates the cycle too.
-    models : OwnModels, optional
-        Models of a knee that the design stands for; by default those of the design.
-
-    Raises
-    ------
-    InputError
-        If a value is outside its range.
+    `design` has the value of each parameter in the unit of its name, as of `design_values`; with
+    `original`, the original model simulates the cycle too. `models` are those of a knee that the
+    design stands for, by default those of the design. Raises `InputError` if a value is outside its
+    range.
     """
     values = {name: each.value for name, each in design.items()}
     own = OwnModels() if models is None else models

@@ -34,10 +34,8 @@ class TrainedDesigns:
     def open(cls, folder: Path) -> TrainedDesigns:
         """Open a run directory.
 
-        Raises
-        ------
-        RunError
-            If the run has not finished, is not over designs, or `config.toml` was changed since.
+        Raises `RunError` if the run has not finished, is not over designs, or `config.toml` was
+        changed since.
         """
         for name in _FILES:
             if not (folder / name).is_file():

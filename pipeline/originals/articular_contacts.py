@@ -31,11 +31,7 @@ _STEP = 1e-6
 class StoredEnergy:
     """Gradient of the energy that a bed of springs stores.
 
-    Parameters
-    ----------
-    bed : ElasticFoundation
-        A bed. The loads of a conservative one are the gradient of its energy; that of another one
-        is found by differences.
+    The loads of a conservative bed are the gradient; that of another bed is found by differences.
     """
 
     def __init__(self, bed: ElasticFoundation) -> None:
@@ -63,33 +59,15 @@ def articular_contacts(
 ) -> tuple[JointContact, ...]:
     """Return the contacts of a model, with beds of springs.
 
-    Parameters
-    ----------
-    model : OsimModel
-        The model.
-    meshes : mapping of str to Path, optional
-        Files [m] in place of mesh files of the model, by their names.
-    thicknesses : mapping of str to float, optional
-        Uniform thicknesses of layers [m] in place of those of the model, by the names of the
-        contact meshes.
-    surface : {"curved", "flat"}
-        Shape of the surfaces between vertices; OpenSim-JAM has flat ones.
-    energy : bool
-        Whether the contacts have the gradient of their energy too.
+    `meshes` are files [m] in place of mesh files of the model, by their names; `thicknesses` are
+    uniform thicknesses of layers [m], by the names of the contact meshes. OpenSim-JAM has "flat"
+    surfaces between vertices. With `energy`, the contacts have the gradient of their energy too.
 
-    Returns
-    -------
-    tuple of JointContact
-        The contacts. A bed of two plateaus has a medial and a lateral compartment, any other one a
-        single compartment with the name of the contact. Frames of bed and target have x forward,
-        y up and z right, whatever the axes of the mesh files (`leg_side`).
-
-    Raises
-    ------
-    InputError
-        If the model has no contact, a mesh is missing or damaged, `meshes` names a file that is no
-        contact mesh of the model, or no joints with linear motion connect the two bodies of a
-        contact.
+    A bed of two plateaus has a medial and a lateral compartment, any other one a single compartment
+    with the name of the contact. Frames of bed and target have x forward, y up and z right,
+    whatever the axes of the mesh files (`leg_side`). Raises `InputError` if the model has no
+    contact, a mesh is missing or damaged, `meshes` names a file that is no contact mesh of the
+    model, or no joints with linear motion connect the two bodies of a contact.
     """
     found = model.contacts
     if not found:

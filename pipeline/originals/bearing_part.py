@@ -24,20 +24,12 @@ class _Left(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BearingPart:
-    """Bearing surface of a closed body, and the body.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        The bearing surface [m].
-    whole : TriangleMesh
-        The repaired mesh of the file [m].
-    edge : TriangleMesh or None
-        Rounded edge of a tibial shell [m], which faces the femur and does not bear; None without.
-    """
+    """Bearing surface of a closed body, and the body; meshes in [m]."""
 
     mesh: TriangleMesh
+    #: The repaired mesh of the file.
     whole: TriangleMesh
+    #: Rounded edge of a tibial shell, which faces the femur and does not bear; None without.
     edge: TriangleMesh | None = None
 
     @property
@@ -91,10 +83,7 @@ def bearing_findings(whole: TriangleMesh) -> tuple[Finding, ...]:
 def bearing_part(whole: TriangleMesh, body: str) -> BearingPart:
     """Return the bearing surface of a "femur" or "tibia" in its frame.
 
-    Raises
-    ------
-    MeshError
-        If the body has no bearing surface.
+    Raises `MeshError` if the body has no bearing surface.
     """
     wall = BEARINGS[body](whole)
     if body != "tibia":

@@ -81,12 +81,8 @@ def held_out_samples(
     """Draw the held-out samples: a design of their own, with their own seed.
 
     With a motion, most of them lie near the motion. Points of `candidates`, the training design,
-    are left out: two full factorials have common points.
-
-    Raises
-    ------
-    StageError
-        If more than half of the points are candidates.
+    are left out: two full factorials have common points. Raises `StageError` if more than half of
+    the points are candidates.
     """
     parts = []
     # The entropy differs from the training design even if the seeds are equal.

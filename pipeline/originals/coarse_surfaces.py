@@ -25,13 +25,6 @@ def coarse_surfaces(config: Config, surfaces: KneeSurfaces) -> KneeSurfaces:
 
     These are the surfaces themselves if they have few triangles, cannot be decimated, are those of
     the built-in implant, or have a table of thicknesses by vertex.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    surfaces : KneeSurfaces
-        Surfaces of the study [m].
     """
     layers = (config.contact, config.contact.femur_layer)
     by_vertex = any(layer is not None and layer.thickness_file is not None for layer in layers)

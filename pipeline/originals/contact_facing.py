@@ -27,27 +27,12 @@ _OVERLAP = 10e-3
 def check_facing(
     contacts: Sequence[JointContact], model: OsimModel, motion: CoordinateMotion
 ) -> None:
-    """Raise an error if the surfaces of a contact can touch at no pose of a few.
+    """Raise a `MeshError` if the surfaces of a contact can touch at no pose of a few.
 
     The poses are the default of the model and the first, middle and last instant of a motion.
     Joints may lift off: a contact passes if its surfaces face each other at one of the poses, less
     than 20 mm apart, and most springs that face the target do not overlap by more than they search.
-
-    Parameters
-    ----------
-    contacts : sequence of JointContact
-        Contacts with beds of springs, as of `articular_contacts`.
-    model : OsimModel
-        The model.
-    motion : CoordinateMotion
-        Motion of all coordinates.
-
-    Raises
-    ------
-    MeshError
-        If the surfaces of a contact do not face each other, are far apart or overlap too far.
-    InputError
-        If the motion lacks a coordinate of a contact, or a contact is a surrogate.
+    Raises `InputError` if the motion lacks a coordinate of a contact, or a contact is a surrogate.
     """
     defaults, count = model.coordinate_defaults, len(motion.time)
     for contact in contacts:
@@ -82,20 +67,9 @@ def _check_contact(contact: JointContact, poses: Iterable[FloatArray]) -> None:
 def facing_gaps(bed: TriangleMesh, sides: Sequence[LineTracer], pose: Pose) -> FloatArray:
     """Return the distances (K,) [m] from triangles of a bed to the target that they face.
 
-    Parameters
-    ----------
-    bed : TriangleMesh
-        The bed [m].
-    sides : sequence of LineTracer
-        The target as it is and turned inside out.
-    pose : Pose
-        Pose of the target in the frame of the bed.
-
-    Returns
-    -------
-    (K,) float64
-        Distance along the normal of each triangle to the nearest part of the target that faces it,
-        within 60 mm, negative for an overlap [m]; triangles that face nothing are left out.
+    A distance is along the normal of a triangle to the nearest part of the target within 60 mm that
+    faces it, negative for an overlap; triangles that face nothing are left out. `sides` are the
+    target as it is and turned inside out, `pose` is that of the target in the frame of the bed.
     """
     turn = pose.rotation_matrix
     normals, starts = bed.normals @ turn, (bed.centroids - pose.translation) @ turn

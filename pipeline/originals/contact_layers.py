@@ -30,22 +30,10 @@ _WIDTHS = (1e-3, 1.0)
 class ContactSurfaces:
     """Surfaces of the contacts of a model, with x forward, y up and z right.
 
-    Contacts that share a mesh share its triangles, side and thickness.
-
-    Parameters
-    ----------
-    model : OsimModel
-        The model.
-    files : mapping of str to Path, optional
-        Files [m] in place of mesh files of the model, by their names.
-    thicknesses : mapping of str to float, optional
-        Uniform thicknesses of layers [m] in place of those of the model, by the names of the
-        contact meshes.
-
-    Raises
-    ------
-    InputError
-        If a name is no mesh file or no contact mesh of the model, or a thickness is not positive.
+    Contacts that share a mesh share its triangles, side and thickness. `files` [m] and uniform
+    `thicknesses` [m] take the place of those of the model, by the names of mesh files and of
+    contact meshes. Raises `InputError` if a name is unknown to the model, or a thickness is not
+    positive.
     """
 
     def __init__(
@@ -169,17 +157,9 @@ def contact_law(
 ) -> tuple[SpringLaw, FloatArray | None]:
     """Return the law of the springs of a contact, and what the target's thickness varies by.
 
-    Returns
-    -------
-    SpringLaw
-        The law, in which a target layer of measured thickness has its mean thickness.
-    (T,) float64 or None
-        Thickness under each triangle of the target beyond the mean [m]; None without variation.
-
-    Raises
-    ------
-    InputError
-        As of `ContactSurfaces.thickness`.
+    A target layer of measured thickness has its mean thickness in the law; the array (T,) is the
+    thickness under each triangle of the target beyond the mean [m]. Raises `InputError` as
+    `ContactSurfaces.thickness`.
     """
     bed, target = contact.bed, contact.target
     own, other = surfaces.thickness(bed), surfaces.thickness(target)

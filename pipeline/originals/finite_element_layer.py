@@ -39,20 +39,9 @@ def build_elements(
 ) -> FiniteElementContact:
     """Return the finite-element model of a configuration, not yet condensed.
 
-    Parameters
-    ----------
-    contact : ContactConfig
-        Layers and elements.
-    surfaces : KneeSurfaces
-        Surfaces of the knee.
-    folder : Path, optional
-        Run directory, whose folder `CONDENSED` keeps the condensed compliances; without a run
-        directory, they stay in memory.
-
-    Raises
-    ------
-    InputError
-        If a parameter cannot be used, or the condensation needs more memory than the machine has.
+    Folder `CONDENSED` of the run directory `folder` keeps the condensed compliances; without a run
+    directory, they stay in memory. Raises `InputError` if a parameter cannot be used, or the
+    condensation needs more memory than the machine has.
     """
     settings = contact.finite_element
     assert settings is not None  # the schema gives the section

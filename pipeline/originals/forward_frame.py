@@ -26,10 +26,7 @@ def faces_backward(femur: TriangleMesh) -> bool:
 def forward_frame(femur: TriangleMesh) -> AnatomicalFrame:
     """Return the anatomical frame of a femur (V, 3) [m] whose first axis points anterior.
 
-    Raises
-    ------
-    MeshError
-        If the shape is not that of a femur with two condyles.
+    Raises `MeshError` if the shape is not that of a femur with two condyles.
     """
     frame = _frame_by_trochlea(femur)
     if frame is not None and float(frame.rotation[0, 0]) > 0.0:

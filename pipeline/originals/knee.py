@@ -114,20 +114,11 @@ class Knee:
 
 @dataclass(frozen=True, eq=False)
 class KneeInputs:
-    """What a contact model of a study is built from.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    surfaces : KneeSurfaces
-        Surfaces of the knee.
-    folder : Path, optional
-        Run directory, for what a model keeps on disk.
-    """
+    """What a contact model of a study is built from."""
 
     config: Config
     surfaces: KneeSurfaces
+    #: Run directory, for what a model keeps on disk.
     folder: Path | None = None
 
     @cached_property
@@ -169,26 +160,15 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Preparation:
-    """Computation that a contact model needs before the first evaluation.
+    """Computation that a contact model needs before the first evaluation."""
 
-    Parameters
-    ----------
-    stage : str
-        Name of the stage of a run.
-    cost : callable
-        Takes the knee, not prepared, the section [contact] and the area of a typical contact [m²],
-        and returns the expected `Cost`.
-    remove_stale : callable
-        Removes what a run directory keeps of other models than the given one, which is None if the
-        run has another kind of contact model.
-    coarser : float
-        Time of the preparation with twice the node spacing, which stage h needs, over that with the
-        spacing itself [1]; 0 for a model without nodes.
-    """
-
+    #: Name of the stage of a run.
     stage: str
+    #: Takes the knee, not prepared, [contact] and the area of a typical contact [m²].
     cost: Callable[[Knee, ContactConfig, float], Cost]
+    #: Removes what a run keeps of other models than the given, None: of another kind.
     remove_stale: Callable[[Path, Any], None]
+    #: Time with twice the node spacing, as in stage h, over that with the spacing [1]; 0: no nodes.
     coarser: float = 0.0
 
 
@@ -199,23 +179,13 @@ def _no_findings(contact: ContactConfig) -> list[Finding]:
 
 @dataclass(frozen=True)
 class ContactKind:
-    """What a run asks of a kind of contact model, in addition to `SurfaceContact`.
+    """What a run asks of a kind of contact model, in addition to `SurfaceContact`."""
 
-    Parameters
-    ----------
-    build : callable
-        Takes `KneeInputs` and returns the `Knee`; raises an InputError that names the key of a
-        parameter that cannot be used.
-    check_resolution : callable
-        Takes the knee, the section [contact] and the area of a typical contact [m²], and returns
-        the finding of how well nodes or triangles resolve the contact.
-    check : callable
-        Takes the section [contact] and returns warnings about doubtful values.
-    preparation : Preparation, optional
-        What precedes the first evaluation.
-    """
-
+    #: Raises an `InputError` that names the key of a parameter that cannot be used.
     build: Callable[[KneeInputs], Knee]
+    #: Takes the knee, [contact] and the area of a typical contact [m²].
     check_resolution: Callable[[Knee, ContactConfig, float], Finding]
+    #: Returns warnings about doubtful values of [contact].
     check: Callable[[ContactConfig], list[Finding]] = _no_findings
+    #: What precedes the first evaluation.
     preparation: Preparation | None = None

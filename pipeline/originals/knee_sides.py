@@ -22,16 +22,8 @@ TELLING, _CONTRARY = 0.03, 0.1
 def side_scores(meshes: Mapping[str, TriangleMesh]) -> dict[str, float]:
     """Return how clearly each body is of a right knee [1].
 
-    Parameters
-    ----------
-    meshes : mapping of str to TriangleMesh
-        Surfaces of "femur" and "tibia" in their frames, vertices (V, 3) each [m].
-
-    Returns
-    -------
-    dict of str to float
-        By body, positive for a right knee and negative for a left one; a body whose shape does
-        not tell is left out.
+    A score is positive for a right knee and negative for a left one; a body whose shape does not
+    tell is left out. `meshes` are "femur" and "tibia" in their frames, vertices (V, 3) each [m].
     """
     scores = {}
     for body, mesh in meshes.items():
@@ -52,14 +44,8 @@ def check_sides(
 ) -> list[Finding]:
     """Return warnings about bodies of different sides, or of another side than is stated.
 
-    Parameters
-    ----------
-    meshes : mapping of str to TriangleMesh
-        Surfaces of "femur" and "tibia" as loaded: as a right knee [m].
-    side : {"right", "left"}
-        Stated side, from which the surfaces were mirrored.
-    bony_femur : bool
-        Whether the femur is a bone without cartilage, whose trochlea does not tell the side.
+    `meshes` are "femur" and "tibia" as loaded: mirrored from the stated `side`, as a right knee.
+    The trochlea of a bony femur, without cartilage, does not tell the side.
     """
     scores = side_scores(meshes)
     if bony_femur:

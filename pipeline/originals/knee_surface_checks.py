@@ -64,16 +64,8 @@ _Check = Callable[[Meshes], _Findings]
 def check_surfaces(meshes: Meshes) -> list[Finding]:
     """Return errors and warnings about the surfaces of a knee by their shapes.
 
-    Parameters
-    ----------
-    meshes : mapping of TriangleMesh
-        Surfaces as loaded, by body: "femur", "tibia", or only one of them [m].
-
-    Returns
-    -------
-    list of Finding
-        Findings of the first checks that find an error, and warnings. An error means that a run
-        fails or is wrong.
+    `meshes` are "femur", "tibia" or only one of them, as loaded. The errors are those of the first
+    checks that find an error, which means that a run fails or is wrong.
     """
     return _findings(meshes, (*_WITHOUT_AXES, *_WITH_AXES))
 

@@ -51,31 +51,18 @@ _ARCS = ("posterior_radius", "distal_radius", "anterior_radius")
 
 @dataclass(frozen=True, eq=False)
 class KneeSurfaces:
-    """The surfaces of a study.
-
-    Parameters
-    ----------
-    femur, tibia : TriangleMesh
-        Articular surfaces [m], femoral and tibial frame.
-    compartments : (F,) int8
-        Compartment of each tibial triangle, its place in `names` [1].
-    below : CondylarImplant or TriangleMesh, optional
-        What has the underside of the tibial layer, if the configuration measures the thickness to
-        that underside: the built-in implant in its own frame, or a closed solid [m], tibial frame.
-    names : tuple of str
-        Names of the compartments.
-    below_section : str
-        Section of [knee] that names the solid, for messages.
-    placement : Pose
-        Placement of the tibial component, from its own frame to the tibial frame.
-    """
+    """Articular surfaces of a study [m], femoral and tibial frame, with (F,) compartments."""
 
     femur: TriangleMesh
     tibia: TriangleMesh
+    #: Compartment of each tibial triangle, its place in `names`.
     compartments: NDArray[np.int8]
+    #: Has the underside of the tibial layer: implant in its own frame, or solid [m], tibial frame.
     below: CondylarImplant | TriangleMesh | None = None
     names: tuple[str, ...] = COMPARTMENTS
+    #: Section of [knee] that names the solid, for messages.
     below_section: str = "tibia_solid"
+    #: Placement of the tibial component, from its own frame to the tibial frame.
     placement: Pose = field(default_factory=Pose)
 
     @property
@@ -97,10 +84,7 @@ class KneeSurfaces:
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
 
-        Raises
-        ------
-        InputError
-            If the solid has no underside below the surface.
+        Raises `InputError` if the solid has no underside below the surface.
         """
         if isinstance(self.below, CondylarImplant):
             own = self.own_tibia
@@ -116,12 +100,8 @@ class KneeSurfaces:
 def load_surfaces(config: Config) -> KneeSurfaces:
     """Load or build the surfaces of a study, and put the components to their placement.
 
-    The surfaces are checked before.
-
-    Raises
-    ------
-    InputError
-        If a mesh or a parameter cannot be used; the message names it.
+    The surfaces are checked before. Raises `InputError` that names the mesh or parameter that
+    cannot be used.
     """
     placement = config.knee.placement
     return _as_loaded(config).placed(femoral_placement(placement), tibial_placement(placement))
@@ -130,18 +110,8 @@ def load_surfaces(config: Config) -> KneeSurfaces:
 def surfaces_of_shape(config: Config, femur: TriangleMesh, tibia: TriangleMesh) -> KneeSurfaces:
     """Return the surfaces of a study with [knee.shape] for another knee than that of its weights.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    femur, tibia : TriangleMesh
-        Surfaces of the knee [m] with the triangles of the modes, before smoothing, cartilage and
-        placement.
-
-    Raises
-    ------
-    InputError
-        If the surfaces cannot be used.
+    `femur` and `tibia` [m] have the triangles of the modes, before smoothing, cartilage and
+    placement. Raises `InputError` if the surfaces cannot be used.
     """
     placement = config.knee.placement
     bodies = finished(config.knee, femur, tibia)
@@ -175,10 +145,7 @@ def _as_loaded(config: Config) -> KneeSurfaces:
 def compartment_labels(knee: KneeConfig, tibia: TriangleMesh) -> NDArray[np.int8]:
     """Return the compartment of each triangle of a tibia (V, 3) [m], (F,), by its place in order.
 
-    Raises
-    ------
-    MeshError
-        If the border of the compartments is not found.
+    Raises `MeshError` if the border of the compartments is not found.
     """
     if len(knee.compartments) > 1:
         return compartments_of(tibia, knee.split_lateral_mm)
@@ -197,10 +164,7 @@ def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
 def build_implant(config: ImplantConfig) -> CondylarImplant:
     """Return the built-in implant of a configuration.
 
-    Raises
-    ------
-    InputError
-        If the shapes are impossible or do not fit each other; the message names the key.
+    Raises `InputError`, which names the key, if the shapes are impossible or do not fit each other.
     """
     single = config.condyles == "single_radius"
     keys = {arc: "radius_mm" if single else f"{arc}_mm" for arc in _ARCS}
@@ -222,10 +186,7 @@ def build_implant(config: ImplantConfig) -> CondylarImplant:
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
     """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it.
 
-    Raises
-    ------
-    InputError
-        If a compartment has no triangle, or no split is found; the message names the key.
+    Raises `InputError`, which names the key, if a compartment has no triangle or no split is found.
     """
     split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
     with naming_keys({"split_z": "knee.split_lateral_mm"}):

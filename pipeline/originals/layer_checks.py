@@ -89,14 +89,7 @@ def check_layers(
 ) -> list[Finding]:
     """Return warnings about implausible layers, by the key of the configuration.
 
-    Parameters
-    ----------
-    contact : ContactConfig
-        The contact model.
-    tibia : TriangleMesh
-        Bearing surface of the tibia [m].
-    model : SurfaceContact
-        Springs over the surfaces, with the thickness of the layers.
+    `model` has springs over the surfaces, with the thickness of the layers.
     """
     law = getattr(model, "law", None)
     laws = {"contact": getattr(law, "first", law)}
@@ -118,20 +111,8 @@ def check_strength(config: Config, model: SurfaceContact, start: Pose) -> None:
     """Refuse a modulus below those of cartilage that does not carry the load of the path.
 
     A knee on such a layer sinks in, and settling searches for minutes before the search fails.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    model : SurfaceContact
-        Springs over the surfaces.
-    start : Pose
-        An unrotated pose near contact.
-
-    Raises
-    ------
-    InputError
-        If both compartments, compressed by `_COMPRESSED`, carry less than the axial force.
+    `start` is an unrotated pose near contact. Raises `InputError` if both compartments, compressed
+    by `_COMPRESSED`, carry less than the axial force.
     """
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     soft = [

@@ -69,17 +69,8 @@ def _of_layer(layer: LayerLaw, nodes_across: int) -> CoupledLaw:
 def element_layer(config: Config, area: float) -> tuple[str, SurfaceContact]:
     """Return the layer of a study with springs by finite elements, in words and as a model.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    area : float
-        Area of the contact at the largest peak pressure [m²], for the distance of nodes.
-
-    Raises
-    ------
-    InputError
-        If finite elements cannot mesh the layer, or their condensation takes minutes.
+    The contact `area` at the largest peak pressure [m²] gives the distance of nodes. Raises
+    `InputError` if finite elements cannot mesh the layer, or their condensation takes minutes.
     """
     femoral = config.contact.femur_layer
     if femoral is not None and femoral.thickness_file is not None:

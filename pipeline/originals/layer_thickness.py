@@ -16,23 +16,11 @@ from pipeline.config.schema import THICKNESS_RANGE, LayerConfig
 def layer_thickness(
     layer: LayerConfig, vertices: int, measured: FloatArray | None = None, *, body: str = "tibial"
 ) -> float | FloatArray:
-    """Return the thickness of a layer [m], a number or one per vertex of the mesh of its body.
+    """Return the thickness of a layer [m], a number or one per vertex of its body's mesh, (V,).
 
-    Parameters
-    ----------
-    layer : LayerConfig
-        The layer.
-    vertices : int
-        Number of vertices V of the mesh; a thickness table has one row for each.
-    measured : (V,) float64, optional
-        Thickness under each vertex [m], for `thickness_mm = "underside"`.
-    body : {"tibial", "femoral"}
-        Body of the mesh, for messages.
-
-    Raises
-    ------
-    InputError
-        If a thickness is missing or its table cannot be used.
+    A thickness table has one row for each of the `vertices`; `thickness_mm = "underside"` takes
+    `measured` (V,) [m]; messages name the `body`, "tibial" or "femoral". Raises `InputError` if a
+    thickness is missing or its table cannot be used.
     """
     if layer.thickness_file is not None:
         return _read_thickness(data_file(layer.thickness_file), vertices, body)

@@ -39,36 +39,23 @@ LARGE_FILE = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class LoadedMesh:
-    """A mesh as the contact model uses the mesh.
+    """A mesh [m] as the contact model uses the mesh."""
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m], decimated if huge.
-    triangles : int
-        Number of triangles of the file.
-    findings : tuple of Finding
-        Errors and warnings about the repaired mesh, without the check of the orientation.
-    repairs : tuple of str
-        What was repaired, one clause each.
-    left_out : tuple of str
-        Further bodies and inner sheets of the file that are not used, one clause each.
-    deviation : float or None
-        Largest distance between the decimated surface and that of the file [m]; None if the mesh
-        is not decimated.
-    smoothed : Smoothed or None
-        The mesh and the distances by which smoothing moved its vertices; None without smoothing.
-    part : BearingPart or None
-        The bearing surface of a closed body; None if the whole mesh is used.
-    """
-
+    #: Decimated if huge.
     mesh: TriangleMesh
+    #: Number of triangles of the file.
     triangles: int
+    #: Errors and warnings about the repaired mesh, without the check of the orientation.
     findings: tuple[Finding, ...]
+    #: What was repaired, one clause each.
     repairs: tuple[str, ...] = ()
+    #: Further bodies and inner sheets of the file that are not used, one clause each.
     left_out: tuple[str, ...] = ()
+    #: Largest distance between decimated surface and file [m]; None if not decimated.
     deviation: float | None = None
+    #: The mesh and the distances by which smoothing moved its vertices; None without smoothing.
     smoothed: Smoothed | None = None
+    #: The bearing surface of a closed body; None if the whole mesh is used.
     part: BearingPart | None = None
 
     @property
@@ -107,12 +94,7 @@ def load_surface(
     `config.surface` says so. A mesh of more than `HUGE` triangles is decimated to the deviation
     `decimate_um`, if that leaves at most half of its triangles. The mesh is then smoothed within
     `smooth_um`, and moved outwards by `cartilage_mm`. The same file gives the same surface in every
-    call.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or cannot be read.
+    call. Raises `InputError` if the file is missing or cannot be read.
     """
     paths = data_files(config.files)
     return _loaded(paths, _versions(paths), config, side, body, repair_tolerance_mm)
@@ -168,27 +150,17 @@ def _unsmoothed(
 
 
 class FileMesh(NamedTuple):
-    """The mesh of a file or of several files.
+    """The mesh of a file or of several files."""
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Repaired surface [m] along the axes of the file, decimated if huge.
-    triangles : int
-        Number of triangles of the file.
-    dropped : tuple of Finding
-        Warnings about what was not read.
-    repairs : tuple of str
-        What was repaired, one clause each, with places along the axes of the file.
-    deviation : float or None
-        Largest distance between the decimated surface and that of the file [m]; None if the mesh
-        is not decimated.
-    """
-
+    #: Repaired surface [m] along the axes of the file, decimated if huge.
     mesh: TriangleMesh
+    #: Number of triangles of the file.
     triangles: int
+    #: Warnings about what was not read.
     dropped: tuple[Finding, ...]
+    #: What was repaired, one clause each, with places along the axes of the file.
     repairs: tuple[str, ...]
+    #: Largest distance between decimated surface and file [m]; None if not decimated.
     deviation: float | None = None
 
 
@@ -201,10 +173,7 @@ def mesh_of_files(
 ) -> FileMesh:
     """Return the repaired mesh of the files of a body, as `load_surface` places it.
 
-    Raises
-    ------
-    InputError
-        If a file is missing or cannot be read.
+    Raises `InputError` if a file is missing or cannot be read.
     """
     paths = data_files(files)
     return _of_file(paths, _versions(paths), unit, body, repair_tolerance_mm, decimate_um)

@@ -31,27 +31,12 @@ def shape_of_knee(
 ) -> FittedShape:
     """Return the modes of a knee with [knee.shape] fitted to the meshes of another knee.
 
-    Unit, axes and frame of the meshes are those of [knee.femur] and [knee.tibia]. Meshes that
-    correspond to the templates have their weights by their vertices, others by their surfaces;
-    `align = "rigid"` also moves and turns these.
-
-    Parameters
-    ----------
-    knee : KneeConfig
-        Section [knee].
-    files : tuple of str
-        Mesh of the femur and of the tibia.
-    varied : (K,) bool
-        Which modes are fitted; the others keep their weights of [knee.shape].
-    bounds : tuple of float or (K,) array
-        Least and largest weights of the fitted modes [1].
-    side : {"left", "right"}, optional
-        Side of the knee of the meshes; by default that of [knee].
-
-    Raises
-    ------
-    InputError
-        If a mesh cannot be used, or is too far from those of the modes; the message names it.
+    Unit, axes and frame of the meshes, femur and tibia, are those of [knee.femur] and [knee.tibia].
+    Meshes that correspond to the templates have their weights by their vertices, others by their
+    surfaces; `align = "rigid"` also moves and turns these. The modes `varied` (K,) are fitted
+    within `bounds`, numbers or (K,) [1]; the others keep their weights of [knee.shape]. The side is
+    that of [knee] by default. Raises `InputError`, which names the mesh, if a mesh cannot be used
+    or is too far from those of the modes.
     """
     assert knee.shape is not None
     rigid = knee.shape.align == "rigid"

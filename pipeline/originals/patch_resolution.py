@@ -21,20 +21,9 @@ def resolution_finding(
 ) -> Finding:
     """Return a warning if a typical contact is resolved too coarsely, else a note.
 
-    Parameters
-    ----------
-    about : str
-        Section of the configuration.
-    width : float
-        Width of the contact [m].
-    across : float
-        Nodes or triangles across the contact.
-    noun : str
-        Name of the nodes or triangles.
-    least : float
-        Least number across that suffices.
-    remedy : str
-        What gives more nodes or triangles.
+    `about` is the section of the configuration, `width` that of the contact [m], `across` the nodes
+    or triangles across the contact, which `noun` names and of which `least` suffice. `remedy` gives
+    more.
     """
     text = f"a typical contact is {1e3 * width:.0f} mm across, which is {across:.1f} {noun}"
     if across >= least:

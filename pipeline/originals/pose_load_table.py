@@ -49,34 +49,22 @@ _MIRRORED = (
 
 @dataclass(frozen=True, eq=False)
 class PoseLoads:
-    """A table of poses and loads, checked.
+    """A table of poses and loads, checked; `index` of `rows` is the row of the table, from 0."""
 
-    Parameters
-    ----------
-    rows : DataFrame
-        `CANDIDATE_COLUMNS` and `RESULT_COLUMNS`, one row per compartment and pose in contact;
-        `index` is the row of the table, from 0. Quantities that are not given are NaN.
-    name : str
-        Name of the file.
-    count : int
-        Poses of the table.
-    out_of_contact, no_answer : int
-        Rows of a compartment left out: without contact, or marked as failed.
-    not_given : tuple of str
-        Columns of `QUANTITY_COLUMNS` that the table has not.
-    ignored : tuple of str
-        Columns that were not used.
-    digest : str
-        SHA-256 of `rows`.
-    """
-
+    #: `CANDIDATE_COLUMNS`, `RESULT_COLUMNS` by compartment and pose in contact; NaN: not given.
     rows: pd.DataFrame
     name: str
+    #: Poses of the table.
     count: int
+    #: Rows of a compartment left out, without contact.
     out_of_contact: int
+    #: Rows of a compartment left out, marked as failed.
     no_answer: int
+    #: Columns of `QUANTITY_COLUMNS` that the table has not.
     not_given: tuple[str, ...]
+    #: Columns that were not used.
     ignored: tuple[str, ...]
+    #: SHA-256 of `rows`.
     digest: str
 
 

@@ -19,21 +19,13 @@ Progress = Callable[[str], None]
 
 
 class Evaluation(NamedTuple):
-    """An evaluation of samples, as worker processes carry it out.
+    """An evaluation of samples, as worker processes carry it out."""
 
-    Parameters
-    ----------
-    function : callable
-        Takes `shared` and a table of samples and returns the table with results; a function of a
-        module, or a partial of one.
-    shared : tuple
-        First arguments of every call, sent to each worker once.
-    stored : bool
-        Whether finished chunks are stored, so that an interrupted run keeps them.
-    """
-
+    #: Function of a module or a partial of one; takes `shared` and samples, adds results.
     function: Callable[..., pd.DataFrame]
+    #: First arguments of every call, sent to each worker once.
     shared: tuple[Any, ...] = ()
+    #: Whether finished chunks are stored, so that an interrupted run keeps them.
     stored: bool = True
 
 
@@ -80,10 +72,7 @@ class OriginalModel(Protocol):
 def contact_model(original: OriginalModel, *, quick: bool = False) -> SurfaceContact:
     """Return the contact model of an original model, or its `quick` model.
 
-    Raises
-    ------
-    InputError
-        If the original model is a table.
+    Raises `InputError` if the original model is a table.
     """
     model = original.quick if quick else original.model
     if model is None:

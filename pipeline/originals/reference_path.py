@@ -46,12 +46,8 @@ def reference_path(config: Config, model: SurfaceContact, start: Pose) -> Refere
     over AP positions and flexions begins anew. The AP spring of a settled path is slack in the
     neutral position, that of `neutral_position` unless the study gives one; a position that is not
     a rest at the first knot is told by a warning, as are ligaments far from the bones, and torn or
-    slack along the path.
-
-    Raises
-    ------
-    EquilibriumError
-        If the knee does not settle; the message states flexion, finding and remedy.
+    slack along the path. Raises `EquilibriumError`, which states flexion, finding and remedy, if
+    the knee does not settle.
     """
     ligaments = gait_ligaments(config.simulation) if config.simulation.kind == "gait" else ()
     bearing = {"femoral": model.femur.vertices, "tibial": model.tibia.vertices}
@@ -160,28 +156,10 @@ def neutral_position(config: Config, model: SurfaceContact, start: Pose) -> tupl
     The pose is that in which the femur rests under the axial force of the path without AP spring,
     at the lowest flexion, and not far from the middle of the plateaus. Natural plateaus slope, so
     that most femurs do not rest; soft tissue, which the spring stands for, holds them. Then the
-    lowest part of the condyles is over the middle of the plateaus.
-
-    Parameters
-    ----------
-    config : Config
-        The study; its AP spring does not matter.
-    model : SurfaceContact
-        The contact model.
-    start : Pose
-        Pose near contact.
-
-    Returns
-    -------
-    pose : Pose
-        Its `anterior` [m] is the neutral position.
-    reason : str
-        Words for people; empty for a rest at the lowest flexion.
-
-    Raises
-    ------
-    EquilibriumError
-        If another coordinate than the anterior one is loose.
+    lowest part of the condyles is over the middle of the plateaus. The pose's `anterior` [m] is the
+    neutral position; the reason, words for people, is empty for a rest at the lowest flexion.
+    `start` is a pose near contact. Raises `EquilibriumError` if another coordinate than the
+    anterior one is loose.
     """
     low = float(np.radians(config.space.flexion_deg[0]))
     without_spring = config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0})

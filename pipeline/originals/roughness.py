@@ -88,20 +88,9 @@ def loaded_patches(
 def roughness(config: Config, surfaces: KneeSurfaces, patches: LoadedPatches) -> float | None:
     """Return the roughness of surfaces under coupled springs [1].
 
-    Parameters
-    ----------
-    config : Config
-        The study, with the material of the layers; its law does not matter.
-    surfaces : KneeSurfaces
-        Surfaces of the knee.
-    patches : LoadedPatches
-        Where these surfaces bear, or others with the same triangles.
-
-    Returns
-    -------
-    float or None
-        Root mean square of the logarithms of the ratios of peak pressures [1]; None if most poses
-        have no peak pressure.
+    It is the root mean square of the logarithms of the ratios of peak pressures; None if most poses
+    have no peak pressure. The law of the study does not matter. `patches` tell where these surfaces
+    bear, or others with the same triangles.
     """
     contact, near = _coupled(config.contact), patches.of(surfaces)
     found = [_loads(build_bed(contact, each), patches.poses) for each in (near, _fitted(near))]

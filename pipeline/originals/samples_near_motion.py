@@ -29,30 +29,11 @@ def dimensions(motion: MotionConfig | None) -> int:
 def draw(
     space: SampleSpace, motion: MotionConfig | None, unit: FloatArray, spread: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Map a design in the unit cube to poses without height and axial loads.
+    """Map a design `unit` (N, 6) or (N, 7) [1] to poses (N, 6) [rad, m] and axial loads (N,) [N].
 
-    Parameters
-    ----------
-    space : SampleSpace
-        The box.
-    motion : MotionConfig, optional
-        Motion that most samples lie near; without one the samples fill the box.
-    unit : (N, 6) or (N, 7) float64
-        Points in the unit cube [1], of as many `dimensions`.
-    spread : float
-        Degree of the root of the load that is uniformly distributed [1].
-
-    Returns
-    -------
-    poses : (N, 6) float64
-        Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
-    load : (N,) float64
-        Axial load of the compartment [N].
-
-    Raises
-    ------
-    InputError
-        If a pose of the motion is outside the box.
+    The height of a pose is that of the path, as the start of a search. Most samples lie near the
+    motion; without one the samples fill the box. The root of the load of degree `spread` is
+    uniformly distributed. Raises `InputError` if a pose of the motion is outside the box.
     """
     if motion is None:
         return space.draw(unit, spread)

@@ -42,25 +42,15 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """The mesh of a body that the others correspond to.
+    """The mesh of a body [m] that the others correspond to, with (V,) vertices in use."""
 
-    Parameters
-    ----------
-    config : MeshConfig
-        Section of the body.
-    whole : TriangleMesh
-        Surface of the file [m], as all files are read.
-    mesh : TriangleMesh
-        Surface in use [m], whose vertices are some of `whole`.
-    used : (V,) int64
-        Vertices of `whole` that are those of `mesh`.
-    side : str
-        Side of the knee.
-    """
-
+    #: Section of the body.
     config: MeshConfig
+    #: Surface of the file, as all files are read.
     whole: TriangleMesh
+    #: Surface in use, whose vertices are some of `whole`.
     mesh: TriangleMesh
+    #: Vertices of `whole` that are those of `mesh`.
     used: IntArray
     side: str
 
@@ -68,12 +58,9 @@ class Template:
 def shaped_surfaces(knee: KneeConfig) -> tuple[TriangleMesh, TriangleMesh, TriangleMesh]:
     """Return femur and tibia [m] of a knee with [knee.shape], and its tibia without weights [m].
 
-    Compartments of the tibia without weights are those of all shapes, triangle by triangle.
-
-    Raises
-    ------
-    InputError
-        If a mesh cannot be used or does not correspond to the others; the message names it.
+    Compartments of the tibia without weights are those of all shapes, triangle by triangle. Raises
+    `InputError`, which names the mesh, if a mesh cannot be used or does not correspond to the
+    others.
     """
     for body in ("femur", "tibia"):
         report_findings(_loaded_template(knee, body).findings)
@@ -175,10 +162,7 @@ def _modes(knee: KneeConfig, versions: tuple[tuple[int, int] | None, ...]) -> Sh
 def template(knee: KneeConfig, body: str) -> Template:
     """Return the template of "femur" or "tibia" of a knee with [knee.shape].
 
-    Raises
-    ------
-    InputError
-        If repair or decimation give vertices that the file does not have.
+    Raises `InputError` if repair or decimation give vertices that the file does not have.
     """
     config = plain(getattr(knee, body))
     loaded = _loaded_template(knee, body)
@@ -240,21 +224,8 @@ def _corresponding(template: Template, file: str, *, rigid: bool) -> FloatArray:
 def corresponding(template: Template, mesh: TriangleMesh, file: str, *, rigid: bool) -> FloatArray:
     """Return the vertices of a mesh, (V, 3) [m], which correspond to all of a template's file.
 
-    Parameters
-    ----------
-    template : Template
-        The template.
-    mesh : TriangleMesh
-        The mesh [m], as it is in its file.
-    file : str
-        Name of the file, for messages.
-    rigid : bool
-        Whether the mesh is turned and moved onto the template.
-
-    Raises
-    ------
-    InputError
-        If the mesh does not correspond to the template.
+    `mesh` is as in its file, which `file` names for messages; `rigid` turns and moves it onto the
+    template. Raises `InputError` if the mesh does not correspond to the template.
     """
     first = template.whole
     name = template.config.name

@@ -26,10 +26,7 @@ LARGEST_RATIO = 0.46
 def build_bed(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
     """Return the elastic foundation of a configuration over the surfaces of its knee.
 
-    Raises
-    ------
-    InputError
-        If a parameter cannot be used; the message names it.
+    Raises `InputError` that names the parameter that cannot be used.
     """
     return bed_of(law_over(contact, surfaces), contact, surfaces)
 
@@ -112,19 +109,9 @@ def build_law(
 ) -> SpringLaw:
     """Return the spring law of a configuration.
 
-    Parameters
-    ----------
-    contact : ContactConfig
-        The law and its parameters.
-    vertices : int
-        Number of vertices V of the tibial mesh; a thickness table has one row for each.
-    measured : (V,) float64, optional
-        Thickness under each tibial vertex [m], for `thickness_mm = "underside"`.
-
-    Raises
-    ------
-    InputError
-        If a thickness is missing or its table cannot be used.
+    A thickness table has one row for each of the `vertices` of the tibial mesh; `thickness_mm =
+    "underside"` takes `measured` (V,) [m]. Raises `InputError` if a thickness is missing or its
+    table cannot be used.
     """
     tibial = layer_law(contact, layer_thickness(contact, vertices, measured))
     femoral = contact.femur_layer

@@ -102,10 +102,8 @@ class TableOriginal(PoseLoads):
     def _split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the candidates of stage a, with `first`, and the rows that are held out.
 
-        Raises
-        ------
-        TableError
-            If the space holds too few rows for the numbers that the configuration asks for.
+        Raises `TableError` if the space holds too few rows for the numbers that the configuration
+        asks for.
         """
         rows, design, validation = self.inside(space), config.design, config.validation
         candidates, held_out = [], []
@@ -176,18 +174,8 @@ def _row_error(part: Regressor, output: int) -> float:
 def build_original(config: Config, folder: Path | None = None) -> OriginalModel:
     """Build the original model of a study, or read the table in its place.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    folder : Path, optional
-        Run directory, for what a model keeps on disk; nothing is written before the model is
-        prepared.
-
-    Raises
-    ------
-    InputError
-        If a mesh, a parameter or the table cannot be used; the message names it.
+    A model may keep data in the run directory `folder`; nothing is written before the model is
+    prepared. Raises `InputError` that names the mesh, parameter or table that cannot be used.
     """
     return build_knee(config, folder) if config.original.kind == "model" else _read(config)
 

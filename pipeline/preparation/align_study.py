@@ -53,30 +53,13 @@ def align_study(
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
 
-    A picture in the folder of the configuration shows the meshes as configured and as proposed.
-
-    Parameters
-    ----------
-    file : Path
-        Configuration.
-    overrides : tuple of str
-        Replaced values, as in `load_config`.
-    anterior : dict of str to (3,) array, optional
-        Stated directions in the files that point roughly anterior [1], by body.
-    side : {"right", "left"}, optional
-        Stated side; by default that of shape and file names.
-    slope_deg : float, optional
-        Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
-    bone : tuple of Path
-        Files of the bone of the femur, in the frame and unit of its mesh.
-    write : bool
-        Whether the configuration gets the proposed frames.
-
-    Raises
-    ------
-    InputError
-        If the configuration has no meshes, a mesh is not that of a knee, or the shape leaves a
-        question.
+    A picture in the folder of the configuration shows the meshes as configured and as proposed;
+    with `write`, the configuration gets the proposed frames. `overrides` are as in `load_config`;
+    `anterior` has stated directions (3,) in the files that point roughly anterior [1], by body. By
+    default, the side is that of shape and file names, the fall of the tibial plateau towards
+    posterior that of cartilage or of an implant. `bone` are files of the bone of the femur, in the
+    frame and unit of its mesh. Raises `InputError` if the configuration has no meshes, a mesh is
+    not that of a knee, or the shape leaves a question.
     """
     config = load_config(file, overrides)
     meshes = {body: _in_metres(config, body) for body in BODIES}

@@ -72,23 +72,15 @@ class _FemoralSide(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """Proposed frames of both bodies, what each mesh is, and the side.
+    """Proposed frames of both bodies, what each mesh is, and the side."""
 
-    Parameters
-    ----------
-    frames : dict of str to AnatomicalFrame
-        Frames of "femur" and "tibia" in the coordinates of their meshes.
-    kinds : dict of str to str
-        What the meshes of both bodies are, one of `foundation.anatomy.bearing_search.KINDS`.
-    side : str or None
-        "right", "left", or None if neither shape nor file names tell.
-    evidence : Evidence
-        Evidence of the side.
-    """
-
+    #: Frames of "femur" and "tibia" in the coordinates of their meshes.
     frames: dict[str, AnatomicalFrame]
+    #: What the meshes of both bodies are, one of `foundation.anatomy.bearing_search.KINDS`.
     kinds: dict[str, str]
+    #: "right", "left", or None if neither shape nor file names tell.
     side: str | None
+    #: Evidence of the side.
     evidence: Evidence
 
     @property
@@ -108,25 +100,12 @@ def propose_alignment(
 ) -> Alignment:
     """Return the proposed frames and the side of a knee.
 
-    Parameters
-    ----------
-    meshes : mapping of str to TriangleMesh
-        Meshes of "femur" and "tibia" [m], in the axes of their files.
-    stated_anterior : mapping of str to (3,) array, optional
-        Stated directions that point roughly anterior, by body.
-    named_side : {"right", "left"}, optional
-        Side that the file names or the user state.
-    side_stated : bool
-        Whether the user states the side, which then stands against the shape.
-    slope : float
-        Angle [rad] by which the tibial plateau falls towards posterior.
-    bone : TriangleMesh, optional
-        Bone of the femur [m] in the frame of its mesh, whose shaft tells the zero of flexion.
-
-    Raises
-    ------
-    InputError
-        If a shape is not that of a knee; `OpenQuestion` if the shape leaves a question.
+    `meshes` are "femur" and "tibia" [m], in the axes of their files; `stated_anterior` has
+    directions (3,) that point roughly anterior, by body. `named_side` is the side that the file
+    names or the user state; one that the user states stands against the shape. `slope` is the angle
+    [rad] by which the tibial plateau falls towards posterior; the shaft of `bone`, the bone of the
+    femur [m] in the frame of its mesh, tells the zero of flexion. Raises `InputError` if a shape is
+    not that of a knee; `OpenQuestion` if the shape leaves a question.
     """
     if not _SLOPES[0] <= np.degrees(slope) <= _SLOPES[1]:
         raise InputError(
@@ -206,10 +185,7 @@ def _shaft(bone: TriangleMesh, frame: AnatomicalFrame, bearing: TriangleMesh) ->
 def check_placed(meshes: Mapping[str, TriangleMesh]) -> list[str]:
     """Check the surfaces (V, 3) [m] of both bodies in their proposed frames; return the doubts.
 
-    Raises
-    ------
-    InputError
-        If both are not the surfaces of one knee, such as a single condyle.
+    Raises `InputError` if both are not the surfaces of one knee, such as a single condyle.
     """
     found = check_surfaces(meshes)
     report_findings([finding for finding in found if finding.is_error])
@@ -219,10 +195,7 @@ def check_placed(meshes: Mapping[str, TriangleMesh]) -> list[str]:
 def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     """Check the meshes [m] of "femur" and "tibia", vertices (V, 3) each, in any position.
 
-    Raises
-    ------
-    InputError
-        If the unit, the triangles or the shape of a mesh are not those of a knee.
+    Raises `InputError` if the unit, the triangles or the shape of a mesh are not those of a knee.
     """
     for mesh in meshes.values():
         # The shaft of a bone may be longer than a knee, and open; loose pieces are left out.
@@ -273,10 +246,7 @@ def placed_parts(
 ) -> dict[str, BearingPart]:
     """Return the bearing surfaces of both bodies in the proposed frames, as a right knee.
 
-    Raises
-    ------
-    MeshError
-        If a closed solid has no bearing surface.
+    Raises `MeshError` if a closed solid has no bearing surface.
     """
     placed = {}
     for body, frame in alignment.frames.items():

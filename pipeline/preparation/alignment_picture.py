@@ -59,16 +59,10 @@ def draw_alignment(
 ) -> None:
     """Write a PNG file with four views of each knee, one row per knee.
 
-    Parameters
-    ----------
-    file : Path
-        File to write.
-    knees : dict of str to dict of str to BearingPart
-        Title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in their frames.
-        The femur is drawn unturned above the tibia, origins above each other, in first contact.
-        What does not bear is drawn grey, the rounded edge of a shell in red.
-    cross : (3,) float64, optional
-        Place in the tibial frame that a cross marks [m].
+    `knees` has the title of each row, and the bearing surfaces of its "femur" and "tibia" [m] in
+    their frames. The femur is drawn unturned above the tibia, origins above each other, in first
+    contact. What does not bear is drawn grey, the rounded edge of a shell in red. A cross marks the
+    place `cross` (3,) in the tibial frame [m].
     """
     figure = Figure(figsize=(13.0, 3.6 * len(knees)), layout="constrained")
     rows = figure.subplots(len(knees), len(_VIEWS), squeeze=False)
@@ -93,18 +87,9 @@ def draw_question(
 ) -> None:
     """Write a PNG file with a body seen along its axis, and both answers where they point.
 
-    Parameters
-    ----------
-    file : Path
-        File to write.
-    body : {"femur", "tibia"}
-        The body: a tibia is seen from superior, a femur from inferior.
-    mesh : TriangleMesh
-        Mesh of the body [m], in the axes of its file.
-    frame : AnatomicalFrame
-        Frame of the body, which may face backward.
-    answers : tuple of str
-        Signed axes of the file nearest to the front and to the back of the frame.
+    A tibia is seen from superior, a femur from inferior. `mesh` [m] is in the axes of its file, and
+    `frame` may face backward; `answers` are the signed axes of the file nearest to the front and to
+    the back of the frame.
     """
     below = body == "femur"
     right = (0, 0, -1) if below else (0, 0, 1)

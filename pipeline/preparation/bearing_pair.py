@@ -22,19 +22,10 @@ _SMALL_RADIUS = 16e-3
 
 
 def bearing_of(meshes: Mapping[str, TriangleMesh], body: str) -> FoundBearing:
-    """Return the bearing surface of a body.
+    """Return the bearing surface of a body, "femur" or "tibia".
 
-    Parameters
-    ----------
-    meshes : mapping of str to TriangleMesh
-        Meshes of "femur" and "tibia" [m], in the axes of their files.
-    body : {"femur", "tibia"}
-        The body.
-
-    Raises
-    ------
-    MeshError
-        If the body has no bearing surface, or both bodies are exchanged.
+    The `meshes` [m] are in the axes of their files. Raises `MeshError` if the body has no bearing
+    surface, or both bodies are exchanged.
     """
     femur, tibia = meshes["femur"], meshes["tibia"]
     try:

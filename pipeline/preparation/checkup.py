@@ -120,16 +120,8 @@ def run_findings(
 ) -> list[Finding]:
     """Return the findings of `check_study` on a run, whose original model and path are built.
 
-    Parameters
-    ----------
-    config : Config
-        Resolved configuration of the run.
-    original : OriginalModel
-        Original model.
-    space : SampleSpace
-        Sample space about the reference path of the run.
-    heard : Findings
-        Warnings that were given while model and path were built.
+    `space` is about the reference path of the run, `heard` are warnings that were given while model
+    and path were built.
     """
     findings = Findings()
     with silenced():

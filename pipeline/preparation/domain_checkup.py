@@ -55,13 +55,8 @@ _LARGEST_PRESSURE_MPA = 1000.0
 def check_domain(config: Config, knee: Knee, findings: Findings, *, deep: bool) -> dict[str, Any]:
     """Check the domain of a study; return the expected time and disk space of a run.
 
-    With `deep`, more samples are drawn.
-
-    Returns
-    -------
-    dict
-        Time per evaluation and of a run [s], evaluations per sample, workers, disk space [bytes];
-        empty if there are errors.
+    These are time per evaluation and of a run [s], evaluations per sample, workers and disk space
+    [bytes]; none if there are errors. With `deep`, more samples are drawn.
     """
     if config.knee.source == "meshes":
         knee = _on_coarse_surfaces(config, knee)

@@ -39,11 +39,9 @@ _CONTACT_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
 def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, Any]]:
     """Write a first configuration and a picture; return the summary for people and for programs.
 
-    Raises
-    ------
-    InputError
-        If the file exists, a mesh cannot be read, a value is missing or out of its limits, or a
-        peak pressure of gait is that of a fault (`pipeline.preparation.peaks.check_peaks`).
+    Raises `InputError` if the file exists, a mesh cannot be read, a value is missing or out of its
+    limits, or a peak pressure of gait is that of a fault
+    (`pipeline.preparation.peaks.check_peaks`).
     """
     if config.exists() and not options.force:
         raise InputError(f"{config}: exists; name another file, or replace the file with --force")

@@ -27,20 +27,12 @@ _LINEAR = (
 
 
 class LawChoice(NamedTuple):
-    """Law of a first configuration.
-
-    Parameters
-    ----------
-    law : str
-        Name of the law.
-    smooth_um : float
-        Deviation of the smoothing of both surfaces [um]; 0 without smoothing.
-    reasons : tuple of str
-        Sentences for the user; the last is about the law.
-    """
+    """Law of a first configuration."""
 
     law: str
+    #: Deviation of the smoothing of both surfaces [um]; 0 without smoothing.
     smooth_um: float
+    #: Sentences for the user; the last is about the law.
     reasons: tuple[str, ...]
 
 
@@ -48,16 +40,8 @@ def choose_law(config: Config, surfaces: KneeSurfaces, path: ReferencePath | Non
     """Return the law of a configuration of linear springs over two meshes, and why.
 
     Surfaces that are too rough for coupled springs are smoothed by the least of `DEVIATIONS_UM`
-    that suffices. If none suffices, or if the knee does not settle, the law is linear.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    surfaces : KneeSurfaces
-        Surfaces of the knee.
-    path : ReferencePath or None
-        Reference path; None if the knee does not settle.
+    that suffices. If none suffices, or if the knee does not settle (`path` is None), the law is
+    linear.
     """
     if path is None:
         return _linear("the roughness of the surfaces is not known: the knee does not settle")

@@ -65,10 +65,7 @@ def stated_unit(raw: RawMesh) -> Guess[str] | None:
 def check_stated_unit(body: str, raw: RawMesh, unit: str, guess: Guess[str]) -> None:
     """Refuse a unit of an option in which the mesh of a body is no knee, but is one in another.
 
-    Raises
-    ------
-    InputError
-        With the option that states the unit of the guess.
+    Raises `InputError` with the option that states the unit of the guess.
     """
     size, fits = _size_in(raw.mesh, unit)
     if guess.certain and not fits:

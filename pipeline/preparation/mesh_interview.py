@@ -57,33 +57,21 @@ _CARTILAGE_SOURCE = (
 
 
 class MeshAnswers(NamedTuple):
-    """Keys of [knee.femur] and [knee.tibia] by body, side, and what was guessed.
+    """Keys of [knee.femur] and [knee.tibia] by body, side, and what was guessed."""
 
-    Parameters
-    ----------
-    material : str
-        One of `PRESETS`.
-    keys : dict of str to dict
-        Keys of the sections "femur" and "tibia".
-    side : {"right", "left"}
-        Side of the knee.
-    side_known : bool
-        Whether the side is stated, or told by shape or file names.
-    guesses : list of str
-        What was guessed and why, for the user: not findings of checks. Those that begin with
-        `WARNING` are doubtful.
-    notes : dict of str to str
-        Comments of the configuration by dotted key.
-    bones : tuple of str
-        Bodies whose mesh is a bone without cartilage.
-    """
-
+    #: One of `PRESETS`.
     material: str
+    #: Keys of the sections "femur" and "tibia".
     keys: dict[str, dict[str, Any]]
+    #: "right" or "left".
     side: str
+    #: Whether the side is stated, or told by shape or file names.
     side_known: bool
+    #: Guesses and reasons for the user, no findings of checks; those with `WARNING` are doubtful.
     guesses: list[str]
+    #: Comments of the configuration by dotted key.
     notes: dict[str, str]
+    #: Bodies whose mesh is a bone without cartilage.
     bones: tuple[str, ...] = ()
 
 
@@ -91,12 +79,8 @@ def find_mesh_keys(config: Path, options: InitOptions) -> MeshAnswers:
     """Return the material, and the keys of both meshes of a configuration.
 
     `config` is the file of the configuration, beside which an open question shows its picture.
-
-    Raises
-    ------
-    InputError
-        If a mesh or the material is not stated, a mesh cannot be read or is not a knee, or the
-        shape leaves a question that no option answers.
+    Raises `InputError` if a mesh or the material is not stated, a mesh cannot be read or is not a
+    knee, or the shape leaves a question that no option answers.
     """
     told: list[str] = []
     files_of, material = _stated(options)

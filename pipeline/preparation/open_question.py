@@ -12,16 +12,10 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 class OpenQuestion(InputError):
-    """The shape leaves a question.
+    """The shape leaves a question, such as which side of a body is anterior.
 
-    Parameters
-    ----------
-    question, remedy : str
-        Words for people.
-    body : {"femur", "tibia"}, optional
-        Body whose anterior side is not known.
-    frame : AnatomicalFrame, optional
-        Frame of the body, which may face backward.
+    `question` and `remedy` are words for people; `body`, "femur" or "tibia", is the one whose
+    anterior side is not known, and `frame` its frame, which may face backward.
     """
 
     def __init__(

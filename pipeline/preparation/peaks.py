@@ -40,24 +40,12 @@ class PeakError(InputError):
 def check_peaks(
     model: SurfaceContact, poses: FloatArray, loads: FloatArray, strength: float
 ) -> None:
-    """Check the largest peak pressure at poses, and that most out of proportion.
+    """Check the largest peak pressure at poses (N, 6) [rad, m], and that most out of proportion.
 
-    Parameters
-    ----------
-    model : SurfaceContact
-        Springs over the surfaces.
-    poses : (N, 6) float64
-        Poses of a gait cycle [rad, m].
-    loads : (N, C, 12) float64
-        Loads at the poses, see `foundation.base.loads.LOAD_COLUMNS`.
-    strength : float
-        Pressure that the layer bears at most [Pa].
-
-    Raises
-    ------
-    PeakError
-        If a spring runs sideways through the femur, a peak is more than eight times the mean
-        pressure of the contact, or the layer is pressed through or bears less.
+    `model` has springs over the surfaces, `loads` (N, C, 12) are those at the poses of a gait cycle
+    (`foundation.base.loads.LOAD_COLUMNS`), and the layer bears at most the pressure `strength`
+    [Pa]. Raises `PeakError` if a spring runs sideways through the femur, a peak is more than eight
+    times the mean pressure of the contact, or the layer is pressed through or bears less.
     """
     carried = loads[..., AXIAL_FORCE] > _CARRIES * loads[..., AXIAL_FORCE].max()
     peak = np.where(carried, loads[..., PEAK_PRESSURE], 0.0)

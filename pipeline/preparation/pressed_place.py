@@ -22,16 +22,8 @@ _RANK, _ALONE = 20, 2.0
 def likely_fault(bed: SurfaceContact, pose: Pose, compartment: str) -> str:
     """Return where a compartment is pressed through at the first height, and the likely fault.
 
-    "" if no spring is strained beyond the limit, as without contact.
-
-    Parameters
-    ----------
-    bed : SurfaceContact
-        Springs; another model tells nothing.
-    pose : Pose
-        Pose whose height is about that of the contact.
-    compartment : str
-        The compartment.
+    "" if no spring is strained beyond the limit, as without contact, or if the model has no
+    springs. The height of `pose` is about that of the contact.
     """
     if not isinstance(bed, ElasticFoundation):
         return ""

@@ -37,24 +37,15 @@ _CARRIES = 0.05
 
 @dataclass
 class Settled:
-    """What a study needs so that its knee settles and swings.
+    """What a study needs so that its knee settles and swings."""
 
-    Parameters
-    ----------
-    keys : dict of str to dict
-        Keys of [simulation], [space] and [feasibility] that replace those of the material, by
-        section.
-    notes : dict of str to str
-        Comments of the configuration by dotted key.
-    reasons : list of str
-        Sentences for the user.
-    path : ReferencePath or None
-        The reference path; None if the knee does not settle, which `check` reports.
-    """
-
+    #: Keys by section, of [simulation], [space], [feasibility], that replace those of the material.
     keys: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Comments of the configuration by dotted key.
     notes: dict[str, str] = field(default_factory=dict)
+    #: Sentences for the user.
     reasons: list[str] = field(default_factory=list)
+    #: None if the knee does not settle, which `check` reports.
     path: ReferencePath | None = None
 
     def set(self, section: str, key: str, value: float, reason: str) -> None:
@@ -70,19 +61,8 @@ def settle_study(config: Config, inputs: KneeInputs) -> Settled:
     The neutral position of the AP spring is written where the femur does not rest by itself. The
     spring becomes stiffer until the knee settles over the range of flexion and completes the gait
     cycle of linear springs; the domain becomes as wide, and the bounds of feasible loads as large,
-    as that cycle needs.
-
-    Parameters
-    ----------
-    config : Config
-        The study, with the values of the material.
-    inputs : KneeInputs
-        Surfaces of the knee, and springs over the surfaces.
-
-    Raises
-    ------
-    PeakError
-        If a peak pressure of gait is that of a fault, see `check_peaks`.
+    as that cycle needs. `config` has the values of the material. Raises `PeakError` if a peak
+    pressure of gait is that of a fault, see `check_peaks`.
     """
     settled = Settled()
     say("settling the knee over the range of flexion")

@@ -37,14 +37,8 @@ def check_shape(
 ) -> dict[str, TriangleMesh] | None:
     """Check [knee.shape] and return femur and tibia of the study [m]; None if these have errors.
 
-    Parameters
-    ----------
-    knee : mapping
-        Section [knee] of the file, possibly with errors.
-    base : Path
-        Folder of the file.
-    findings : Findings
-        Takes what was found.
+    `knee` is section [knee] of the file, possibly with errors, and `base` the folder of the file;
+    `findings` takes what was found.
     """
     try:
         config = KneeConfig.model_validate(tuples_of(dict(knee)), context={"folder": base})
@@ -64,14 +58,8 @@ def check_shape(
 def picture_of_shape(knee: KneeConfig, file: Path, findings: Findings) -> None:
     """Draw the modes of [knee.shape] in the folder of a configuration, and note the picture.
 
-    Parameters
-    ----------
-    knee : KneeConfig
-        Section [knee], whose meshes have no errors.
-    file : Path
-        Configuration.
-    findings : Findings
-        Takes the file of the picture, or a warning if the folder cannot be written to.
+    The meshes of `knee` have no errors. `findings` takes the file of the picture, or a warning if
+    the folder cannot be written to.
     """
     # matplotlib takes a second, which other studies need not wait for.
     from pipeline.preparation.shape_picture import draw_shape_modes

@@ -36,17 +36,9 @@ _SEEN = {
 def draw_shape_modes(file: Path, modes: ShapeModes, size: float) -> None:
     """Write a PNG file with femur and tibia at weights of -size and +size of the first modes.
 
-    Colours are the displacements along the normals of the surfaces at weights of zero; the labels
-    have the shares of the variance.
-
-    Parameters
-    ----------
-    file : Path
-        File to write.
-    modes : ShapeModes
-        Modes of shape.
-    size : float
-        Weight, in standard deviations or in units of the given displacements [1].
+    `size` is in standard deviations or in units of the given displacements [1]. Colours are the
+    displacements along the normals of the surfaces at weights of zero; the labels have the shares
+    of the variance.
     """
     count = min(MOST, len(modes.modes))
     figure = Figure(figsize=(13.0, 3.2 * count), layout="constrained")

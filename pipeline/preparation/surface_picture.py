@@ -43,16 +43,8 @@ def draw_triangles(
 ) -> FloatArray:
     """Draw surfaces with a scale; return the projection (3, 2) [1] onto the picture.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw, in mm.
-    view : View
-        Direction of the view.
-    surfaces : list of (F, 3, 3) float64
-        Corners of the triangles of each surface [m].
-    colours : list of (F, 4) float64
-        Red, green, blue and opacity of each triangle [1].
+    A surface has the corners (F, 3, 3) [m] of its triangles, and their colours (F, 4): red, green,
+    blue and opacity [1]. The axes are in mm.
     """
     right, up = np.array(view.right, dtype=float), np.array(view.up, dtype=float)
     right, towards = right / np.linalg.norm(right), np.cross(right, up)

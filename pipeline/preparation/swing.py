@@ -31,25 +31,11 @@ def swing(
     model: SurfaceContact,
     clock: Callable[[], float] = time.process_time,
 ) -> SimulationResult:
-    """Return one gait cycle of a study, simulated with a contact model.
+    """Return one gait cycle of a study, simulated with a contact model that is quick to evaluate.
 
-    Parameters
-    ----------
-    config : SimulationConfig
-        The simulation; of several cycles, the first is simulated.
-    path : ReferencePath
-        Reference path of the study.
-    model : SurfaceContact
-        Contact model, quick to evaluate.
-    clock : callable, optional
-        Processor time [s].
-
-    Raises
-    ------
-    EquilibriumError, SimulationError
-        If the knee does not complete the cycle.
-    TooLong
-        If the cycle takes longer than `LONGEST`.
+    Of several cycles, the first is simulated. `clock` returns the processor time [s]. Raises
+    `EquilibriumError` or `SimulationError` if the knee does not complete the cycle, `TooLong` if
+    the cycle takes longer than `LONGEST`.
     """
     begun = clock()
     with bar(100.0, "%", "gait cycle") as shown:

@@ -12,20 +12,11 @@ from foundation.base.errors import InputError
 
 
 def with_values(text: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of a configuration with other values of some keys.
+    """Return the text of a configuration, TOML, with other values of some keys.
 
-    Parameters
-    ----------
-    text : str
-        TOML.
-    sections : mapping of str to mapping
-        Values by key, by the name of the section, such as "knee.femur". Values are texts, numbers,
-        or lists of these. A key or section that is missing is added.
-
-    Raises
-    ------
-    InputError
-        If the keys are not written one a line in sections of their own.
+    `sections` has values by key, by the name of the section, such as "knee.femur". Values are
+    texts, numbers, or lists of these. A key or section that is missing is added. Raises
+    `InputError` if the keys are not written one a line in sections of their own.
     """
     expected = tomllib.loads(text)
     lines = text.splitlines()

@@ -25,36 +25,25 @@ _KEY = ["compartment", "index"]
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """What the stages a to f end with.
+    """What the stages a to f end with."""
 
-    Parameters
-    ----------
-    candidates, training : DataFrame
-        The design, and the evaluated samples for stage g.
-    evaluated : DataFrame
-        All samples that were evaluated over the box, feasible or not.
-    early : TrainedKnee
-        Surrogates of the last round's stage c.
-    counts : dict of str to Counts
-        Samples through the stages (`stages.bookkeeping`).
-    added : list of Budget
-        What each budget added.
-    curve : list of Round
-        Learning curve: samples and errors of each round's surrogates.
-    fits : list of TrainedKnee
-        Surrogates of the points of the learning curve.
-    along : DataFrame
-        The samples of `training` along gait; none without `design.gait_samples`.
-    """
-
+    #: The design.
     candidates: pd.DataFrame
+    #: The evaluated samples for stage g.
     training: pd.DataFrame
+    #: All samples that were evaluated over the box, feasible or not.
     evaluated: pd.DataFrame
+    #: Surrogates of the last round's stage c.
     early: stages.TrainedKnee
+    #: Samples through the stages (`stages.bookkeeping`).
     counts: dict[str, Counts]
+    #: What each budget added.
     added: list[Budget]
+    #: Learning curve: samples and errors of each round's surrogates.
     curve: list[Round]
+    #: Surrogates of the points of the learning curve.
     fits: list[stages.TrainedKnee]
+    #: The samples of `training` along gait; none without `design.gait_samples`.
     along: pd.DataFrame
 
 

@@ -39,7 +39,7 @@ _POSES, _DIFFERENCE = 5, 1e-3
 def with_surrogates(
     contacts: Sequence[JointContact], folders: Mapping[str, Path]
 ) -> tuple[JointContact, ...]:
-    """Return contacts with trained surrogates in place of springs.
+    """Return contacts with trained surrogates in place of springs, in the same order.
 
     The frames of a run may be turned and moved against those of the model: placements follow from
     the meshes, which must be the same, or mirror images: a run mirrors a left knee, and a run of a
@@ -47,25 +47,9 @@ def with_surrogates(
     surrogate are those in the frames of the run (of the mirror image, in their mirror image);
     generalised forces do not depend on frames.
 
-    Parameters
-    ----------
-    contacts : sequence of JointContact
-        Contacts with beds of springs, as of `articular_contacts`.
-    folders : mapping of str to Path
-        Run directories by the names of contacts; other contacts stay as they are.
-
-    Returns
-    -------
-    tuple of JointContact
-        The contacts, in the same order.
-
-    Raises
-    ------
-    InputError
-        If a contact is unknown, or a run has other meshes, compartments, surfaces or springs than
-        the contact.
-    RunError
-        If a directory is not a finished run.
+    `folders` are run directories by the names of contacts; other contacts stay as they are. Raises
+    `InputError` if a contact is unknown, or a run has other meshes, compartments, surfaces or
+    springs than the contact; `RunError` if a directory is not a finished run.
     """
     names = [contact.name for contact in contacts]
     unknown = [name for name in folders if name not in names]
@@ -85,19 +69,9 @@ def with_surrogates(
 def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]:
     """Return run directories by the names of the contacts whose meshes they have.
 
-    Parameters
-    ----------
-    contacts : mapping of str to tuple of TriangleMesh
-        Meshes of bed and target of each contact, by its name (`contact_meshes`).
-    folders : sequence of Path
-        Run directories.
-
-    Raises
-    ------
-    InputError
-        If a run has the meshes of no contact, or two runs those of one.
-    RunError
-        If a directory is not a finished run.
+    `contacts` has the meshes of bed and target of each contact, by its name (`contact_meshes`).
+    Raises `InputError` if a run has the meshes of no contact, or two runs those of one; `RunError`
+    if a directory is not a finished run.
     """
     found: dict[str, Path] = {}
     for folder in folders:
@@ -120,12 +94,7 @@ def runs_of(contacts: ContactMeshes, folders: Sequence[Path]) -> dict[str, Path]
 def newest_runs(contacts: ContactMeshes, parent: Path) -> dict[str, Path]:
     """Return the newest finished runs in a folder with the meshes of contacts, by their names.
 
-    `contacts` as of `runs_of`.
-
-    Raises
-    ------
-    InputError
-        If there is none.
+    `contacts` are as of `runs_of`. Raises `InputError` if there is none.
     """
     found: dict[str, Path] = {}
     surrogates = sorted(parent.glob("*/knee.npz"), key=lambda f: f.stat().st_mtime, reverse=True)

@@ -67,12 +67,8 @@ def assess(
     The errors are those of the evaluated samples inside the bounds of stage e, and also
     (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
     compartment -> outputs -> residuals; `fronts` the surrogates from which those of the knee were
-    chosen, by compartment.
-
-    Raises
-    ------
-    StageError
-        If a compartment has fewer than two feasible samples.
+    chosen, by compartment. Raises `StageError` if a compartment has fewer than two feasible
+    samples.
     """
     parts = {}
     for name in knee.compartments:

@@ -36,10 +36,7 @@ _REMEDY = (
 def configuration_of(folder: Path) -> Config | None:
     """Return the configuration that a run was made with; None if the folder holds no run.
 
-    Raises
-    ------
-    RunError, ReportError, ConfigError
-        If the stored configuration is damaged.
+    Raises `RunError`, `ReportError` or `ConfigError` if the stored configuration is damaged.
     """
     file = folder / "config.toml"
     if not file.is_file():

@@ -68,19 +68,8 @@ class Springs(NamedTuple):
 def elastic_layer(config: Config, model: SurfaceContact, result: SimulationResult) -> ElasticLayer:
     """Compare the contact model of a study with the elastic layer at poses of its cycle.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    model : SurfaceContact
-        Its contact model.
-    result : SimulationResult
-        Cycle that the contact model drives.
-
-    Returns
-    -------
-    ElasticLayer
-        The differences by compartment; without differences, the reason.
+    The contact model drives the cycle `result`. The differences are by compartment; without
+    differences, the reason is given.
     """
     if not isinstance(model, ElasticFoundation):
         return _itself(model, result)

@@ -137,10 +137,7 @@ def _fit_compartment(
 ) -> tuple[Trained | Selected, float]:
     """Return the fit of one compartment, or the choice of `AUTO`, and its time [s].
 
-    Raises
-    ------
-    StageError
-        If the fit is not possible; the message names the pair and the samples.
+    Raises `StageError`, which names the pair and the samples, if the fit is not possible.
     """
     formulation, family = pair
     start = time.perf_counter()

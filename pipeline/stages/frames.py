@@ -39,95 +39,56 @@ _PEAK, _CENTRE = LOAD_COLUMNS.index("peak_pressure_Pa"), LOAD_COLUMNS.index("cop
 
 @dataclass(frozen=True, eq=False)
 class PressureMaps:
-    """Pressures on the plateau at a few instants, `pressure_maps.npz`.
+    """Pressures (2, K, F) [Pa] on the plateau at a few instants, `pressure_maps.npz`."""
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Vertices of the plateau, tibial frame [m].
-    faces : (F, 3) int64
-        Triangles.
-    gait_percent : (K,) float64
-        Instants [% of the cycle].
-    pressure_Pa : (2, K, F) float64
-        Pressures at the poses of the original and of the surrogate [Pa].
-    """
-
+    #: Vertices of the plateau, tibial frame [m].
     vertices: Annotated[FloatArray, ("V", 3)]
     faces: Annotated[NDArray[np.int64], ("F", 3)]
+    #: Instants [% of the cycle].
     gait_percent: Annotated[FloatArray, ("K",)]
+    #: Pressures at the poses of the original and of the surrogate.
     pressure_Pa: Annotated[FloatArray, (2, "K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """The knee at instants of the cycle, `frames.npz`.
+    """The knee at instants (K,) of the cycle [%], `frames.npz`."""
 
-    Parameters
-    ----------
-    gait_percent : (K,) float64
-        Instants [% of the cycle].
-    poses : (K, 6) float64
-        Poses of the cycle driven by the original model [rad, m].
-    femur_vertices : (V, 3) float64
-        Vertices of the simplified femur, femoral frame [m].
-    femur_faces : (G, 3) int64
-        Triangles of the simplified femur.
-    tibia_vertices : (U, 3) float64
-        Vertices of the simplified plateau, tibial frame [m].
-    tibia_faces : (F, 3) int64
-        Triangles of the simplified plateau.
-    pressure_Pa : (K, F) float32
-        Pressure of the original model at `poses` [Pa].
-    peak_Pa : (2, K) float64
-        Larger peak pressure of the compartments, of the original and of the surrogate on their
-        own cycles [Pa].
-    centre_m : (2, K, 2, 3) float64
-        Centres of pressure of each model, medial and lateral, tibial frame [m]; NaN without
-        contact.
-    surrogate_poses : (K, 6) float64
-        Poses of the cycle driven by the surrogate [rad, m].
-    surrogate_pressure_Pa : (K, F) float32
-        Pressure of the original model at `surrogate_poses` [Pa].
-    """
-
+    #: Instants [% of the cycle].
     gait_percent: Annotated[FloatArray, ("K",)]
+    #: Poses of the cycle driven by the original model [rad, m].
     poses: Annotated[FloatArray, ("K", 6)]
+    #: Vertices of the simplified femur, femoral frame [m].
     femur_vertices: Annotated[FloatArray, ("V", 3)]
     femur_faces: Annotated[NDArray[np.int64], ("G", 3)]
+    #: Vertices of the simplified plateau, tibial frame [m].
     tibia_vertices: Annotated[FloatArray, ("U", 3)]
     tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
+    #: Pressure of the original model at `poses`.
     pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
+    #: Larger peak pressure of the compartments: original and surrogate on their own cycles.
     peak_Pa: Annotated[FloatArray, (2, "K")]
+    #: Centres of pressure by model, medial and lateral, tibial frame; NaN without contact.
     centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
+    #: Poses of the cycle driven by the surrogate [rad, m].
     surrogate_poses: Annotated[FloatArray, ("K", 6)]
+    #: Pressure of the original model at `surrogate_poses`.
     surrogate_pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
 class WearOfCycle:
-    """Wear of one cycle by both models, each on its own motion, `wear.npz`.
-
-    Parameters
-    ----------
-    factor_per_Pa, density_kg_per_m3 : () float64
-        Wear factor [1/Pa] and density [kg/m³] of the insert.
-    volume_m3 : (2, 2) float64
-        Volumes by the pressures of the original, and from the loads or the pressure fields of the
-        surrogate, medial and lateral [m³].
-    depth_m : (2, F) float64
-        Depths worn off each tibial triangle [m].
-    aspect : (2,) float64
-        AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
-    ratio : (2,) float64
-        Integral of the pressure over force, a factor on the surrogate's forces [1].
-    """
+    """Wear (2, 2) [m³] of one cycle by both models, each on its own motion, `wear.npz`."""
 
     factor_per_Pa: Annotated[FloatArray, ()]
     density_kg_per_m3: Annotated[FloatArray, ()]
+    #: By pressures of the original, by loads or fields of the surrogate; medial and lateral.
     volume_m3: Annotated[FloatArray, (2, 2)]
+    #: Depths worn off each tibial triangle.
     depth_m: Annotated[FloatArray, (2, "F")]
+    #: AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
     aspect: Annotated[FloatArray, (2,)]
+    #: Integral of the pressure over force, a factor on the surrogate's forces [1].
     ratio: Annotated[FloatArray, (2,)]
 
 

@@ -20,12 +20,7 @@ def with_gait_bounds(config: Config, model: SurfaceContact, path: ReferencePath)
 
     The bounds are `gait_factor` times the largest AP and ML force over the axial load, and the
     largest peak pressure, of any compartment that carries load, over the cycle. The range of the
-    axial load stays.
-
-    Raises
-    ------
-    StageError
-        If the model cannot complete the cycle.
+    axial load stays. Raises `StageError` if the model cannot complete the cycle.
     """
     try:
         cycle = GaitSimulation.of(config.simulation, path)(model)

@@ -59,10 +59,7 @@ def simulate_cycle(
 ) -> None:
     """Carry out stage h: with both models, or with the surrogate alone if the original is a table.
 
-    Raises
-    ------
-    StageError
-        If a model cannot complete the cycle.
+    Raises `StageError` if a model cannot complete the cycle.
     """
     gait = GaitSimulation.of(run.config.simulation, path)
     if original.model is not None:

@@ -48,12 +48,8 @@ def gait_samples(
 
     The table "gait" of the run keeps them, `design.gait_samples` of a compartment. The `surrogate`
     has the inverted formulation and is good enough to simulate gait with. The indices of
-    `training`, the other samples, are not used again.
-
-    Raises
-    ------
-    StageError
-        If no cycle could be simulated.
+    `training`, the other samples, are not used again. Raises `StageError` if no cycle could be
+    simulated.
     """
     config = run.config
 

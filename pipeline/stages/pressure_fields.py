@@ -46,25 +46,9 @@ def with_fields(
 ) -> ContactSurrogate:
     """Return a surrogate with pressure fields as [surrogate.fields] says, or without.
 
-    Parameters
-    ----------
-    knee : ContactSurrogate
-        The surrogate of the loads.
-    model : SurfaceContact
-        The original model.
-    samples : DataFrame
-        Samples that the surrogate was fitted to.
-    settings : SurrogateConfig
-        Settings of formulations and families.
-    seed : int
-        Seed of the choice of samples.
-
-    Raises
-    ------
-    StageError
-        If a compartment has no usable samples.
-    InputError
-        If the fields cannot be fitted.
+    `knee` is the surrogate of the loads, which was fitted to `samples` of the original model
+    `model`; `seed` chooses samples. Raises `StageError` if a compartment has no usable samples,
+    `InputError` if the fields cannot be fitted.
     """
     chosen = settings.fields
     if chosen is None:

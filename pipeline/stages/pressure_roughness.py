@@ -15,38 +15,22 @@ _TERMS = 6
 
 
 class Resolution(NamedTuple):
-    """Resolution of the pressure by the tibial mesh, where the pressure is highest.
+    """Resolution of the pressure by the tibial mesh, where the pressure is highest."""
 
-    Parameters
-    ----------
-    across : float
-        Edges of triangles across the contact patch [1].
-    roughness_percent : float
-        RMS deviation of the pressures of the triangles about the highest pressure from a smooth
-        surface, over the highest pressure [%].
-    """
-
+    #: Edges of triangles across the contact patch [1].
     across: float
+    #: RMS deviation of nearby pressures from a smooth surface, over the highest pressure [%].
     roughness_percent: float
 
 
 def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolution | None:
     """Return the resolution of a pressure field by a mesh, None with too few triangles to tell.
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Vertices, tibial frame [m].
-    faces : (F, 3) int64
-        Triangles.
-    pressure : (F,) float64
-        Pressure on each triangle [Pa]; 0 outside the contact.
-
-    Notes
-    -----
-    The smooth surface is the quadratic polynomial in the anterior and lateral position that fits
-    the pressures of the 20 triangles nearest to the highest pressure best. Pressures of a resolved
-    field deviate from it by a small part of a per cent; ridges of a mesh let them jump.
+    The mesh has vertices (V, 3) in the tibial frame [m]; the pressures (F,) on the triangles [Pa]
+    are 0 outside the contact. The smooth surface is the quadratic polynomial in the anterior and
+    lateral position that fits the pressures of the 20 triangles nearest to the highest pressure
+    best. Pressures of a resolved field deviate from it by a small part of a per cent; ridges of a
+    mesh let them jump.
     """
     corners = vertices[faces]
     areas = 0.5 * np.linalg.norm(

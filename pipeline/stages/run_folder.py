@@ -91,16 +91,10 @@ class Run(AbstractContextManager["Run"]):
         """Make the run directory, or continue in a directory whose samples hold for this study.
 
         Without the original model of the study, only the configurations are compared. `replace`
-        allows to replace a run of another configuration.
-
-        Raises
-        ------
-        RunError
-            If the directory is not a run directory, holds a run of another configuration that
-            is not replaced, has samples that are of no use to this study, or is used by another
-            process.
-        ExecutionError
-            If there are no workers.
+        allows to replace a run of another configuration. Raises `RunError` if the directory is not
+        a run directory, holds a run of another configuration that is not replaced, has samples that
+        are of no use to this study, or is used by another process; `ExecutionError` if there are no
+        workers.
         """
         job = Job(RUN, self.folder, self.config, _FILES, _KEPT, resume=resume, replace=replace)
         job.check()
@@ -156,12 +150,8 @@ class Run(AbstractContextManager["Run"]):
     def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
         """Return samples with their results: in parallel, in stored chunks, with progress.
 
-        `name` is the table's, for the progress bar and the chunks.
-
-        Raises
-        ------
-        ExecutionError
-            If the workers were lost; the message says how many rows are stored.
+        `name` is the table's, for the progress bar and the chunks. Raises `ExecutionError`, which
+        says how many rows are stored, if the workers were lost.
         """
         function, shared, stored = evaluation
         if not stored:
@@ -194,12 +184,8 @@ class Run(AbstractContextManager["Run"]):
     ) -> pd.DataFrame:
         """Return a table of the run; if it is not stored yet, make and store it.
 
-        A damaged table that is `derived`, which needs no evaluation, is made again.
-
-        Raises
-        ------
-        StoreError
-            If the stored table cannot be used.
+        A damaged table that is `derived`, which needs no evaluation, is made again. Raises
+        `StoreError` if the stored table cannot be used.
         """
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
@@ -233,11 +219,7 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     """Return the reference path: the stored path of a resumed run, or a path found now.
 
     The warnings of the search are stored with the path, and are given again with a stored path.
-
-    Raises
-    ------
-    RunError
-        If the run was started with another original model.
+    Raises `RunError` if the run was started with another original model.
     """
     file = run.folder / "path.json"
     if not file.exists():

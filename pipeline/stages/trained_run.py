@@ -39,11 +39,8 @@ class TrainedRun:
     def open(cls, folder: Path) -> TrainedRun:
         """Open a run directory.
 
-        Raises
-        ------
-        RunError
-            If the run has not finished or is over designs, or `config.toml` was changed since the
-            run was made.
+        Raises `RunError` if the run has not finished or is over designs, or `config.toml` was
+        changed since the run was made.
         """
         check_single_knee(folder)
         for name in _FILES:
@@ -65,10 +62,8 @@ class TrainedRun:
     def original(self) -> OriginalModel:
         """Original model, built when it is first used.
 
-        Raises
-        ------
-        InputError
-            If a file of the original model cannot be used or has changed since the run was made.
+        Raises `InputError` if a file of the original model cannot be used or has changed since the
+        run was made.
         """
         original = build_original(self.config, self.folder)
         check_unchanged(self.folder, original)
@@ -78,10 +73,7 @@ class TrainedRun:
     def contact(self) -> SurfaceContact:
         """Contact model of the original model.
 
-        Raises
-        ------
-        InputError
-            As `original`, or if the original model is a table.
+        Raises `InputError` as `original`, or if the original model is a table.
         """
         return contact_model(self.original)
 

@@ -79,13 +79,7 @@ def damaged(path: Path, reason: str) -> ReportError:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file.
-
-    Raises
-    ------
-    ReportError
-        If the file is missing or cannot be read.
-    """
+    """Return the content of a file; raises `ReportError` if it is missing or cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -98,10 +92,7 @@ def read_bytes(path: Path) -> bytes:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file; its numbers are finite.
 
-    Raises
-    ------
-    ReportError
-        If the file is missing, not JSON, or of another version.
+    Raises `ReportError` if the file is missing, not JSON, or of another version.
     """
     text = read_bytes(path)
     try:
@@ -121,11 +112,8 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_document(path: Path, schema: type[Document]) -> Document:
     """Return the content of a JSON file as an instance of its schema.
 
-    Raises
-    ------
-    ReportError
-        As `read_json`, or if the content does not fit the schema; the message names the key, the
-        expected and the found value.
+    Raises `ReportError` as `read_json`, or if the content does not fit the schema; the message
+    names the key, the expected and the found value.
     """
     content = read_json(path)
     try:
@@ -157,20 +145,9 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Read arrays of numbers (any shape) [any unit] from an `.npz` file.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    shapes : mapping
-        Name of each array -> shape.
-    optional, undefined : collection of str
-        Arrays that the file may lack, and arrays that may contain NaN.
-
-    Raises
-    ------
-    ReportError
-        If the file is missing or damaged, or an array is missing, has another shape, or contains
-        other values than finite numbers.
+    The file may lack `optional` arrays, and `undefined` arrays may contain NaN. Raises
+    `ReportError` if the file is missing or damaged, or an array is missing, has another shape, or
+    contains other values than finite numbers.
     """
     read_bytes(path)
     try:

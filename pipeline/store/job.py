@@ -27,23 +27,15 @@ _NO_RESULTS = frozenset({LOCK_FILE, MADE_WITH, "times.json"})
 
 
 class JobKind(NamedTuple):
-    """A kind of folder, by the configuration that its command leaves there.
+    """A kind of folder, by the configuration that its command leaves there."""
 
-    Parameters
-    ----------
-    name : str
-        Kind in messages.
-    section : str
-        Section of the configuration with the name of the results.
-    stored : str
-        File of the configuration.
-    free : tuple of str
-        Beginnings of the dotted keys that may change when an interrupted job continues.
-    """
-
+    #: Kind in messages.
     name: str
+    #: Section of the configuration with the name of the results.
     section: str
+    #: File of the configuration.
     stored: str = "config.toml"
+    #: Beginnings of the dotted keys that may change when an interrupted job continues.
     free: tuple[str, ...] = ()
 
 
@@ -69,32 +61,20 @@ _OTHERS = (STUDY, WALK, FORWARD, OPTIMISATION)
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A command that writes to a folder of its own.
-
-    Parameters
-    ----------
-    kind : JobKind
-        What the command writes.
-    folder : Path
-        The folder, which need not exist.
-    config : Section
-        The whole configuration of the command.
-    files : tuple of str
-        Names or patterns, relative to the folder, of the files and folders of the results.
-    kept : tuple of str
-        The same for results that an interrupted job continues with.
-    resume : bool
-        Whether to continue an interrupted job of the folder.
-    replace : bool
-        Whether to replace results of another configuration of the same kind.
-    """
+    """A command that writes to a folder of its own."""
 
     kind: JobKind
+    #: The folder, which need not exist.
     folder: Path
+    #: The whole configuration of the command.
     config: Section
+    #: Names or patterns, relative to the folder, of the files and folders of the results.
     files: tuple[str, ...] = ()
+    #: The same for results that an interrupted job continues with.
     kept: tuple[str, ...] = ()
+    #: Whether to continue an interrupted job of the folder.
     resume: bool = False
+    #: Whether to replace results of another configuration of the same kind.
     replace: bool = False
     _started: float = field(default_factory=time.perf_counter, repr=False)
 
@@ -121,11 +101,9 @@ class Job:
     def check(self) -> None:
         """Check that the command may write to the folder; call this before hours are spent.
 
-        Raises
-        ------
-        RunError
-            If the folder holds something else, or holds results of another configuration that may
-            not be replaced; the message names the keys that differ and the remedies.
+        Raises `RunError` if the folder holds something else, or holds results of another
+        configuration that may not be replaced; the message names the keys that differ and the
+        remedies.
         """
         _check_own_folder(self.folder, self.kind)
         if not self.stored.is_file():
@@ -148,10 +126,7 @@ class Job:
     def held(self) -> Iterator[None]:
         """Make the folder, and keep other processes from writing to the folder in the block.
 
-        Raises
-        ------
-        RunError
-            If another process holds the folder.
+        Raises `RunError` if another process holds the folder.
         """
         with locked(self.folder, make=True):
             yield
@@ -159,12 +134,8 @@ class Job:
     def begin(self, *differing: str) -> None:
         """Remove earlier results, except those to continue with, and write the configuration.
 
-        `differing` names, in words, other inputs that differ from the job to be continued.
-
-        Raises
-        ------
-        RunError
-            If the job to be continued has another configuration.
+        `differing` names, in words, other inputs that differ from the job to be continued. Raises
+        `RunError` if the job to be continued has another configuration.
         """
         if self.resumed and (changed := self._changed_keys() or list(differing)):
             raise RunError(

@@ -64,10 +64,7 @@ def write_made_with(folder: Path, text: str) -> None:
 def read_made_with(folder: Path) -> dict[str, Any] | None:
     """Return the configuration that a run was made with; None if there is no such document.
 
-    Raises
-    ------
-    ReportError
-        If the document is damaged.
+    Raises `ReportError` if the document is damaged.
     """
     file = folder / MADE_WITH
     if not file.is_file():
@@ -88,15 +85,9 @@ def made_from(folder: Path, stored: str = "config.toml") -> dict[str, Any]:
 def check_configuration(folder: Path) -> dict[str, Any] | None:
     """Return what a run was made with, after a comparison with `config.toml`.
 
-    Keys that change no result may differ. A folder without `made_with.json` is not compared.
-
-    Raises
-    ------
-    RunError
-        If `config.toml` is damaged or was changed since; the message names the keys and both
-        values.
-    ReportError
-        If the document of the configuration is damaged.
+    Keys that change no result may differ. A folder without `made_with.json` is not compared. Raises
+    `RunError`, which names the keys and both values, if `config.toml` is damaged or was changed
+    since; `ReportError` if the document of the configuration is damaged.
     """
     made = read_made_with(folder)
     file = folder / "config.toml"

@@ -66,12 +66,8 @@ OUTPUTS = {
 def quantity_of(column: str) -> Quantity:
     """Return the quantity of a column such as "anterior_m" or "medial_force_y_N".
 
-    The label of a compartment's quantity begins with the compartment.
-
-    Raises
-    ------
-    KeyError
-        If the column is no column of poses, loads or simulator inputs.
+    The label of a compartment's quantity begins with the compartment. Raises `KeyError` if the
+    column is no column of poses, loads or simulator inputs.
     """
     if column in QUANTITIES:
         return QUANTITIES[column]
@@ -92,17 +88,11 @@ def axis_label(quantity: Quantity) -> str:
 
 @dataclass(frozen=True)
 class OutputGroup:
-    """Outputs of a formulation that were fitted together, and how they were cross-validated.
+    """Outputs of a formulation that were fitted together, and how they were cross-validated."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Groups of `OUTPUTS`.
-    kind : str
-        Kind of the cross-validation, "" for that of the fit.
-    """
-
+    #: Groups of `OUTPUTS`.
     names: tuple[str, ...]
+    #: Kind of the cross-validation, "" for that of the fit.
     kind: str = ""
 
     @classmethod
@@ -113,11 +103,5 @@ class OutputGroup:
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """Quantities of the outputs.
-
-        Raises
-        ------
-        KeyError
-            If a group is not in `OUTPUTS`.
-        """
+        """Quantities of the outputs; raises `KeyError` if a group is not in `OUTPUTS`."""
         return tuple(quantity for name in self.names for quantity in OUTPUTS[name])

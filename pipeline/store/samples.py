@@ -225,13 +225,9 @@ class ChunkStore:
         The file of a chunk is named after a digest of the whole table and the first row of the
         chunk, and repeats both in its metadata: chunks of other samples are never used, chunks of
         another `size` are. `function` takes `shared` and the rows of a chunk and returns the rows
-        with results; `shown` counts the rows that have been evaluated.
-
-        Raises
-        ------
-        ExecutionError, WriteError
-            If the workers were lost, or a chunk cannot be written; the error says how many rows are
-            stored.
+        with results; `shown` counts the rows that have been evaluated. Raises `ExecutionError` if
+        the workers were lost, `WriteError` if a chunk cannot be written; both say how many rows are
+        stored.
         """
         if table.empty:
             return table.assign(**{name: [] for name in self.columns})

@@ -35,12 +35,8 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
 
     The system releases the lock of a process that was killed. A folder is not locked on a network
     file system without locks, nor if the folder cannot be written to. `make` makes the folder
-    first; without `make`, a folder without a configuration is not locked.
-
-    Raises
-    ------
-    RunError
-        If another process holds the folder.
+    first; without `make`, a folder without a configuration is not locked. Raises `RunError` if
+    another process holds the folder.
     """
     if make:
         with writing(folder):
