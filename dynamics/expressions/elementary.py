@@ -20,32 +20,22 @@ Vector: TypeAlias = Any
 
 
 class Elementary(NamedTuple):
-    """The elementary functions of a package.
+    """The elementary functions of a package."""
 
-    Attributes
-    ----------
-    sin, cos, sqrt : callable
-        Functions of one scalar.
-    where : callable
-        Function of a condition and two scalars: the first where the condition holds.
-    arrays : bool
-        Whether the functions also take arrays, so that all bundles are one array.
-    """
-
+    #: Functions of one scalar.
     sin: Callable[[Scalar], Scalar]
     cos: Callable[[Scalar], Scalar]
     sqrt: Callable[[Scalar], Scalar]
+    #: Function of a condition and two scalars: the first where the condition holds.
     where: Callable[[Scalar, Scalar, Scalar], Scalar]
+    #: Whether the functions also take arrays, so that all bundles are one array.
     arrays: bool
 
     @classmethod
     def of(cls, package: Any) -> Self:
         """Return the functions of `casadi`, `jax.numpy`, `numpy` or a package like these.
 
-        Raises
-        ------
-        InputError
-            If the package lacks one of the functions.
+        Raises `InputError` if the package lacks one of the functions.
         """
         where = getattr(package, "if_else", None) or getattr(package, "where", None)
         found: list[Any] = [getattr(package, name, None) for name in ("sin", "cos", "sqrt")]

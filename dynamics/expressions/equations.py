@@ -19,17 +19,10 @@ class KneeExpressions:
     """Forces and equations of motion of a simulation in the functions of a package.
 
     M q'' + C q' = Q_contact + Q_applied + Q_restraint + Q_ligaments in the free coordinates, as of
-    `dynamics.kernels.equations`; the caller supplies the contact wrench, in the same package.
-
-    Parameters
-    ----------
-    functions : Elementary
-        Elementary functions, for example `Elementary.of(casadi)`.
-    problem : Problem
-        The simulation (`dynamics.KneeSimulator.problem`).
-    smoothing : float
-        Rounding of the kinks of ligaments and gaps: half width as a strain and as a share of the
-        gap [1]. At 0 the forces are those of the simulator.
+    `dynamics.kernels.equations`; the caller supplies the contact wrench, in the same package. The
+    simulation is a `dynamics.KneeSimulator.problem`. `smoothing` rounds the kinks of ligaments and
+    gaps: half width as a strain and as a share of the gap [1]. At 0 the forces are those of the
+    simulator.
     """
 
     functions: Elementary
@@ -42,18 +35,10 @@ class KneeExpressions:
         return tuple(k for k in range(6) if self.problem.roles[k] != PRESCRIBED)
 
     def inputs(self, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return prescribed coordinates and applied loads over time, and their rates.
+        """Return prescribed coordinates and applied loads at instants (N,) [s], and their rates.
 
-        Parameters
-        ----------
-        times : (N,) array_like
-            Instants [s].
-
-        Returns
-        -------
-        values, rates : (N, 10) float64
-            Six coordinates, of which the prescribed ones count, and four applied loads
-            [rad, m, N, N m, and per s].
+        Each is (N, 10): six coordinates, of which the prescribed ones count, and four applied loads
+        [rad, m, N, N m, and per s].
         """
         instants = check_array("times", times, (None,))
         values, rates = np.empty((2, len(instants), INPUTS))
@@ -61,19 +46,9 @@ class KneeExpressions:
         return values, rates
 
     def pose(self, free: Vector, inputs: Vector) -> list[Scalar]:
-        """Return the pose of free coordinates and inputs.
+        """Return the six pose coordinates [rad, m] of free coordinates and a row of `inputs`.
 
-        Parameters
-        ----------
-        free : sequence of scalars
-            Free coordinates in the order of `free`, not relative to the reference [rad, m].
-        inputs : ten scalars
-            A row of `inputs`.
-
-        Returns
-        -------
-        list of six scalars
-            Pose coordinates [rad, m].
+        The free coordinates are in the order of `free`, not relative to the reference [rad, m].
         """
         pose = [inputs[k] for k in range(6)]
         for row, k in enumerate(self.free):
@@ -87,23 +62,12 @@ class KneeExpressions:
     def forces(
         self, pose: Vector, applied: Vector, wrench: Vector, *, stiffness: Vector | None = None
     ) -> list[Scalar]:
-        """Return the generalised forces of contact, applied loads, springs and ligaments.
+        """Return the six generalised forces of contact, applied loads, springs, ligaments [N m, N].
 
-        Parameters
-        ----------
-        pose : six scalars
-            Pose coordinates [rad, m].
-        applied : four scalars
-            Loads in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m].
-        wrench : six scalars
-            Contact wrench on the femur at `contact_pose`, about the tibial origin [N, N m].
-        stiffness : sequence of scalars, optional
-            Stiffness of the ligaments, as of `ligament_forces`.
-
-        Returns
-        -------
-        list of six scalars
-            Generalised forces [N m, N].
+        Of six pose coordinates [rad, m], four loads in the order of
+        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m], the contact wrench on the
+        femur at `contact_pose` about the tibial origin [N, N m], and stiffness as of
+        `ligament_forces`.
         """
         functions, problem = self.functions, self.problem
         factor = float(problem.factor[0])
@@ -119,18 +83,9 @@ class KneeExpressions:
     def residual(self, forces: Vector, rates: Vector, accelerations: Vector) -> list[Scalar]:
         """Return M q'' + C q' - Q of the free coordinates [N m, N].
 
-        Parameters
-        ----------
-        forces : six scalars
-            Generalised forces Q [N m, N].
-        rates, accelerations : sequences of scalars
-            Of the free coordinates, in the order of `free` [rad, m, s]. The accelerations of
-            quasi-static coordinates have no influence.
-
-        Returns
-        -------
-        list of scalars
-            One for each free coordinate [N m, N].
+        Of six generalised forces [N m, N], and rates and accelerations of the free coordinates in
+        the order of `free` [rad, m, s]. The accelerations of quasi-static coordinates have no
+        influence.
         """
         left = []
         for row, k in enumerate(self.free):
@@ -141,19 +96,10 @@ class KneeExpressions:
         return left
 
     def accelerations(self, forces: Vector, rates: Vector) -> list[Scalar]:
-        """Return (Q - C q') / M of the coordinates with inertia.
+        """Return (Q - C q') / M [rad/s², m/s²] of those free coordinates that have inertia.
 
-        Parameters
-        ----------
-        forces : six scalars
-            Generalised forces Q [N m, N].
-        rates : sequence of scalars
-            Rates of the free coordinates, in the order of `free` [rad/s, m/s].
-
-        Returns
-        -------
-        list of scalars
-            Accelerations [rad/s², m/s²] of those free coordinates that have inertia.
+        Of six generalised forces [N m, N], and rates of the free coordinates in the order of `free`
+        [rad/s, m/s].
         """
         roles, damping, inertia = self.problem.roles, self.problem.damping, self.problem.inertia
         return [

@@ -32,21 +32,10 @@ def angle_axes(functions: Elementary, pose: Vector) -> list[list[Scalar]]:
 
 
 def wrench_forces(functions: Elementary, pose: Vector, wrench: Vector) -> list[Scalar]:
-    """Return the generalised forces of a wrench on the femur.
+    """Return the six generalised forces [N m, N] of a wrench on the femur at a pose [rad, m].
 
-    Parameters
-    ----------
-    functions : Elementary
-        Elementary functions.
-    pose : six scalars
-        Pose coordinates [rad, m].
-    wrench : six scalars
-        Force and moment about the tibial origin, tibial frame [N, N m].
-
-    Returns
-    -------
-    list of six scalars
-        Generalised forces [N m, N]: `foundation.base.pose.generalised_force`.
+    As `foundation.base.pose.generalised_force`. The wrench is force and moment about the tibial
+    origin, tibial frame [N, N m].
     """
     force = [wrench[0], wrench[1], wrench[2]]
     lever = cross([pose[3], pose[4], pose[5]], force)
@@ -55,16 +44,9 @@ def wrench_forces(functions: Elementary, pose: Vector, wrench: Vector) -> list[S
 
 
 def line_at(functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector) -> Line:
-    """Return the line between two attachments at a pose.
+    """Return the line between two attachments at a pose of six scalars [rad, m].
 
-    Parameters
-    ----------
-    functions : Elementary
-        Elementary functions.
-    pose : six scalars
-        Pose coordinates [rad, m].
-    femoral, tibial : three scalars
-        Attachments in the femoral and the tibial frame [m]; they must not coincide.
+    The attachments are in the femoral and the tibial frame [m]; they must not coincide.
     """
     cf, sf = functions.cos(pose[0]), functions.sin(pose[0])
     ca, sa = functions.cos(pose[1]), functions.sin(pose[1])
@@ -86,19 +68,9 @@ def line_at(functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector
 def line_forces(
     functions: Elementary, pose: Vector, femoral: Vector, tibial: Vector, tension: Scalar
 ) -> list[Scalar]:
-    """Return the generalised forces [N m, N] of a tension along a line, as of a muscle.
+    """Return the six generalised forces [N m, N] of a tension along a line, as of a muscle.
 
-    Parameters
-    ----------
-    functions, pose, femoral, tibial
-        As of `line_at`.
-    tension : scalar
-        Force that pulls the attachments together [N].
-
-    Returns
-    -------
-    list of six scalars
-        Generalised forces [N m, N].
+    The tension pulls the attachments of `line_at` together [N].
     """
     gradient = line_at(functions, pose, femoral, tibial).gradient
     return [-tension * each for each in gradient]
@@ -107,21 +79,10 @@ def line_forces(
 def applied_forces(
     functions: Elementary, pose: Vector, applied: Vector, problem: Problem
 ) -> list[Scalar]:
-    """Return the generalised forces [N m, N] of the simulator's applied loads.
+    """Return the six generalised forces [N m, N] of the simulator's applied loads.
 
-    Parameters
-    ----------
-    functions, pose
-        As of `wrench_forces`.
-    applied : four scalars
-        Loads in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m].
-    problem : Problem
-        The simulation, of which the line of action is used.
-
-    Returns
-    -------
-    list of six scalars
-        Generalised forces [N m, N].
+    The four loads are in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N m];
+    the line of action is that of the problem.
     """
     axial, ap, torque, adduction = (applied[k] for k in range(4))
     medial, anterior = problem.line.tolist()
@@ -135,21 +96,10 @@ def applied_forces(
 def restraint_forces(
     functions: Elementary, pose: Vector, problem: Problem, smoothing: float = 0.0
 ) -> list[Scalar]:
-    """Return the generalised forces [N m, N] of the simulator's springs.
+    """Return the six generalised forces [N m, N] of the simulator's springs.
 
-    Parameters
-    ----------
-    functions, pose
-        As of `wrench_forces`.
-    problem : Problem
-        The simulation, of which stiffness, gap and neutral path are used.
-    smoothing : float
-        Half width of the rounded kinks at the ends of a gap, as a share of the gap [1].
-
-    Returns
-    -------
-    list of six scalars
-        Generalised forces [N m, N].
+    Stiffness, gap and neutral path are those of the problem; `smoothing` is the half width of the
+    rounded kinks at the ends of a gap, as a share of the gap [1].
     """
     force = [0.0 * pose[0]] * 6
     for k in range(1, 6):

@@ -26,26 +26,12 @@ def ligament_forces(
     smoothing: float = 0.0,
     stiffness: Vector | None = None,
 ) -> list[Scalar]:
-    """Return the generalised forces of bundles.
+    """Return the six generalised forces [N m, N] of bundles at a pose [rad, m].
 
-    Parameters
-    ----------
-    functions : Elementary
-        Elementary functions.
-    pose : six scalars
-        Pose coordinates [rad, m].
-    ligaments : LigamentArguments
-        The bundles (`dynamics.ligaments.bundles.pack`).
-    smoothing : float
-        Strain by which a kink of a law is rounded to either side [1], at most half the transition
-        strain: with more than 0 the tension is three times continuously differentiable.
-    stiffness : sequence of scalars, optional
-        Stiffness of each bundle [N/m, N/m² or N by law], by default that of the bundles.
-
-    Returns
-    -------
-    list of six scalars
-        Generalised forces [N m, N].
+    The bundles are those of `dynamics.ligaments.bundles.pack`, and so is the stiffness by default
+    [N/m, N/m² or N by law]. `smoothing` is the strain by which a kink of a law is rounded to either
+    side [1], at most half the transition strain: with more than 0 the tension is three times
+    continuously differentiable.
     """
     total = [0.0 * pose[0]] * 6
     for _, line, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
@@ -62,18 +48,7 @@ def ligament_tensions(
     smoothing: float = 0.0,
     stiffness: Vector | None = None,
 ) -> list[Scalar]:
-    """Return the tension of every bundle [N]; parameters as of `ligament_forces`.
-
-    Parameters
-    ----------
-    functions, pose, ligaments, smoothing, stiffness
-        As of `ligament_forces`.
-
-    Returns
-    -------
-    list of scalars
-        Tensions [N], >= 0.
-    """
+    """Return the tension of every bundle [N], >= 0; parameters as of `ligament_forces`."""
     tensions: list[Scalar] = [0.0] * len(ligaments.rest_length)
     for rows, _, tension in _pulls(functions, pose, ligaments, smoothing, stiffness):
         for k, row in enumerate(rows):

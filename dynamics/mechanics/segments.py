@@ -38,23 +38,15 @@ HEEL_FRACTION = (-0.0271, -0.0233)
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A rigid segment that turns in the sagittal plane.
+    """A rigid segment that turns in the sagittal plane; points (2,) [m] anterior and superior."""
 
-    Parameters
-    ----------
-    mass : float
-        Mass [kg], > 0.
-    end : (2,) float64
-        Distal end, anterior and superior of the proximal joint [m].
-    centre_of_mass : (2,) float64
-        Anterior and superior of the proximal joint [m].
-    inertia : float
-        About the lateral axis through the centre of mass [kg m²], > 0.
-    """
-
+    #: Mass [kg], > 0.
     mass: float
+    #: Distal end, from the proximal joint (2,) [m].
     end: FloatArray
+    #: From the proximal joint (2,) [m].
     centre_of_mass: FloatArray
+    #: About the lateral axis through the centre of mass [kg m²], > 0.
     inertia: float
 
     def __post_init__(self) -> None:
@@ -69,27 +61,19 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class LegSegments:
-    """A right leg of three segments.
+    """A right leg of three segments, from the hip (3,) [m] down.
 
-    Parameters
-    ----------
-    thigh, shank, foot : Segment
-        Segments from the hip down; the distal end of the foot is at the metatarsal heads.
-    hip : (3,) float64
-        Hip joint in the frame of the pelvis with the origin of the measured motion [m].
-    heel : (2,) float64
-        Lower end of the heel in the frame of the foot [m].
-
-    Raises
-    ------
-    InputError
-        If a point is not finite or has another shape, or the shank's frame is not along its axis.
+    Raises `InputError` if a point is not finite or has another shape, or the shank's frame is not
+    along its axis.
     """
 
     thigh: Segment
     shank: Segment
+    #: Its distal end is at the metatarsal heads.
     foot: Segment
+    #: Hip joint in the frame of the pelvis with the origin of the measured motion (3,) [m].
     hip: FloatArray
+    #: Lower end of the heel in the frame of the foot (2,) [m].
     heel: FloatArray
 
     def __post_init__(self) -> None:
@@ -111,21 +95,12 @@ def leg_segments(
     toe: ArrayLike | None = None,
     heel: ArrayLike | None = None,
 ) -> LegSegments:
-    """Return the segments of a leg, scaled from body mass and height.
+    """Return the segments of a leg, scaled from body mass [kg] and height [m].
 
-    Parameters
-    ----------
-    mass : float
-        Mass of the whole body [kg], > 0.
-    height : float
-        Body height [m], > 0.
-    thigh_length, shank_length : float, optional
-        Measured lengths from hip to knee and from knee to ankle [m], > 0; centres of mass and
-        radii of gyration scale with them.
-    hip : (3,) array_like, optional
-        Right hip joint in the frame of the pelvis [m].
-    toe, heel : (2,) array_like, optional
-        Metatarsal heads and lower end of the heel, anterior and superior of the ankle [m].
+    Centres of mass and radii of gyration scale with measured lengths from hip to knee and from knee
+    to ankle [m]. `hip` (3,) [m] is the right hip joint in the frame of the pelvis; `toe` and `heel`
+    (2,) [m] are the metatarsal heads and the lower end of the heel, anterior and superior of the
+    ankle.
     """
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")

@@ -69,24 +69,16 @@ def is_c3d(path: str | Path | None) -> bool:
 class C3dFile:
     """A C3D file in its own axes and units.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    groups : mapping
-        Parameters by group and name.
-    points : (F, P, 3) float64
-        Points of the frames [any unit]; NaN where a point is missing.
-    analogs : (A, C) float64
-        Scaled samples of the analog channels [any unit].
-    first : int
-        Number of the first frame, from 0.
+    Points (F, P, 3) and scaled samples of the analog channels (A, C) are in [any unit].
     """
 
     path: Path
+    #: Parameters by group and name.
     groups: Mapping[str, Mapping[str, Any]]
+    #: Points of the frames (F, P, 3); NaN where a point is missing.
     points: FloatArray
     analogs: FloatArray
+    #: Number of the first frame, from 0.
     first: int
 
     def _value(self, group: str, name: str) -> Any:
@@ -226,12 +218,9 @@ class C3dFile:
 
 
 def read_c3d(path: str | Path) -> C3dFile:
-    """Read a C3D file.
+    """Return the content of a C3D file.
 
-    Raises
-    ------
-    InputError
-        If `ezc3d` is not installed, or the file is missing, cut off or damaged.
+    Raises `InputError` if `ezc3d` is not installed, or the file is missing, cut off or damaged.
     """
     source = Path(path)
     try:
@@ -319,21 +308,13 @@ def read_ground(path: str | Path, *, columns: Collection[str] | None = None) -> 
 
 
 def read_plates(path: str | Path) -> MotionTable:
-    """Read the force plates of a C3D file.
+    """Return the force plates of a C3D file.
 
-    Returns
-    -------
-    MotionTable
-        Of plate k, `ground_force_k_vx` to `vz` [N], the force on the person, its point
-        `ground_force_k_px` to `pz` [m] on the surface, and the free torque `ground_torque_k_x` to
-        `z` [N m], in the axes of OpenSim. Below 20 N across the plate, the point is between those
-        of the neighbouring contacts, and the torque complements the moment.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has no force plate, or a plate is not described as the format
-        states.
+    Of plate k, `ground_force_k_vx` to `vz` [N], the force on the person, its point
+    `ground_force_k_px` to `pz` [m] on the surface, and the free torque `ground_torque_k_x` to `z`
+    [N m], in the axes of OpenSim. Below 20 N across the plate, the point is between those of the
+    neighbouring contacts, and the torque complements the moment. Raises `InputError` if the file
+    cannot be read, has no force plate, or a plate is not described as the format states.
     """
     file = read_c3d(path)
     if not len(file.corners):

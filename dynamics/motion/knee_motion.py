@@ -53,19 +53,11 @@ LENGTH_UNITS = tuple(PER_METRE)
 class KneeColumns:
     """Columns of the motion of a knee in a table, and their units.
 
-    Parameters
-    ----------
-    names : mapping
-        Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
-        name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has, by these
-        names or as state variables of OpenSim, such as `/jointset/knee_r/knee_flex_r/value`.
-    angle_unit, length_unit : {"deg", "rad"}, {"m", "mm", "inch"}
-        Units of columns without a unit in their name; of angles by default the unit in the header.
-
-    Raises
-    ------
-    InputError
-        If the coordinates are not one of the two sets.
+    `names` has the column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`,
+    otherwise `InputError` is raised; a minus before the name changes the sign. Empty: the first of
+    `KNOWN_COLUMNS` that the table has, by these names or as state variables of OpenSim, such as
+    `/jointset/knee_r/knee_flex_r/value`. The units, "deg" or "rad" and "m", "mm" or "inch", are
+    those of columns without a unit in their name; of angles by default the unit in the header.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)

@@ -43,17 +43,10 @@ class Plate:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact of a foot with a plate.
-
-    Parameters
-    ----------
-    plate : str
-        Name of the plate.
-    begin, end : int
-        First row, and the row after the last, up to the middle of the gaps to other contacts.
-    """
+    """A contact of a foot with a plate."""
 
     plate: str
+    #: First row, and the row after the last, up to the middle of the gaps to other contacts.
     begin: int
     end: int
 
@@ -61,10 +54,8 @@ class Contact:
 def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
     """Return the plates whose columns a table has, in the order of the table.
 
-    Raises
-    ------
-    InputError
-        If the table has no plate with force and point of application, or lacks a column of a plate.
+    Raises `InputError` if the table has no plate with force and point of application, or lacks a
+    column of a plate.
     """
     plates: list[Plate] = []
     for head, letter, axes, tail in _forces(ground):
@@ -207,22 +198,11 @@ def contacts(ground: MotionTable, plates: Sequence[Plate]) -> tuple[Contact, ...
 def foot_events(
     time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the instants of heel strike and of toe-off.
+    """Return the instants of heel strike (s,) and of toe-off (o,) [s].
 
-    Parameters
-    ----------
-    time : (N,) array_like
-        Increasing instants [s].
-    vertical : (N,) array_like
-        Vertical ground force on the foot [N].
-    threshold : float
-        Force at strike and toe-off [N], > 0; the instants are interpolated.
-
-    Returns
-    -------
-    strikes, offs : (s,), (o,) float64
-        Instants [s]. A contact at the start or end of the record has no strike or no toe-off. Gaps
-        and contacts shorter than 0.1 s do not count.
+    The vertical ground force on the foot (N,) [N] crosses the `threshold`, > 0, there; the instants
+    are interpolated. A contact at the start or end of the record has no strike or no toe-off. Gaps
+    and contacts shorter than 0.1 s do not count.
     """
     instants = check_array("time", time, (None,))
     force = check_array("vertical force", vertical, (len(instants),))
@@ -250,19 +230,9 @@ def find_stride(
     """Return start and end [s] of a stride: the first two heel strikes of a foot.
 
     In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
-    which starts or, if the record is too short, ends with the strike.
-
-    Parameters
-    ----------
-    time, vertical, threshold
-        As of `foot_events`, (N,) [s] and (N,) [N].
-    name : str
-        Name of the force in messages.
-
-    Raises
-    ------
-    InputError
-        If the record does not contain a stride.
+    which starts or, if the record is too short, ends with the strike. Instants and force are those
+    of `foot_events`, (N,) [s] and (N,) [N]; `name` is that of the force in messages. Raises
+    `InputError` if the record does not contain a stride.
     """
     strikes, offs = foot_events(time, vertical, threshold=threshold)
     if len(strikes) > 1:

@@ -16,39 +16,24 @@ _UNKNOWN = np.zeros(0)
 
 
 class Solution(NamedTuple):
-    """State of a frame.
+    """State of a frame: S secondary coordinates (S,) [rad, m], M muscles, F free coordinates."""
 
-    Parameters
-    ----------
-    values, speeds : (S,) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (M,) float64
-        Activations [1].
-    reserves : (F,) float64
-        Forces of the reserves [N m, N].
-    error : float
-        Largest error of acceleration [rad/s², m/s²].
-    iterations : int
-        Iterations that were needed.
-    loads : tuple of ContactLoads
-        Loads of each contact.
-    tensions : (M,) float64
-        Muscle forces [N].
-    surplus : (F,) float64
-        Accelerations of the free coordinates beyond the wanted ones [rad/s², m/s²].
-    imbalance : (F,) float64
-        Generalised forces that a jump of the contact forces leaves [N m, N]; empty without one.
-    """
-
+    #: Secondary coordinates and their rates (S,) [rad, m; per s].
     values: FloatArray
     speeds: FloatArray
+    #: Activations (M,) [1].
     activations: FloatArray
+    #: Forces of the reserves (F,) [N m, N].
     reserves: FloatArray
+    #: Largest error of acceleration [rad/s², m/s²].
     error: float
     iterations: int
     loads: tuple[ContactLoads, ...]
+    #: Muscle forces (M,) [N].
     tensions: FloatArray = _UNKNOWN
+    #: Accelerations of the free coordinates beyond the wanted ones (F,) [rad/s², m/s²].
     surplus: FloatArray = _UNKNOWN
+    #: Forces that a jump of the contact forces leaves (F,) [N m, N]; empty without one.
     imbalance: FloatArray = _UNKNOWN
 
 

@@ -37,18 +37,11 @@ class Coordinates(Protocol):
 
 
 class CoordinateTable:
-    """Columns of a table that are coordinates of a model.
+    """Columns of a motion table, in the units of its file, that are coordinates of a model.
 
-    Parameters
-    ----------
-    table : MotionTable
-        Motion of coordinates, in the units of its file. The label of a column is the name of a
-        coordinate, or its path in the model with or without `/value`.
-    system : Coordinates
-        The model.
-    unstated_degrees : bool
-        Whether angles count as degrees where the header states no unit, but for columns that end
-        in `/value`.
+    The label of a column is the name of a coordinate, or its path in the model with or without
+    `/value`. With `unstated_degrees`, angles count as degrees where the header states no unit, but
+    for columns that end in `/value`.
     """
 
     def __init__(
@@ -106,12 +99,8 @@ class CoordinateTable:
     def in_si(self, name: str) -> FloatArray:
         """Return the values (N,) of a coordinate [rad, m].
 
-        Angles are in the unit that their values tell, if the header contradicts them.
-
-        Raises
-        ------
-        InputError
-            If an angle that counts as radians turns too far for radians.
+        Angles are in the unit that their values tell, if the header contradicts them. Raises
+        `InputError` if an angle that counts as radians turns too far for radians.
         """
         values = self._column(name)
         if name not in self._angles or name in self._disguised:

@@ -23,23 +23,13 @@ _KINDS = ("force", "point", "torque")
 
 @dataclass(frozen=True, eq=False)
 class AppliedForce:
-    """A force that external loads apply to a body.
-
-    Parameters
-    ----------
-    body : str
-        Name of the body.
-    time : (N,) float64
-        Instants of the table [s].
-    plate : Plate
-        Name, force, point and torque (N, 3) each [N, m, N m]; columns that the table lacks are 0.
-    in_ground : bool
-        Whether force and point are those in the axes of the ground.
-    """
+    """A force that external loads apply to a body at instants (N,) [s]."""
 
     body: str
     time: FloatArray
+    #: Force, point and torque (N, 3) each [N, m, N m]; columns that the table lacks are 0.
     plate: Plate
+    #: Whether force and point are those in the axes of the ground.
     in_ground: bool
 
     def at(self, time: FloatArray) -> Plate:
@@ -58,23 +48,13 @@ class AppliedForce:
 
 @dataclass(frozen=True, eq=False)
 class ExternalLoads:
-    """External loads of a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    table : MotionTable
-        Forces, points and torques over time that the file names, as in its data file.
-    forces : tuple of AppliedForce
-        The forces that apply.
-    notes : tuple of str
-        Sentences on a data file that has another name than the file states.
-    """
+    """External loads of a file."""
 
     path: str | Path
+    #: Forces, points and torques over time that the file names, as in its data file.
     table: MotionTable
     forces: tuple[AppliedForce, ...]
+    #: Sentences on a data file that has another name than the file states.
     notes: tuple[str, ...] = ()
 
     @property
@@ -104,20 +84,10 @@ class ExternalLoads:
 
 
 def read_external_loads(path: str | Path, bodies: Collection[str] | None = None) -> ExternalLoads:
-    """Read and check a file of external loads.
+    """Return the loads of OpenSim's ExternalLoads (XML); the data file is relative to its folder.
 
-    Parameters
-    ----------
-    path : str or Path
-        OpenSim's ExternalLoads (XML); its data file is relative to its folder.
-    bodies : collection of str, optional
-        Names of the bodies of the model, one of which each force must act on.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or is not XML, has no force that applies or one on no body of the
-        model, or the data file is missing or damaged.
+    Raises `InputError` if the file is missing or is not XML, has no force that applies or one on
+    none of `bodies`, or the data file is missing or damaged.
     """
     if is_c3d(path):
         raise InputError(

@@ -32,16 +32,12 @@ _REST_STEP, _REST_STEPS, _AT_REST = 0.01, 500, 1e-6
 class ForwardFrames(SimulatedFrames):
     """Frames of a forward simulation, up to the frame that found no balance.
 
-    Parameters
-    ----------
-    imbalance : (N, S) float64
-        Generalised forces on the secondary coordinates that are left where the forces of contact
-        jump [N m, N]; zero where the forces balance.
-    failure : str or None
-        Instant and reason of the first frame without a balance; None for a whole simulation.
+    `imbalance` (N, S) [N m, N] is what is left of the generalised forces on the secondary
+    coordinates where the forces of contact jump; zero where the forces balance.
     """
 
     imbalance: FloatArray
+    #: Instant and reason of the first frame without a balance; None for a whole simulation.
     failure: str | None = None
 
 

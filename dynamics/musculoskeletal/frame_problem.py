@@ -26,53 +26,30 @@ _LEAST_WEIGHT = 1e-9
 
 
 class FrameProblem(NamedTuple):
-    """Data of the problem.
+    """Data of the problem, with forces (F,) [N m, N] of free coordinates, M muscles, S steps."""
 
-    Parameters
-    ----------
-    arms : (F, M) float64
-        Generalised force per unit of activation of each muscle, R [N m, N].
-    columns : (F, S) float64
-        Generalised force per unit of each secondary coordinate, C [N m, N per rad, m].
-    needed : (F,) float64
-        Generalised forces that muscles, reserves and steps must give, b [N m, N].
-    activation_weights : (M,) float64
-        Weights of the squared activations, w [cost].
-    reserve_weights : (F,) float64
-        Weights of the squared reserves, v [cost / (N m)², cost / N²].
-    energy_gradient : (S,) float64
-        Cost per unit of each secondary coordinate, g [cost / rad, cost / m].
-    bounds : (2, M) float64
-        Least and largest activations [1].
-    largest_steps : (S,) float64
-        Largest steps of the secondary coordinates [rad, m].
-    desired : (M,) float64
-        Activations that cost nothing, d [1].
-    """
-
+    #: R (F, M): generalised force per unit of activation of each muscle [N m, N].
     arms: FloatArray
+    #: C (F, S): force per unit of each secondary coordinate [N m, N per rad, m].
     columns: FloatArray
+    #: b (F,): what muscles, reserves and steps must give [N m, N].
     needed: FloatArray
+    #: w (M,): weights of the squared activations [cost].
     activation_weights: FloatArray
+    #: v (F,): weights of the squared reserves [cost / (N m)², cost / N²].
     reserve_weights: FloatArray
+    #: g (S,): cost per unit of each secondary coordinate [cost / rad, cost / m].
     energy_gradient: FloatArray
+    #: Least and largest activations (2, M) [1].
     bounds: FloatArray
+    #: Largest steps of the secondary coordinates (S,) [rad, m].
     largest_steps: FloatArray
+    #: d (M,): activations that cost nothing [1].
     desired: FloatArray
 
 
 class FrameSolution(NamedTuple):
-    """Solution of the problem.
-
-    Parameters
-    ----------
-    activations : (M,) float64
-        Activations [1].
-    reserves : (F,) float64
-        Generalised forces of the reserves [N m, N].
-    steps : (S,) float64
-        Steps of the secondary coordinates [rad, m].
-    """
+    """Activations (M,) [1], reserves (F,) [N m, N], steps (S,) [rad, m] that solve the problem."""
 
     activations: FloatArray
     reserves: FloatArray
@@ -80,18 +57,7 @@ class FrameSolution(NamedTuple):
 
 
 def solve_frame(problem: FrameProblem) -> FrameSolution:
-    """Solve the linear problem of one iteration.
-
-    Parameters
-    ----------
-    problem : FrameProblem
-        Data of the problem.
-
-    Returns
-    -------
-    FrameSolution
-        Activations and steps within their bounds.
-    """
+    """Return the activations and steps, within their bounds, of one iteration's linear problem."""
     root = np.sqrt(problem.reserve_weights)
     columns, needed = root[:, None] * problem.columns, root * problem.needed
     arms, weights = root[:, None] * problem.arms, np.sqrt(_positive(problem.activation_weights))

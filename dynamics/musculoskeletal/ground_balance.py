@@ -32,40 +32,27 @@ _STORED = ("body", "residual", "external", "height", "up", "mass", "flags")
 
 @dataclass(frozen=True, eq=False)
 class GroundBalance:
-    """Residual wrench of a motion with its external loads, at N instants.
+    """Residual wrench (N, 6) [N, N m] of a motion with its external loads, at N instants.
 
-    Parameters
-    ----------
-    body : str
-        Body that hangs on the ground by the joint with the residual, such as the pelvis.
-    time : (N,) float64
-        Instants [s].
-    residual : (N, 6) float64
-        Residual force, and moment about the origin of the body, axes of the ground [N, N m].
-    external : (N, 3) float64
-        Sum of the external forces, axes of the ground [N].
-    height : (N,) float64
-        Height of the centre of mass over the lowest body of the first instant [m].
-    up : (3,) float64
-        Unit vector upwards [1].
-    mass : float
-        Mass of the model [kg].
-    flags : tuple of str
-        Sentences on what is wrong with the external loads.
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit, a number is not finite, or mass or a height is not positive.
+    Raises `InputError` if a shape does not fit, a number is not finite, or mass or a height is not
+    positive.
     """
 
+    #: Body that hangs on the ground by the joint with the residual, such as the pelvis.
     body: str
+    #: Instants (N,) [s].
     time: FloatArray
+    #: Force, and moment about the origin of the body (N, 6), axes of the ground [N, N m].
     residual: FloatArray
+    #: Sum of the external forces (N, 3), axes of the ground [N].
     external: FloatArray
+    #: Height of the centre of mass over the lowest body of the first instant (N,) [m].
     height: FloatArray
+    #: Unit vector upwards (3,) [1].
     up: FloatArray
+    #: Mass of the model [kg].
     mass: float
+    #: Sentences on what is wrong with the external loads.
     flags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -82,12 +69,8 @@ class GroundBalance:
     def from_arrays(cls, arrays: Mapping[str, Any], time: FloatArray) -> GroundBalance | None:
         """Return what `to_arrays` gave, at instants (N,) [s]; None for arrays without a balance.
 
-        Raises
-        ------
-        InputError
-            If a shape does not fit, or a number is out of its range.
-        KeyError
-            If an array is missing.
+        Raises `InputError` if a shape does not fit or a number is out of its range, and `KeyError`
+        if an array is missing.
         """
         if "balance_residual" not in arrays:
             return None

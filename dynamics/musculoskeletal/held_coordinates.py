@@ -24,16 +24,8 @@ def lock_notes(
 ) -> tuple[str, ...]:
     """Return no or one sentence on locked coordinates that something else would move.
 
-    Parameters
-    ----------
-    locked : mapping of str to float
-        Default values of the locked coordinates [rad, m].
-    angles : collection of str
-        The coordinates that are angles.
-    solved : collection of str
-        Coordinates that settings solve for.
-    courses : mapping of str to (N,) float64
-        Values of coordinates in a motion [rad, m].
+    `locked` has default values and `courses` values in a motion (N,) [rad, m]; settings solve for
+    `solved`.
     """
     kept = []
     for name, at in locked.items():

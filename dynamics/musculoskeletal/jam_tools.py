@@ -15,10 +15,7 @@ _OFF = ("", "false", "0", "unassigned")
 def read_tool(path: str | Path, table: ObjectTable) -> OsimObject:
     """Return the settings of a tool.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, is not XML, or has the settings of another tool.
+    Raises `InputError` if the file is missing, is not XML, or has the settings of another tool.
     """
     return read_object(path, "settings", table.tag)
 
@@ -26,12 +23,7 @@ def read_tool(path: str | Path, table: ObjectTable) -> OsimObject:
 def settings_notes(tool: OsimObject, *tables: ObjectTable) -> tuple[str, ...]:
     """Return sentences on unknown settings, and on settings that are not carried out.
 
-    Parameters
-    ----------
-    tool : OsimObject
-        The settings.
-    *tables : ObjectTable
-        What the tool can state, then what objects within the tool can state.
+    The first table is what the tool can state, the others what objects within the tool can state.
     """
     own, *inner = tables
     objects = [(tool, own), *((found, t) for t in inner for found in tool.below(t.tag))]

@@ -28,23 +28,14 @@ class PotentialGradient(Protocol):
 
 
 class JointContactForces(NamedTuple):
-    """A contact at one position.
-
-    Parameters
-    ----------
-    forces : (n,) float64
-        Generalised forces of the coordinates [N m, N].
-    jacobian : (n, n) float64
-        Row: generalised force; column: coordinate [N m, N per rad, m].
-    loads : ContactLoads
-        Loads on the target, frame of the bed.
-    energy_gradient : (n,) float64
-        Derivative of the stored energy by the coordinates [J/rad, J/m]; NaN where it is unknown.
-    """
+    """A contact at one position, as generalised forces (n,) of the coordinates [N m, N]."""
 
     forces: FloatArray
+    #: Row: generalised force; column: coordinate (n, n) [N m, N per rad, m].
     jacobian: FloatArray
+    #: Loads on the target, frame of the bed.
     loads: ContactLoads
+    #: Derivative of the stored energy (n,) [J/rad, J/m]; NaN where it is unknown.
     energy_gradient: FloatArray
 
 

@@ -61,19 +61,14 @@ BODY = Placement(np.eye(3), np.zeros(3))
 class ChainMotion(NamedTuple):
     """Position of the last frame of a chain in the first one, and how coordinates move the frame.
 
-    Parameters
-    ----------
-    placement : Placement
-        Placement of the last frame in the first one.
-    screws : (m, 6) float64
-        Velocity of the point of the last frame at the origin of the first one, and angular
-        velocity, per unit rate of each angle or displacement, axes of the first frame [m/s, rad/s].
-    slopes : (m, n) float64
-        Angle or displacement per unit of each coordinate [1; rad/m, m/rad where units differ].
+    A screw of `screws` (m, 6) is the velocity of the point of the last frame at the origin of the
+    first one, and the angular velocity, per unit rate of an angle or displacement, axes of the
+    first frame [m/s, rad/s].
     """
 
     placement: Placement
     screws: FloatArray
+    #: Angle or displacement per unit of each coordinate (m, n) [1; rad/m, m/rad].
     slopes: FloatArray
 
     @property
@@ -82,19 +77,11 @@ class ChainMotion(NamedTuple):
         return self.screws.T @ self.slopes
 
     def turning_forces(self, wrench: FloatArray) -> FloatArray:
-        """Return the derivative (n, n) of the generalised forces of a constant wrench.
+        """Return the derivative (n, n) of generalised forces of a constant wrench (6,) [N, N m].
 
-        Parameters
-        ----------
-        wrench : (6,) float64
-            Force and moment on the last frame about the origin of the first one, axes of the first
-            frame [N, N m].
-
-        Returns
-        -------
-        (n, n) float64
-            Row: generalised force `twists.T @ wrench`; column: coordinate. A screw turns and moves
-            with the joints before its own: its derivative is the Lie bracket of both screws.
+        The wrench acts on the last frame about the origin of the first one, axes of the first
+        frame. Row: generalised force `twists.T @ wrench`; column: coordinate. A screw turns and
+        moves with the joints before its own: its derivative is the Lie bracket of both screws.
         """
         force, moment = cross_matrix(wrench[:3]), cross_matrix(wrench[3:])
         moving, turning = self.screws[:, :3], self.screws[:, 3:]

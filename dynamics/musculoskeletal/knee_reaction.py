@@ -39,35 +39,22 @@ class _Bone(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KneeLoads:
-    """Loads that contact and ligaments of a knee bear at N instants, as those of a right knee.
-
-    Parameters
-    ----------
-    joint : str
-        Name of the joint.
-    leg : {"right", "left", ""}
-        The leg; empty if it is unknown.
-    time : (N,) float64
-        Instants [s].
-    flexion : (N,) float64
-        Flexion [rad].
-    axial_force : (N,) float64
-        Compression along the tibia [N].
-    ap_force : (N,) float64
-        Force on the tibia, anterior positive [N].
-    internal_torque : (N,) float64
-        Torque on the tibia about its axis, internal positive [N m].
-    adduction_moment : (N,) float64
-        Moment on the tibia that loads the medial side [N m].
-    """
+    """Loads (N,) [N, N m] that contact and ligaments of a knee bear, as those of a right knee."""
 
     joint: str
+    #: "right", "left", or empty if it is unknown.
     leg: str
+    #: Instants (N,) [s].
     time: FloatArray
+    #: Flexion (N,) [rad].
     flexion: FloatArray
+    #: Compression along the tibia (N,) [N].
     axial_force: FloatArray
+    #: Force on the tibia, anterior positive (N,) [N].
     ap_force: FloatArray
+    #: Torque on the tibia about its axis, internal positive (N,) [N m].
     internal_torque: FloatArray
+    #: Moment on the tibia that loads the medial side (N,) [N m].
     adduction_moment: FloatArray
 
 
@@ -87,25 +74,11 @@ def knee_cycle(
     name: str | None = None,
     cycle: tuple[float, float] | None = None,
 ) -> Knee:
-    """Return the knee whose loads are wanted, and its cycle.
+    """Return the knee whose loads are wanted, and its cycle within the span of the motion [s].
 
-    Parameters
-    ----------
-    model : OsimModel
-        The model.
-    forces : sequence of AppliedForce
-        Forces on the feet.
-    span : (float, float)
-        First and last instant of the motion [s].
-    name : str, optional
-        Name of the joint; by default that of the leg that the ground carries more.
-    cycle : (float, float), optional
-        Start and end [s]; by default two heel strikes of the foot below within the span.
-
-    Raises
-    ------
-    InputError
-        If the joint is not in the model, no knee is found, or the forces do not tell a stride.
+    By default the knee is that of the leg that the ground carries more, and the cycle starts and
+    ends with two heel strikes of the foot below. Raises `InputError` if the joint is not in the
+    model, no knee is found, or the forces do not tell a stride.
     """
     found: list[tuple[float, Knee]] = []
     faults: list[InputError] = []

@@ -53,21 +53,15 @@ class Part(Protocol):
 class LegSide:
     """Leg of a contact mesh, and the directions of the body in the frame of the mesh.
 
-    Parameters
-    ----------
-    leg : {"right", "left", ""}
-        The leg; empty if it is unknown.
-    axes : (3, 3) float64
-        Unit vectors forward, up and to the right in the frame of the mesh, in rows [1].
-    found : str
-        How the leg was found, or why it was not.
-    note : str
-        Contradiction or assumption; empty if names and places agree.
+    `axes` (3, 3) [1] has the unit vectors forward, up and to the right in rows.
     """
 
+    #: "right", "left", or empty if it is unknown.
     leg: str
     axes: FloatArray
+    #: How the leg was found, or why it was not.
     found: str
+    #: Contradiction or assumption; empty if names and places agree.
     note: str = ""
 
 

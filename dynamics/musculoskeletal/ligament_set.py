@@ -27,17 +27,7 @@ _FULL_DAMPING = 0.01
 
 
 class LigamentTensions(NamedTuple):
-    """Tensions of L ligaments and their derivatives.
-
-    Parameters
-    ----------
-    tension : (L,) float64
-        Tensions [N].
-    by_length : (L,) float64
-        Derivatives with respect to the lengths [N/m].
-    by_rate : (L,) float64
-        Derivatives with respect to the rates of the lengths [N s/m].
-    """
+    """Tensions (L,) [N] of ligaments, and derivatives by their lengths [N/m] and rates [N s/m]."""
 
     tension: FloatArray
     by_length: FloatArray

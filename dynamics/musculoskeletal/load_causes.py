@@ -37,21 +37,13 @@ _LARGEST_TORQUE = 2.0
 class LoadedMotion:
     """External loads and the motion that they should give, at N instants.
 
-    Parameters
-    ----------
-    balance : GroundBalance
-        The residual.
-    origins : (N, 3) float64
-        Origin of the body with the residual, axes of the ground [m].
-    forces : sequence of AppliedForce
-        The loads.
-    feet : dict of str to (N, 3) float64
-        Centres of mass of bodies that forces act on, or may act on, axes of the ground [m].
+    `origins` (N, 3) [m] is the origin of the body with the residual, axes of the ground.
     """
 
     balance: GroundBalance
     origins: FloatArray
     forces: Sequence[AppliedForce]
+    #: Centres of mass of bodies that may bear a force (N, 3), axes of the ground [m].
     feet: dict[str, FloatArray]
 
     def score(self, plates: Sequence[Plate]) -> float:

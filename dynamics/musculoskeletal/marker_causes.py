@@ -42,14 +42,8 @@ def check_placed(
 ) -> None:
     """Raise an `InputError` if unit, axes or sides of markers are not those of a model.
 
-    Parameters
-    ----------
-    measured : MeasuredMarkers
-        The markers.
-    places : mapping of str to (3,) float64
-        Markers of the model in its default pose, axes of the ground [m].
-    up : (3,) float64
-        Unit vector upwards [1].
+    `places` (3,) [m] are those of the model's markers in its default pose, and `up` (3,) [1] points
+    upwards, in the axes of the ground.
     """
     markers = measured.only(places.keys())
     other = tuple(_of_other_leg(name, markers.names) for name in markers.names)
@@ -163,16 +157,8 @@ def misfit(
 ) -> InputError | None:
     """Return the error on markers that are too far off the model, with the likely cause.
 
-    None if all are near enough.
-
-    Parameters
-    ----------
-    measured : MeasuredMarkers
-        The markers.
-    fits : tuple of MarkerFit
-        Their fits, the largest distance first.
-    follow : callable
-        Takes other markers and returns their fits.
+    None if all are near enough. `fits` has the largest distance first; `follow` returns the fits of
+    other markers.
     """
     far = [fit for fit in fits if fit.largest > FARTHEST]
     if not far:

@@ -18,30 +18,18 @@ LARGEST, LARGEST_RMS = 0.04, 0.02
 
 
 class MarkerFit(NamedTuple):
-    """Distances of a marker over time.
-
-    Parameters
-    ----------
-    name : str
-        Name of the marker.
-    weight : float
-        Its weight [1].
-    rms, largest : float
-        Root mean square and largest distance [m].
-    at : float
-        Instant of the largest distance [s].
-    missing : int
-        Number of instants without a measured position.
-    distances : tuple of float
-        Distance at each instant [m], NaN where the marker is missing.
-    """
+    """Distances of a marker over time."""
 
     name: str
     weight: float
+    #: Root mean square and largest distance [m].
     rms: float
     largest: float
+    #: Instant of the largest distance [s].
     at: float
+    #: Number of instants without a measured position.
     missing: int
+    #: Distance at each instant [m], NaN where the marker is missing.
     distances: tuple[float, ...]
 
 
@@ -50,14 +38,8 @@ def marker_fits(
 ) -> tuple[MarkerFit, ...]:
     """Return the fits of markers with weights, the largest distance first.
 
-    Parameters
-    ----------
-    found : MotionTable
-        Markers of the model over time, columns NAME_tx, NAME_ty and NAME_tz [m].
-    measured : MeasuredMarkers
-        Measured markers at the same instants.
-    weights : mapping of str to float
-        Weights above 0 by marker [1]; a marker that is nowhere measured has no fit.
+    `found` has the markers of the model at the measured instants in columns NAME_tx, NAME_ty and
+    NAME_tz [m]. Weights are above 0 [1]; a marker that is nowhere measured has no fit.
     """
     rows = np.abs(measured.time[:, None] - found.time).argmin(axis=0)
     fits = []
@@ -81,20 +63,10 @@ def marker_fits(
 
 
 def instant_errors(fits: tuple[MarkerFit, ...], time: FloatArray) -> MotionTable:
-    """Return the errors of all markers at each instant, as OpenSim's inverse kinematics.
+    """Return the errors of all markers at instants (N,) [s], as OpenSim's inverse kinematics.
 
-    Parameters
-    ----------
-    fits : tuple of MarkerFit
-        At least one fit.
-    time : (N,) float64
-        Instants of their distances [s].
-
-    Returns
-    -------
-    MotionTable
-        Sum of the squared distances `total_squared_error` [m²], `marker_error_RMS` and
-        `marker_error_max` [m], of the markers that have a position at an instant.
+    The columns are the sum of the squared distances `total_squared_error` [m²], `marker_error_RMS`
+    and `marker_error_max` [m], of the markers that have a position at an instant.
     """
     distances = np.array([fit.distances for fit in fits])
     seen = np.isfinite(distances)

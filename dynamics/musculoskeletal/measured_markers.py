@@ -33,25 +33,14 @@ _HEAD = 3
 
 @dataclass(frozen=True, eq=False)
 class MeasuredMarkers:
-    """Markers over time.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the M markers.
-    time : (N,) float64
-        Instants [s], increasing.
-    positions : (N, M, 3) float64
-        Positions in the laboratory [m]; NaN where a marker is missing.
-    at_origin : (N, M) bool
-        Where the file has 0, 0, 0, as programs write what they did not see; missing too.
-    source : Path
-        The file.
-    """
+    """Positions (N, M, 3) [m] of M markers at N instants."""
 
     names: tuple[str, ...]
+    #: Instants (N,) [s], increasing.
     time: FloatArray
+    #: Positions in the laboratory (N, M, 3) [m]; NaN where a marker is missing.
     positions: FloatArray
+    #: Where the file has 0, 0, 0, as programs write what they did not see (N, M).
     at_origin: NDArray[np.bool_]
     source: Path
 
@@ -113,18 +102,11 @@ class MeasuredMarkers:
 
 
 def read_markers(path: str | Path) -> MeasuredMarkers:
-    """Read measured markers.
+    """Return the markers of a `.trc` or C3D file.
 
-    Parameters
-    ----------
-    path : str or Path
-        `.trc` file, in which empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a
-        missing marker; or C3D file, whose up becomes y, and where a negative residual does.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or the markers are not in the unit that it states.
+    In a `.trc` file, empty cells, NaN (-nan(ind) and 1.#QNAN too) and 0, 0, 0 stand for a missing
+    marker; in a C3D file, whose up becomes y, a negative residual does. Raises `InputError` if the
+    file is missing or damaged, or the markers are not in the unit that it states.
     """
     source = Path(path)
     if not source.is_file():
@@ -251,20 +233,8 @@ def marker_notes(
 ) -> tuple[str, ...]:
     """Return what inverse kinematics would drop or follow in silence.
 
-    Parameters
-    ----------
-    markers : MeasuredMarkers
-        Markers at the instants that are followed.
-    weighted : collection of str
-        Markers with a weight above 0.
-    known : collection of str
-        Markers of the model.
-
-    Returns
-    -------
-    tuple of str
-        Sentences on weighted markers of the model that the file does not have, on markers at the
-        origin, on gaps, and on markers that stand still while the others move.
+    The sentences are on weighted markers of the model (`known`) that the file does not have, on
+    markers at the origin, on gaps, and on markers that stand still while the others move.
     """
     file, count = markers.source.name, len(markers.time)
     unmeasured = [name for name in weighted if name in known and name not in markers.names]

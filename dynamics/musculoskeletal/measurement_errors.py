@@ -28,21 +28,15 @@ _WAY = 0.3
 class MeasurementError(NamedTuple):
     """An error of measurement, of the largest usual size or less.
 
-    Parameters
-    ----------
-    name, unit : str
-        What is off, and the unit of its size.
-    size : float
-        Size at which the error alone has at most the residuals of the walk.
-    force, moment : float
-        Largest residual force and moment of the error over their scales [1].
-    needed : (N, F) float64
-        Change of the forces that the motion needs of the free coordinates [N m, N].
+    `needed` (N, F) [N m, N] is the change of the forces that the motion needs of the free
+    coordinates.
     """
 
     name: str
     unit: str
+    #: Size, in `unit`, at which the error alone has at most the residuals of the walk.
     size: float
+    #: Largest residual force and moment of the error over their scales [1].
     force: float
     moment: float
     needed: FloatArray

@@ -23,13 +23,7 @@ _LOADS = np.array([*_WRENCH, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
 
 @dataclass(frozen=True, eq=False)
 class MirroredContact:
-    """The mirror image of a contact model.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Loads on the target in the frame of the bed.
-    """
+    """The mirror image of a contact model with loads on the target in the frame of the bed."""
 
     model: ContactModel
 
@@ -45,13 +39,7 @@ class MirroredContact:
 
 @dataclass(frozen=True, eq=False)
 class MirroredGradient:
-    """The mirror image of the derivative of the energy that a contact stores.
-
-    Parameters
-    ----------
-    energy : PotentialGradient
-        The derivative.
-    """
+    """The mirror image of the derivative of the energy that a contact stores."""
 
     energy: PotentialGradient
 

@@ -24,14 +24,8 @@ def misplaced(
 ) -> Iterator[str]:
     """Yield a flag for each force whose centre of pressure is not under its body.
 
-    Parameters
-    ----------
-    forces : sequence of AppliedForce
-        The external loads.
-    balance : GroundBalance
-        Residual of the motion with the loads, at N instants.
-    feet : mapping of str to (N, 3) float64
-        Centres of mass of bodies that forces act on, or may act on, axes of the ground [m].
+    `feet` has the centres of mass of bodies that may bear a force (N, 3), axes of the ground [m],
+    at the instants of the balance.
     """
     for force in forces:
         plate = force.at(balance.time)

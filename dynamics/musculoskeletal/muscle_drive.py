@@ -80,15 +80,7 @@ class MuscleDrive:
 
 
 class LengthDerivatives(NamedTuple):
-    """Derivatives of M muscle forces.
-
-    Parameters
-    ----------
-    by_length : (M,) float64
-        Derivative with respect to the length of the muscle [N/m].
-    by_rate : (M,) float64
-        Derivative with respect to the rate of the length [N s/m].
-    """
+    """Derivatives (M,) of muscle forces by the lengths [N/m] and rates [N s/m] of the muscles."""
 
     by_length: FloatArray
     by_rate: FloatArray
@@ -113,24 +105,12 @@ def length_derivatives(
     values: FloatArray,
     speeds: FloatArray,
 ) -> LengthDerivatives:
-    """Return the derivatives of muscle forces by the lengths of the muscles.
+    """Return the derivatives (M,) of muscle forces by the lengths of the muscles [N/m].
 
-    The force of a muscle depends on the secondary coordinates by its length alone, so that one
-    step of all coordinates gives the derivatives of all muscles.
-
-    Parameters
-    ----------
-    tensions : callable
-        Muscle forces (M,) [N] at secondary values and speeds (S,) [rad, m; per s].
-    arms : (S, M) float64
-        Generalised force of the secondary coordinates per newton of each muscle [m, 1].
-    values, speeds : (S,) float64
-        Secondary coordinates and their speeds.
-
-    Returns
-    -------
-    LengthDerivatives
-        The derivatives; zero for muscles that do not cross the joints.
+    The force of a muscle depends on the secondary coordinates (S,) [rad, m; per s] by its length
+    alone, so that one step of all coordinates gives the derivatives of all muscles. `arms` (S, M)
+    [m, 1] is the generalised force per newton of each muscle. The derivatives are zero for muscles
+    that do not cross the joints.
     """
     # Steps of incommensurable sizes leave the length of hardly any muscle unchanged.
     direction = 1.0 / np.sqrt(2.0 + np.arange(len(values)))

@@ -19,17 +19,8 @@ _LEAST_HEIGHT = 0.1
 def ground_balance(system: OpenSimSystem, motion: CoordinateMotion) -> GroundBalance | None:
     """Return the residual wrench of a motion, with flags on loads that do not fit.
 
-    Parameters
-    ----------
-    system : OpenSimSystem
-        The model with its external loads; muscles, which act between its bodies, do not matter.
-    motion : CoordinateMotion
-        Motion of all coordinates.
-
-    Returns
-    -------
-    GroundBalance or None
-        None if the ground carries the model by a joint without coordinates, or nothing has mass.
+    The muscles of the model act between its bodies and do not matter. None if the ground carries
+    the model by a joint without coordinates, or nothing has mass.
     """
     body, places = system.root
     mass = system.body_mass

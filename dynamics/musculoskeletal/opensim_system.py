@@ -37,16 +37,10 @@ class PathGroup(NamedTuple):
     """The muscles and ligaments that cross a joint, and a state in which only these pull.
 
     Differences of forces by a coordinate of the joint are the same there, at less cost.
-
-    Parameters
-    ----------
-    state : opensim.State
-        State of the model.
-    muscles, ligaments : list of int
-        Indices of those that cross the joint.
     """
 
     state: Any
+    #: Indices of those that cross the joint.
     muscles: list[int]
     ligaments: list[int]
 

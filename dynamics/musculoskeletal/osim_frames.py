@@ -18,13 +18,7 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class FrameTree:
-    """The frames of a model by their paths, such as `/bodyset/tibia_r/insert`.
-
-    Parameters
-    ----------
-    model : OsimObject
-        The model.
-    """
+    """The frames of a model by their paths, such as `/bodyset/tibia_r/insert`."""
 
     def __init__(self, model: OsimObject) -> None:
         self._model = model
@@ -50,27 +44,11 @@ class FrameTree:
             self._collect(child, own)
 
     def placed(self, owner: OsimObject, socket: str) -> tuple[str, Placement]:
-        """Return the body of the frame that a socket names, and the frame's placement in the body.
+        """Return the body, or "ground", of a socket's frame, and the frame's placement in the body.
 
-        Parameters
-        ----------
-        owner : OsimObject
-            Component of the model that owns the socket.
-        socket : str
-            Tag of the socket, such as `socket_frame`.
-
-        Returns
-        -------
-        str
-            Name of the body, or "ground".
-        Placement
-            Placement of the frame in the body.
-
-        Raises
-        ------
-        InputError
-            If the socket names no frame of the model, or more than one, or an offset frame does
-            not lead to a body.
+        The socket is the tag, such as `socket_frame`, of a component of the model. Raises
+        `InputError` if it names no frame of the model, or more than one, or an offset frame does
+        not lead to a body.
         """
         path = self._path(owner, socket, self._paths.get((owner.tag, owner.name), "/"))
         placement, passed = BODY, {path}

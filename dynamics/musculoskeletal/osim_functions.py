@@ -17,24 +17,15 @@ _NO_NUMBERS = np.zeros(0)
 
 
 class OsimFunction(NamedTuple):
-    """A function of one variable.
+    """A function of one variable, by coefficients (K,) or points (P,) [any unit]."""
 
-    Parameters
-    ----------
-    kind : str
-        Class in OpenSim, such as "LinearFunction"; for a MultiplierFunction, the class of the
-        function that it multiplies.
-    factor : float
-        Factor of a MultiplierFunction, otherwise 1 [1].
-    coefficients : (K,) float64
-        Coefficients of a polynomial, that of the highest power first; empty for other kinds.
-    x, y : (P,) float64
-        Points of a SimmSpline, PiecewiseLinearFunction or GCVSpline; empty for other kinds.
-    """
-
+    #: Class in OpenSim; for a MultiplierFunction, the class of the function it multiplies.
     kind: str
+    #: Factor of a MultiplierFunction, otherwise 1 [1].
     factor: float
+    #: Of a polynomial (K,), that of the highest power first; empty for other kinds.
     coefficients: FloatArray = _NO_NUMBERS
+    #: Points (P,) of a SimmSpline, PiecewiseLinearFunction or GCVSpline; empty for other kinds.
     x: FloatArray = _NO_NUMBERS
     y: FloatArray = _NO_NUMBERS
 

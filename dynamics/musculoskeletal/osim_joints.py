@@ -38,22 +38,14 @@ _X = (1.0, 0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class OsimJoint:
-    """A joint between two bodies.
-
-    Parameters
-    ----------
-    parent, child : str
-        Names of the bodies.
-    parent_frame, child_frame : Placement
-        Placements of the frames of the joint in the bodies.
-    xml : OsimObject
-        The joint in the file of the model.
-    """
+    """A joint between two bodies."""
 
     parent: str
     child: str
+    #: Placements of the frames of the joint in the bodies.
     parent_frame: Placement
     child_frame: Placement
+    #: The joint in the file of the model.
     xml: OsimObject
 
     @property
@@ -74,10 +66,8 @@ class OsimJoint:
     def chain(self) -> KinematicChain:
         """Motion of the child body in the parent body.
 
-        Raises
-        ------
-        InputError
-            If the motion is not linear in the coordinates, or speeds are not their rates.
+        Raises `InputError` if the motion is not linear in the coordinates, or speeds are not their
+        rates.
         """
         return self._frames.between(self.parent_frame.inverse, self.child_frame.inverse)
 
@@ -197,12 +187,8 @@ def chain_between(joints: Iterable[OsimJoint], first: str, last: str) -> Kinemat
     """Return the motion of a body in another one through all joints between them.
 
     From the first body down to the nearest body that carries both, and up to the last one; None if
-    no joints connect the two bodies.
-
-    Raises
-    ------
-    InputError
-        If a joint between the bodies has no chain (`OsimJoint.chain`).
+    no joints connect the two bodies. Raises `InputError` if a joint between them has no chain
+    (`OsimJoint.chain`).
     """
     joints = tuple(joints)
     down, up = list(path_to_ground(joints, first)), list(path_to_ground(joints, last))

@@ -36,19 +36,8 @@ def parse_xml(path: Path, what: str) -> ET.Element:
 def read_object(path: str | Path, what: str, tag: str | None = None) -> OsimObject:
     """Return the root of an XML file, or its child with a tag.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    what : str
-        What the file contains, such as "model", for messages.
-    tag : str, optional
-        Tag of the object.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not XML, or has no object with the tag.
+    `what` names the content of the file in messages, such as "model". Raises `InputError` if the
+    file is missing, is not XML, or has no object with the tag.
     """
     source = Path(path)
     root = parse_xml(source, what)
@@ -65,19 +54,12 @@ class OsimObject:
 
     A reader returns the default if the object does not state the property or the property is empty,
     and raises an `InputError` for another text.
-
-    Parameters
-    ----------
-    element : Element
-        XML of the object.
-    file : Path
-        The file; the files that the object names are relative to its folder.
-    where : str
-        Place of the object in messages: the name of the file, and that of the object.
     """
 
     element: ET.Element
+    #: The file; the files that the object names are relative to its folder.
     file: Path
+    #: Place of the object in messages: the name of the file, and that of the object.
     where: str
 
     @property
@@ -206,26 +188,16 @@ class OsimObject:
 
 
 class Property(NamedTuple):
-    """A property of an OpenSim object.
-
-    Parameters
-    ----------
-    tag : str
-        Tag in the file.
-    field : str
-        Name of the value in `OsimObject.read`; empty for a property that the caller reads.
-    read : callable
-        Reader: a method of `OsimObject`.
-    default : object
-        Value if the object does not state the property.
-    meaning : str
-        What the property states [unit].
-    """
+    """A property of an OpenSim object."""
 
     tag: str
+    #: Name of the value in `OsimObject.read`; empty for a property that the caller reads.
     field: str
+    #: Reader: a method of `OsimObject`.
     read: Callable[[OsimObject, str, Any], Any]
+    #: Value if the object does not state the property.
     default: Any
+    #: What the property states [unit].
     meaning: str
 
 
@@ -244,23 +216,15 @@ FLAG, FILE = OsimObject.boolean, OsimObject.path
 
 
 class ObjectTable(NamedTuple):
-    """What an object of OpenSim-JAM can state.
+    """What an object of OpenSim-JAM can state."""
 
-    Parameters
-    ----------
-    tag : str
-        Class of the object in OpenSim-JAM.
-    properties : tuple of Property
-        Properties that are read.
-    details : frozenset of str
-        Tags that change no result: folders, details of solvers, appearance.
-    not_done : frozenset of str
-        Tags of requests that are not carried out.
-    """
-
+    #: Class of the object in OpenSim-JAM.
     tag: str
+    #: Properties that are read.
     properties: tuple[Property, ...]
+    #: Tags that change no result: folders, details of solvers, appearance.
     details: frozenset[str] = frozenset()
+    #: Tags of requests that are not carried out.
     not_done: frozenset[str] = frozenset()
 
     @property

@@ -69,11 +69,8 @@ def followers(
 
     All follow a single one. Of several coupled coordinates, such as the flexions of both knees, a
     secondary coordinate follows that with the fewest joints between, which is that of its leg.
-
-    Raises
-    ------
-    InputError
-        If a coordinate is that of no joint in `joints`, or none follows a coupled coordinate.
+    Raises `InputError` if a coordinate is that of no joint in `joints`, or none follows a coupled
+    coordinate.
     """
     if len(coupled) == 1:
         return {coupled[0]: tuple(secondary)}

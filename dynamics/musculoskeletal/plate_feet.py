@@ -27,22 +27,10 @@ def loaded_by_plates(
 ) -> OpenSimSystem:
     """Return a model with the force plates of a table or C3D file as its external loads.
 
-    Parameters
-    ----------
-    model : str
-        XML text of the model.
-    system : OpenSimSystem
-        The model without external loads.
-    motion : CoordinateMotion
-        Motion of all coordinates, which places the feet: the bodies whose names have calc (of
-        calcaneus) or foot, or else all bodies.
-    path : Path
-        The table or C3D file.
-
-    Raises
-    ------
-    InputError
-        If the file has no force plates, or no contact under a foot during the motion.
+    `model` is the XML text of `system`, which has no external loads. `motion` has all coordinates
+    and places the feet: the bodies whose names have calc (of calcaneus) or foot, or else all
+    bodies. Raises `InputError` if the file has no force plates, or no contact under a foot during
+    the motion.
     """
     table = read_ground(path)
     acting, notes = _acting(table, _feet(system, motion), motion.time)

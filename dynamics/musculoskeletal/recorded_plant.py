@@ -31,46 +31,33 @@ _FORMAT = "knee-contact recorded plant 1"
 
 
 class RecordedFrames(NamedTuple):
-    """Record of a plant along a solution of N frames.
+    """Record of a plant along a solution of N frames, such as forces (N, F) [N m, N].
 
-    Parameters
-    ----------
-    values, speeds : (N, S) float64
-        Secondary coordinates and their speeds [rad, m; per s].
-    needed : (N, F) float64
-        Forces that the motion needs, beyond those of the ligaments too [N m, N].
-    columns : (N, F, S) float64
-        Derivative of `needed` by the values [N m, N per rad, m].
-    speed_columns : (N, F, S) float64
-        Derivative of `needed` by the speeds [N m, N per rad/s, m/s].
-    mass : (N, F, F) float64
-        Mass matrix [kg m², kg m, kg].
-    arms : (N, F, M) float64
-        Generalised force per newton of each muscle [m, 1].
-    arm_columns : (N, F, M, S) float32
-        Derivative of `arms` by the values [m, 1 per rad, m].
-    lengths, rates : (N, L) float64
-        Lengths of the ligaments and their rates [m, m/s].
-    ligament_arms : (N, F, L) float64
-        Generalised force per newton of each ligament [m, 1].
-    ligament_arm_columns : (N, F, L, S) float32
-        Derivative of `ligament_arms` by the values [m, 1 per rad, m].
-    fibres : (N, 3, 2, M) float64
-        Force of each muscle per unit of activation and without activation [N], derivatives of both
-        by the length of the muscle [N/m], and by its rate [N s/m].
+    `fibres` (N, 3, 2, M) has the force of each muscle per unit of activation and without activation
+    [N], the derivatives of both by the length of the muscle [N/m], and by its rate [N s/m].
     """
 
+    #: Secondary coordinates and their speeds (N, S) [rad, m; per s].
     values: FloatArray
     speeds: FloatArray
+    #: Forces that the motion needs, beyond those of the ligaments too (N, F) [N m, N].
     needed: FloatArray
+    #: Derivative of `needed` by the values (N, F, S) [N m, N per rad, m].
     columns: FloatArray
+    #: Derivative of `needed` by the speeds (N, F, S) [N m, N per rad/s, m/s].
     speed_columns: FloatArray
+    #: Mass matrix (N, F, F) [kg m², kg m, kg].
     mass: FloatArray
+    #: Generalised force per newton of each muscle (N, F, M) [m, 1].
     arms: FloatArray
+    #: Derivative of `arms` by the values (N, F, M, S) [m, 1 per rad, m].
     arm_columns: NDArray[np.float32]
+    #: Lengths of the ligaments and their rates (N, L) [m, m/s].
     lengths: FloatArray
     rates: FloatArray
+    #: Generalised force per newton of each ligament (N, F, L) [m, 1].
     ligament_arms: FloatArray
+    #: Derivative of `ligament_arms` by the values (N, F, L, S) [m, 1 per rad, m].
     ligament_arm_columns: NDArray[np.float32]
     fibres: FloatArray
 

@@ -38,19 +38,11 @@ Tensions = FloatArray | Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class SecondaryStep(NamedTuple):
-    """Secondary coordinates after a step.
-
-    Parameters
-    ----------
-    values, speeds : (S,) float64
-        Coordinates and speeds [rad, m; per s].
-    imbalance : (S,) float64
-        Generalised forces that are left where the forces jump from a surplus to a lack [N m, N];
-        zero where the forces balance.
-    """
+    """Secondary coordinates and their speeds (S,) [rad, m; per s] after a step."""
 
     values: FloatArray
     speeds: FloatArray
+    #: What is left (S,) where forces jump from a surplus to a lack [N m, N]; else zero.
     imbalance: FloatArray
 
 
@@ -71,14 +63,10 @@ class _Problem(NamedTuple):
 
 
 class SecondaryMotion:
-    """Steps of the secondary coordinates of a plant.
+    """Steps of the secondary coordinates of a plant with its contacts.
 
-    Parameters
-    ----------
-    contacts : PlantContacts
-        The plant with its contacts.
-    length : float or None
-        Length of the implicit Euler steps [s]; None for equilibria without inertia and speeds.
+    `length` is that of the implicit Euler steps [s]; None for equilibria without inertia and
+    speeds.
     """
 
     def __init__(self, contacts: PlantContacts, length: float | None) -> None:
@@ -92,12 +80,7 @@ class SecondaryMotion:
         """Return the secondary coordinates at a frame from values and speeds (S,) before.
 
         With muscle forces (M,) [N], or a function that returns them at values and speeds. A step in
-        time without a balance is divided.
-
-        Raises
-        ------
-        PoseError
-            If no balance is found.
+        time without a balance is divided. Raises `PoseError` if no balance is found.
         """
         try:
             return self._solve(_Problem(frame, tensions, before, speeds, self._length))

@@ -11,19 +11,7 @@ from foundation.base.loads import ContactLoads
 
 
 class ContactFlag(NamedTuple):
-    """A flag of a contact at a frame, such as a pose outside the domain of a surrogate.
-
-    Parameters
-    ----------
-    frame : int
-        Index of the frame.
-    time : float
-        Instant [s].
-    contact : str
-        Name of the contact.
-    flag : Flag
-        The flag.
-    """
+    """A flag of a contact at a frame and instant [s], as for a pose outside a domain."""
 
     frame: int
     time: float

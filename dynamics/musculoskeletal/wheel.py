@@ -17,10 +17,8 @@ from foundation.base.errors import InputError
 def opensim() -> Any:
     """Return the module `opensim`, which writes no log file.
 
-    Raises
-    ------
-    InputError
-        If the package is not installed, or is installed and cannot be imported, as beside CasADi.
+    Raises `InputError` if the package is not installed, or is installed and cannot be imported, as
+    beside CasADi.
     """
     try:
         module = importlib.import_module("opensim")

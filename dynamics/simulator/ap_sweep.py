@@ -28,18 +28,11 @@ _AP = 1 + FREE_COORDINATES.index("anterior")
 
 @dataclass(frozen=True)
 class HeldRest:
-    """Rest of a knee that is held in AP.
+    """Rest of a knee that is held in AP."""
 
-    Parameters
-    ----------
-    pose : Pose
-        Equilibrium of the other coordinates.
-    ap_force : float
-        AP force on the femur from contact, springs and ligaments [N], anterior positive; zero at
-        an equilibrium of all coordinates.
-    """
-
+    #: Equilibrium of the other coordinates.
     pose: Pose
+    #: Of contact, springs, ligaments on the femur [N], anterior positive; 0 at equilibrium.
     ap_force: float
 
 
@@ -53,33 +46,12 @@ def settle_from_sweep(
 ) -> Pose:
     """Return the stable equilibrium that a sweep over AP positions finds.
 
-    Of several equilibria, the one nearest to the middle start is returned.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Contact of femur and tibia.
-    simulator : KneeSimulator
-        Restraints and line of action of the axial force.
-    flexion : float
-        Fixed flexion [rad].
-    axial_force : float
-        Force that presses the femur onto the tibia [N], > 0.
-    starts : sequence of Pose
-        Poses near contact at increasing `anterior`; their flexion is not used.
-
-    Returns
-    -------
-    Pose
-        The equilibrium.
-
-    Raises
-    ------
-    EquilibriumError
-        If no equilibrium is found; the message states what is known, and `loose` the coordinate
-        that nothing holds.
-    InputError
-        If there are fewer than two starts, or `anterior` does not increase.
+    Of several equilibria, the one nearest to the middle start is returned. Flexion [rad] and the
+    force that presses the femur onto the tibia [N], > 0, are given. The starts are poses near
+    contact at increasing `anterior`; their flexion is not used. Raises `EquilibriumError` if no
+    equilibrium is found, with what is known in the message and in `loose` the coordinate that
+    nothing holds, and `InputError` if there are fewer than two starts, or `anterior` does not
+    increase.
     """
     check_number("axial_force", axial_force, above=0.0, unit="N")
     places = [start.anterior for start in starts]
@@ -113,12 +85,8 @@ def sweep_ap(
 ) -> list[HeldRest]:
     """Return the rests of a knee held at the AP positions of `starts`, where there are any.
 
-    Parameters are those of `settle_from_sweep`.
-
-    Raises
-    ------
-    EquilibriumError
-        If the knee rests at none of the positions; `loose` is the coordinate that nothing holds.
+    Raises `EquilibriumError` if the knee rests at none of the positions; `loose` is the coordinate
+    that nothing holds.
     """
     applied = AppliedLoads(axial_force)
     rests: dict[int, HeldRest] = {}

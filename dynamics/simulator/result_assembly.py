@@ -34,21 +34,9 @@ class ReportedMotion(NamedTuple):
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at the reported states.
+    """Return motion and loads at states (N, n) [rad, m, s] and their instants (N,) [s].
 
-    Parameters
-    ----------
-    equations : KneeEquations
-        The equations of motion, with the contact model.
-    times : (N,) float64
-        Reported instants [s].
-    states : (N, n) float64
-        States at these instants [rad, m, s].
-
-    Raises
-    ------
-    SimulationError
-        If the contact model fails.
+    Raises `SimulationError` if the contact model fails.
     """
     values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
     inputs_of_all(times, equations.problem, values, rates)

@@ -17,29 +17,19 @@ from foundation.base.errors import InputError
 
 
 class Plausible(NamedTuple):
-    """Plausible values of a column, in its unit.
+    """Plausible values of a column, in its unit."""
 
-    Parameters
-    ----------
-    unit, words : str
-        Unit as symbol and in words.
-    possible, usual : tuple of float
-        Least and largest value; a value beyond is an error, or a warning.
-    least : tuple of float
-        Largest magnitude below which a column is an error, or a warning; a column of zeros, and a
-        constant motion, is neither.
-    common : tuple of float
-        Least and largest magnitude of tests, by which a mistake is recognised.
-    units : mapping of str to float
-        Units that tables have by mistake, and their factors to the unit.
-    """
-
+    #: Unit as symbol and in words.
     unit: str
     words: str
+    #: Least and largest value; a value beyond is an error, or (`usual`) a warning.
     possible: tuple[float, float]
     usual: tuple[float, float]
+    #: Largest magnitude below which a column is an error, a warning; zeros are neither.
     least: tuple[float, float]
+    #: Least and largest magnitude of tests, by which a mistake is recognised.
     common: tuple[float, float]
+    #: Units that tables have by mistake, and their factors to the unit.
     units: Mapping[str, float]
 
     def has(self, values: FloatArray) -> bool:
@@ -95,19 +85,9 @@ def check_columns(
 ) -> None:
     """Check that the columns of a waveform table are plausible; warn about improbable values.
 
-    Parameters
-    ----------
-    percent : (n,) float64
-        Instants of the rows [%].
-    columns : mapping of str to (n,) float64
-        Columns by signal, in the units of `PLAUSIBLE`.
-    places : mapping of str to str
-        File and column of each signal, for messages.
-
-    Raises
-    ------
-    InputError
-        If a value is impossible; the message names the likely mistake.
+    Columns (n,) by signal are in the units of `PLAUSIBLE`, and their rows at instants (n,) [%];
+    `places` has file and column of each signal for messages. Raises `InputError`, which names the
+    likely mistake, if a value is impossible.
     """
     for name, values in columns.items():
         doubt, is_error = _doubt(name, percent, columns)

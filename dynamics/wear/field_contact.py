@@ -25,19 +25,9 @@ class FieldModel(Protocol):
 class FieldContact:
     """A surrogate with pressure fields as a `dynamics.wear.cycle_wear.SpringContact`.
 
-    Parameters
-    ----------
-    model : FieldModel
-        The surrogate.
-    tibia : Surface
-        The tibial mesh of the samples of the surrogate.
-    compartments : (F,) int8
-        Compartment of each tibial triangle, 0 medial and 1 lateral.
-
-    Raises
-    ------
-    InputError
-        If there are not as many compartments as triangles.
+    The tibial mesh is that of the samples of the surrogate; `compartments` (F,) has 0 for medial
+    and 1 for lateral triangles. Raises `InputError` if there are not as many compartments as
+    triangles.
     """
 
     model: FieldModel
@@ -54,10 +44,7 @@ class FieldContact:
     def spring_state(self, pose: Pose) -> Any:
         """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles.
 
-        Raises
-        ------
-        InputError
-            If the fields belong to a mesh with another number of triangles.
+        Raises `InputError` if the fields belong to a mesh with another number of triangles.
         """
         found = self.model.pressure_field(pose)
         if len(found.pressure) != len(self.tibia.areas):

@@ -19,25 +19,17 @@ Contact = TypeVar("Contact", bound=SpringContact)
 
 @dataclass(frozen=True, eq=False)
 class LifetimeWear(Generic[Contact]):
-    """Wear of many cycles in B blocks.
+    """Wear of many cycles in B blocks, as volumes (B + 1, 2) [m³] over cycles (B + 1,)."""
 
-    Parameters
-    ----------
-    cycles, volume : (B + 1,), (B + 1, 2) float64
-        Number of cycles at the end of each block, from 0 [1], medial and lateral volume by then
-        [m³].
-    blocks : tuple of Wear
-        Wear of one cycle at the start of each block.
-    model : SpringContact
-        Contact of the worn insert.
-    wear : Wear
-        Wear of all cycles, with the depth of each triangle of the unworn surface.
-    """
-
+    #: Number of cycles at the end of each block, from 0 (B + 1,) [1].
     cycles: FloatArray
+    #: Medial and lateral volume by then (B + 1, 2) [m³].
     volume: FloatArray
+    #: Wear of one cycle at the start of each block.
     blocks: tuple[Wear, ...]
+    #: Contact of the worn insert.
     model: Contact
+    #: Wear of all cycles, with the depth of each triangle of the unworn surface.
     wear: Wear
 
 

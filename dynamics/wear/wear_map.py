@@ -37,33 +37,13 @@ def wear_map(
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the worn depth of each tibial triangle over the gait cycle of a result.
+    """Return the worn depth along the normals (F,) [m] of tibial triangles over a result's cycle.
 
     The pressure fields of `dynamics.wear.footprint` are projected on the triangles along the force
-    of the compartment; the sliding speed is tangential to each triangle.
-
-    Parameters
-    ----------
-    result : SimulationResult
-        Simulated cycle of any contact model, poses as in `dynamics.wear.cycle_wear.bed_wear`.
-    law : WearLaw
-        Material of the insert.
-    tibia : Surface
-        The tibial mesh.
-    aspect : (2,) float64
-        AP over ML axis of the medial and the lateral field [1], > 0 (`measured_aspect`).
-    ratio : (2,) float64, optional
-        As in `dynamics.wear.cycle_wear.surrogate_wear`.
-
-    Returns
-    -------
-    (F,) float64
-        Worn depth along the normals [m].
-
-    Raises
-    ------
-    InputError
-        As in `dynamics.wear.cycle_wear.surrogate_wear`.
+    of the compartment; the sliding speed is tangential to each triangle. The result is of any
+    contact model, with poses as in `dynamics.wear.cycle_wear.bed_wear`. `aspect` (2,) [1] is AP
+    over ML axis, > 0, of the medial and the lateral field (`measured_aspect`). `ratio` (2,) and the
+    errors raised are those of `dynamics.wear.cycle_wear.surrogate_wear`.
     """
     aspects = check_sides("aspect", aspect)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)

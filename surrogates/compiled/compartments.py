@@ -44,20 +44,13 @@ LEAST_FALL = 1e-9
 
 
 class Box(NamedTuple):
-    """Box of the samples about a path.
+    """Box of the samples about a path, of K breaks (K,) [rad]."""
 
-    Attributes
-    ----------
-    breaks : (K,) float64
-        Flexions at which the pieces of the path begin and end [rad].
-    pieces : (4, K - 1, 5) float64
-        Cubics of the five other coordinates, in falling powers [rad, m].
-    centre, half : (6,) float64
-        Centre and half width of the variables [rad, m, sqrt(N)].
-    """
-
+    #: Flexions at which the pieces of the path begin and end (K,) [rad].
     breaks: FloatArray
+    #: Cubics of the five other coordinates (4, K - 1, 5), in falling powers [rad, m].
     pieces: FloatArray
+    #: Centre and half width of the variables (6,) [rad, m, sqrt(N)].
     centre: FloatArray
     half: FloatArray
 
@@ -65,86 +58,65 @@ class Box(NamedTuple):
 class Condyle(NamedTuple):
     """Coordinates of a condyle (`surrogates.sampling.condyle_coordinates`).
 
-    Attributes
-    ----------
-    centre : (3,) float64
-        Point of the condyle in the femoral frame [m].
-    breaks : (K,) float64
-        Flexions at which the pieces of the point's path begin and end [rad].
-    pieces : (4, K - 1, 5) float64
-        Cubics of the path, as of `Box`.
-    middle, half : (5,) float64
-        Middle and half range of the inputs of the regressors [rad, m].
-    lever : float
-        1 if moments and centres of pressure are learnt about the point, else 0.
+    `centre` (3,) [m] is the point of the condyle in the femoral frame.
     """
 
     centre: FloatArray
+    #: Flexions at which the pieces of the point's path begin and end (K,) [rad].
     breaks: FloatArray
+    #: Cubics of the path (4, K - 1, 5), as of `Box`.
     pieces: FloatArray
+    #: Middle and half range of the inputs of the regressors (5,) [rad, m].
     middle: FloatArray
     half: FloatArray
+    #: 1 if moments and centres of pressure are learnt about the point, else 0.
     lever: float
 
 
 class Constants(NamedTuple):
-    """Constants of a compartment.
+    """Constants of a compartment."""
 
-    Attributes
-    ----------
-    code : float
-        Formulation: `INVERTED` or `DIRECT`.
-    largest : float
-        Largest axial load F_max [N].
-    degree : float
-        p, the power of the indentation with which the load grows [1].
-    middle, half : float
-        Middle and half range of the height, where the height is an input [m].
-    width : float
-        Width of the smoothing [1], 0 without smoothing.
-    fall : float
-        Fall of the smoothed height with s beyond the samples [m].
-    """
-
+    #: Formulation: `INVERTED` or `DIRECT`.
     code: float
+    #: Largest axial load F_max [N].
     largest: float
+    #: p, the power of the indentation with which the load grows [1].
     degree: float
+    #: Middle and half range of the height, where the height is an input [m].
     middle: float
     half: float
+    #: Width of the smoothing [1], 0 without smoothing.
     width: float
+    #: Fall of the smoothed height with s beyond the samples [m].
     fall: float
 
 
 class Scratch(NamedTuple):
-    """Parts of the scratch memory of one compartment.
+    """Parts of the scratch memory (W,) [any unit] of one compartment."""
 
-    Attributes
-    ----------
-    held, turn : (6,), (6, 6) float64
-        Nearest pose of the box [rad, m], and its derivative with respect to the pose.
-    inputs, slopes : (6,), (6, 6) float64
-        Inputs of the regressors [1]; slopes of the first five and of the height.
-    point, point_slopes : (3,), (3, 6) float64
-        Point of the condyle in the tibial frame [m], and its slopes.
-    out, gradient : (12,), (6, 6) float64
-        Outputs of the regressors [SI] and the gradients of the first six.
-    last, axial_slope : (6,) float64
-        Slopes of the last input [1] and of the axial load [N] with respect to the pose.
-    row, rest : (6,), (W,) float64
-        Scratch of this module [any unit], and of the regressors.
-    """
-
+    #: Nearest pose of the box (6,) [rad, m].
     held: FloatArray
+    #: Its derivative with respect to the pose (6, 6).
     turn: FloatArray
+    #: Inputs of the regressors (6,) [1].
     inputs: FloatArray
+    #: Slopes of the first five and of the height (6, 6).
     slopes: FloatArray
+    #: Point of the condyle in the tibial frame (3,) [m].
     point: FloatArray
+    #: Its slopes (3, 6).
     point_slopes: FloatArray
+    #: Outputs of the regressors (12,) [SI].
     out: FloatArray
+    #: Gradients of the first six outputs (6, 6).
     gradient: FloatArray
+    #: Slopes of the last input with respect to the pose (6,) [1].
     last: FloatArray
+    #: Slopes of the axial load with respect to the pose (6,) [N].
     axial_slope: FloatArray
+    #: Scratch of this module (6,).
     row: FloatArray
+    #: Scratch of the regressors (W,).
     rest: FloatArray
 
 
@@ -321,27 +293,12 @@ def compartment_loads(pose, box, condyle, constants, first, second, third, loads
                       work):  # fmt: skip
     """Fill the loads of one compartment at a pose; return the height over first contact.
 
-    Parameters
-    ----------
-    pose : (6,) float64
-        Pose coordinates [rad, m].
-    box, condyle, constants, first, second, third
-        See the module.
-    loads : (12,) float64
-        Filled, in the order of `foundation.base.loads.LOAD_COLUMNS`. Out of contact all are zero
-        and the centre of pressure is NaN.
-    jacobian : (6, 6) float64
-        Filled with d(wrench)/d(pose).
-    x : (6,) float64
-        Filled with the scaled variables of the box, the last for the root of the axial load, or
-        for a height that `hold` holds: beyond 1 in size outside the trained domain.
-    work : (W,) float64
-        Scratch, W at least `compartment_workspace`.
-
-    Returns
-    -------
-    float
-        Height over the predicted first contact [m]; 0 in contact, and where the loads are learnt.
+    The height over the predicted first contact [m] is 0 in contact, and where the loads are learnt.
+    From the pose (6,) [rad, m] and the arguments of the module are filled: `loads` (12,) in the
+    order of `foundation.base.loads.LOAD_COLUMNS`, out of contact all zero and NaN for the centre of
+    pressure; `jacobian` (6, 6) with d(wrench)/d(pose); and `x` (6,) with the scaled variables of
+    the box, the last for the root of the axial load, or for a height that `hold` holds: beyond 1 in
+    size outside the trained domain. `work` (W,) is scratch, W at least `compartment_workspace`.
     """
     scratch = scratch_of(work)
     loads[:9] = 0.0

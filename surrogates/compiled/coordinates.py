@@ -12,17 +12,9 @@ def condyle_point(coordinates, centre, point, slopes):
     """Fill the place p = t + R c of a femoral point and its derivatives by the pose.
 
     Conventions of `foundation.base.pose`: R = Ry(-rotation) Rx(-adduction) Rz(flexion).
-
-    Parameters
-    ----------
-    coordinates : (6,) float64
-        Flexion, adduction, rotation [rad]; anterior, superior, lateral [m].
-    centre : (3,) float64
-        c in the femoral frame [m].
-    point : (3,) float64
-        Filled with p in the tibial frame [m].
-    slopes : (3, 6) float64
-        Filled with dp/d(coordinates) [m/rad, 1].
+    `coordinates` (6,) are flexion, adduction, rotation [rad]; anterior, superior, lateral [m]. c is
+    `centre` (3,) in the femoral frame [m]. `point` (3,) is filled with p in the tibial frame [m],
+    and `slopes` (3, 6) with dp/d(coordinates) [m/rad, 1].
     """
     cf, sf = math.cos(coordinates[0]), math.sin(coordinates[0])
     ca, sa = math.cos(coordinates[1]), math.sin(coordinates[1])

@@ -14,23 +14,16 @@ DOMAIN_SCRATCH = 16
 def extrapolation(x, loads, gap, limits, regressor, work):
     """Return the extrapolation of a compartment's loads: at most 1 in the trained part.
 
-    Parameters
-    ----------
-    x : (6,) float64
-        Scaled variables of the box, filled by the evaluation of the loads.
-    loads : (12,) float64
-        Predicted loads, in the order of `foundation.base.loads.LOAD_COLUMNS`.
-    gap : float
-        Height over the predicted first contact [m], 0 in contact and where unknown.
-    limits : (4,) float64
-        Largest size of F_x / F_y and of F_z / F_y, largest peak pressure [Pa], and gap above which
-        a condyle is certainly lifted [m].
-    regressor : Arguments
-        Function of x: shares of the first two limits, and the logarithm of the expected over the
-        largest accepted error; their weight falls with the gap. Without outputs the predicted loads
-        alone decide.
-    work : (W,) float64
-        Scratch, W at least `DOMAIN_SCRATCH` and the regressor's.
+    `x` (6,) are the scaled variables of the box, filled by the evaluation of the loads, and `loads`
+    (12,) the predicted loads, in the order of `foundation.base.loads.LOAD_COLUMNS`. `gap` is the
+    height over the predicted first contact [m], 0 in contact and where unknown. `limits` (4,) are
+    the largest size of F_x / F_y and of F_z / F_y, the largest peak pressure [Pa], and the gap
+    above which a condyle is certainly lifted [m].
+
+    `regressor` is a function of x: shares of the first two limits, and the logarithm of the
+    expected over the largest accepted error; their weight falls with the gap. Without outputs the
+    predicted loads alone decide. `work` (W,) is scratch, W at least `DOMAIN_SCRATCH` and the
+    regressor's.
     """
     found, axial = 0.0, loads[1]
     if axial > 0.0:

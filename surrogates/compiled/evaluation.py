@@ -28,18 +28,11 @@ from surrogates.compiled.sums import STORED, add_rows, add_values
 
 @kernel
 def evaluate(x, arguments, value, jacobian, work):
-    """Fill the outputs and their derivatives at one input.
+    """Fill the outputs `value` (k,) and their derivatives at one input `x` (d,).
 
-    Parameters
-    ----------
-    x : (d,) float64
-    arguments : Arguments
-        `Regressor.arguments`.
-    value : (k,) float64
-    jacobian : (m, d) float64
-        d(output)/d(input) of the first m <= k outputs.
-    work : (W,) float64
-        Scratch memory, `workspace_size(arguments)` numbers or more, see `new_work`.
+    `arguments` are `Regressor.arguments`, and `jacobian` (m, d) is d(output)/d(input) of the first
+    m <= k outputs. `work` (W,) is scratch memory, `workspace_size(arguments)` numbers or more, see
+    `new_work`.
     """
     outputs = value.size
     if outputs == 0:

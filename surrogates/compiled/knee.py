@@ -43,19 +43,14 @@ TOLERANCE = 1e-9
 class CompartmentArguments(NamedTuple):
     """Packed form of a compartment.
 
-    Parameters
-    ----------
-    geometry : (G,) float64
-        `Box`, `Condyle` and `Constants` of `surrogates.compiled.compartments`, limits of
-        `domain.extrapolation` [SI].
-    layouts : (L,) int64
-        `Arguments.layout` of the four regressors, the last of the domain.
-    numbers : (R, 8) float64
-        `Arguments.numbers` of the four regressors [1].
+    `geometry` (G,) [SI] has `Box`, `Condyle` and `Constants` of `surrogates.compiled.compartments`,
+    and the limits of `domain.extrapolation`.
     """
 
     geometry: FloatArray
+    #: `Arguments.layout` of the four regressors, the last of the domain (L,).
     layouts: NDArray[np.int64]
+    #: `Arguments.numbers` of the four regressors (R, 8) [1].
     numbers: FloatArray
 
 

@@ -46,11 +46,8 @@ class Posterior(NamedTuple):
 def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
     """Return the packed factors for the standard error of a regressor; costs O(n³) of n points.
 
-    Raises
-    ------
-    InputError
-        If the correlations of the points are not positive definite, or the terms outnumber the
-        points.
+    Raises `InputError` if the correlations of the points are not positive definite, or the terms
+    outnumber the points.
     """
     counts = np.zeros(6, dtype=np.int64)
     n, trends = len(regressor.points), len(regressor.exponents)

@@ -209,23 +209,11 @@ def indentations(
     rotation, translation, condyle, spline, known, outline, shape, outlined, limits, bed, groups,
     blocks, depth,
 ):  # fmt: skip
-    """Fill the indentation (P,) [m] of each place of the bed; 0 or less out of contact.
+    """Fill the indentation `depth` (P,) [m] of each place of the bed; 0 or less out of contact.
 
-    Parameters
-    ----------
-    rotation : (3, 3) float64
-        From the femoral to the tibial frame.
-    translation : (3,) float64
-        Femoral origin in the tibial frame [m].
-    condyle, spline, known, outline, shape, outlined, limits, bed, groups, blocks
-        See the module.
-    depth : (P,) float64
-        Filled.
-
-    Returns
-    -------
-    float
-        The largest indentation [m], 0 out of contact.
+    `rotation` (3, 3) is from the femoral to the tibial frame and `translation` (3,) [m] the femoral
+    origin in the tibial frame; for the other arguments see the module. Returns the largest
+    indentation [m], 0 out of contact.
     """
     largest = 0.0
     for block in range(blocks.shape[0]):

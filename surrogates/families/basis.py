@@ -42,14 +42,8 @@ def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
 def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0) -> FloatArray:
     """Return the polynomial features (N, T) [1] at scaled inputs z (N, d).
 
-    Parameters
-    ----------
-    z : (N, d) float64
-        Scaled inputs [1].
-    exponents : (T, d) int64
-        Degree of every term in every input.
-    wave : float
-        Angular frequency of the Fourier series in z_0 [1]; 0 for Legendre polynomials of z_0.
+    `exponents` (T, d) has the degree of every term in every input; `wave` is the angular frequency
+    of the Fourier series in z_0 [1], 0 for Legendre polynomials of z_0.
     """
     # A row for each term while it is filled: entries side by side in memory are read and written.
     matrix = np.ones((len(exponents), len(z)))

@@ -24,21 +24,10 @@ from surrogates.families.training import polynomial_exponents
 class FixedInputs:
     """A regressor of which inputs will be fixed, at many values one after the other.
 
-    What does not depend on the values is found once.
-
-    Parameters
-    ----------
-    regressor : Regressor
-        A polynomial, a spline-polynomial or a network, of d inputs.
-    first, count : int
-        Number of the first fixed input, at least 1: splines and Fourier series are of input 0; and
-        number P of fixed inputs.
-
-    Raises
-    ------
-    InputError
-        If the regressor has correlations with points, or the inputs to fix are not among those
-        after the first.
+    What does not depend on the values is found once. The regressor is a polynomial, a
+    spline-polynomial or a network. `count` inputs are fixed from number `first` on, at least 1:
+    splines and Fourier series are of input 0. Raises `InputError` if the regressor has correlations
+    with points, or the inputs to fix are not among those after the first.
     """
 
     def __init__(self, regressor: Regressor, first: int, count: int) -> None:
@@ -116,18 +105,8 @@ class CollectedTerms:
     """Products (T, d) of polynomials, collected by their factors in the free inputs.
 
     Terms of a lower total degree come first, so that a term without its last factor precedes it.
-
-    Parameters
-    ----------
-    exponents : (T, d) int64
-        Degree of each product in each input.
-    free, chosen : (d - P,), (P,) int64
-        Numbers of the free and of the fixed inputs.
-
-    Attributes
-    ----------
-    exponents : (R, d - P) int64
-        Degrees of the terms in the free inputs.
+    From the degrees of the products (T, d) and the numbers of the free (d - P,) and fixed inputs
+    (P,); `exponents` (R, d - P) has the degrees of the terms in the free inputs.
     """
 
     def __init__(

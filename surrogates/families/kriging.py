@@ -53,46 +53,36 @@ _SAMPLES_PER_QUADRATIC_TERM = 500 / 28
 class KrigingSettings:
     """Settings of a Kriging fit.
 
-    Attributes
-    ----------
-    correlation : str
-        "squared_exponential", "matern52" or "matern32" along every input; "mixed": Matern 5/2
-        along the sheared first input, squared exponential along the other inputs; "auto":
-        squared_exponential, unless mixed or matern52 is clearly likelier.
-    shear_inputs : tuple of int
-        For "mixed": inputs other than 0 that enter the sheared input; inputs that a fit does not
-        have are ignored.
-    trend : {"auto", "constant", "linear", "quadratic"}
-        "auto" is quadratic from about 18 samples for each quadratic term, else linear.
-    nugget : (float, float)
-        Bounds of the nugget, which is estimated with the lengths, over the process variance [1].
-        Below about 1e-8 the accuracy on triangulated surfaces does not improve, and weights cancel
-        so far that rounding appears in the derivatives. The nugget is raised tenfold, up to 0.01,
-        where the correlation matrix cannot be factorised.
-    starts : int
-        Number of starts of the search; starts after the first are random.
-    likelihood_points : int
-        Maximum number of samples, drawn at random, in the search (at least three for each trend
-        term).
-    iterations, refine : int
-        Maximum number of iterations of the search, and of its refinement on all samples (for at
-        most 2500 samples).
-    safety : float
-        Factor on the standard errors after the calibration on leave-one-out residuals, which are
-        somewhat too small for a design chosen by the model itself [1].
-    search : {"likelihood", "smt", "scikit-learn"}
-        Search of this package, or of another package for comparison.
+    The correlation is "squared_exponential", "matern52" or "matern32" along every input; "mixed":
+    Matern 5/2 along the sheared first input, squared exponential along the other inputs; "auto":
+    squared_exponential, unless mixed or matern52 is clearly likelier. The trend is "auto",
+    "constant", "linear" or "quadratic"; "auto" is quadratic from about 18 samples for each
+    quadratic term, else linear.
+
+    The nugget is estimated with the lengths. Below about 1e-8 the accuracy on triangulated surfaces
+    does not improve, and weights cancel so far that rounding appears in the derivatives. The nugget
+    is raised tenfold, up to 0.01, where the correlation matrix cannot be factorised.
+
+    The safety is a factor on the standard errors after the calibration on leave-one-out residuals,
+    which are somewhat too small for a design chosen by the model itself.
     """
 
     correlation: str = AUTO
+    #: For "mixed": inputs but 0 that enter the sheared input, where a fit has them.
     shear_inputs: tuple[int, ...] = (3,)
     trend: str = AUTO
+    #: Bounds of the nugget, over the process variance [1].
     nugget: tuple[float, float] = (1e-8, 1e-3)
+    #: Number of starts of the search; starts after the first are random.
     starts: int = 1
+    #: Most samples in the search, drawn at random; at least 3 a trend term.
     likelihood_points: int = 400
+    #: Maximum number of iterations of the search.
     iterations: int = 80
+    #: Maximum number of iterations on all samples, for at most 2500 samples.
     refine: int = 8
     safety: float = 1.1
+    #: "likelihood" of this package, or "smt" or "scikit-learn" for comparison.
     search: str = "likelihood"
 
     def __post_init__(self) -> None:

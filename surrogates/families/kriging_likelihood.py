@@ -151,25 +151,19 @@ class Likelihood:
     """Negative logarithm of the concentrated likelihood of scaled data, as a function of a vector.
 
     The value is divided by the number of data, which keeps the first step of a search moderate. The
-    vector contains the logarithms of the d lengths and of the nugget, and the shears.
-
-    Attributes
-    ----------
-    z, y, trend : (n, d), (n, k), (n, T) float64
-        Scaled inputs, outputs of unit variance, and trend features at z [1].
-    kinds : (d,) int64
-        Correlation function along each input.
-    shear_inputs : tuple of int
-        Inputs that enter the sheared first input.
-    nugget_bounds : (float, float)
-        Bounds of the nugget [1].
+    vector contains the logarithms of the d lengths and of the nugget, and the shears. `z` (n, d)
+    are scaled inputs, `y` (n, k) outputs of unit variance, and `trend` (n, T) trend features at z
+    [1].
     """
 
     z: FloatArray
     y: FloatArray
     trend: FloatArray
+    #: Correlation function along each input (d,).
     kinds: NDArray[np.int64]
+    #: Inputs that enter the sheared first input.
     shear_inputs: tuple[int, ...]
+    #: Bounds of the nugget [1].
     nugget_bounds: tuple[float, float]
 
     def parameters(self, vector: FloatArray) -> Parameters:
@@ -267,21 +261,10 @@ def factorise_safely(
 def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the weights and leave-one-out residuals of scaled outputs y (n, k).
 
-    Returns
-    -------
-    weights : (k, T + n) float64
-        Weights of trend and correlations [1].
-    variance : (k,) float64
-        Process variance [1].
-    residuals : (n, k) float64
-        Observed minus predicted without that row [1].
-    lack : (n,) float64
-        Variances of the residuals over `variance` [1].
-
-    Raises
-    ------
-    InputError
-        If a row alone determines a trend coefficient, so that the row cannot be left out.
+    The weights (k, T + n) are of trend and correlations [1]; then come the process variance (k,)
+    [1], the residuals (n, k), observed minus predicted without that row [1], and the variances of
+    the residuals over that of the process (n,) [1]. Raises `InputError` if a row alone determines a
+    trend coefficient, so that the row cannot be left out.
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape

@@ -46,42 +46,34 @@ _ROWS_FOR_SPLINES = 10
 class NetworkSettings:
     """Settings of a network fit.
 
-    Attributes
-    ----------
-    hidden : int
-        Units of each of the two layers.
-    networks : int
-        Number of networks side by side, whose outputs are added up.
-    base_degree : int
-        Total degree of the polynomial; lowered for fewer than two samples for each term.
-    terms, degree, pieces : int
-        Number of products of the spline-polynomial, their highest degree, and pieces of the
-        splines; see `surrogates.families.spline.SplineSettings`. Without terms, the polynomial
-        stays.
-    ridge : float
-        Penalty on the squared coefficients of the polynomial, over the number of samples [1]; grows
-        as the square of one plus the degree.
-    steps : int
-        Steps of the training of all networks together; at most 250 passes through the samples.
-    batch : int
-        Number of samples in a step.
-    rate, last_rate : float
-        Learning rate after the warm-up of 300 steps, and the fraction of the rate at the end [1].
-    held_back : float
-        Fraction of the samples, drawn at random, that is kept for the check [1].
+    The polynomial has a penalty on its squared coefficients, over the number of samples, that grows
+    as the square of one plus the degree. Without `terms` of the spline-polynomial, the polynomial
+    stays (`surrogates.families.spline.SplineSettings`).
     """
 
+    #: Units of each of the two layers.
     hidden: int = 64
+    #: Number of networks side by side, whose outputs are added up.
     networks: int = 4
+    #: Total degree of the polynomial; lower for fewer than two samples for each term.
     base_degree: int = 3
+    #: Number of products of the spline-polynomial.
     terms: int = 126
+    #: Highest degree of the products.
     degree: int = 4
+    #: Pieces of the splines.
     pieces: int = 8
+    #: Penalty of the polynomial [1].
     ridge: float = 1e-7
+    #: Steps of the training of all networks; at most 250 passes through the samples.
     steps: int = 12_000
+    #: Number of samples in a step.
     batch: int = 1024
+    #: Learning rate after the warm-up of 300 steps [1].
     rate: float = 3e-2
+    #: Fraction of the rate at the end [1].
     last_rate: float = 0.01
+    #: Fraction of the samples, drawn at random, that is kept for the check [1].
     held_back: float = 0.05
 
     def __post_init__(self) -> None:

@@ -23,18 +23,14 @@ _MOST_PASSES = 250
 class Layers(NamedTuple):
     """Weights of M networks of h units, with d inputs and k outputs, or their gradient [1].
 
-    Parameters
-    ----------
-    inner : (M, d + 1, h) float32
-        Inputs to inner units.
-    hidden : (M, h + 1, h) float32
-        Inner to outer units.
-    last : (1, M h + 1, k) float32
-        Outer units of all networks to outputs.
+    The shapes are (M, d + 1, h), (M, h + 1, h) and (1, M h + 1, k).
     """
 
+    #: Inputs to inner units.
     inner: SingleArray
+    #: Inner to outer units.
     hidden: SingleArray
+    #: Outer units of all networks to outputs.
     last: SingleArray
 
     @classmethod
@@ -62,19 +58,15 @@ class Layers(NamedTuple):
 
 
 class Training(NamedTuple):
-    """Course of a training.
+    """Course of a training."""
 
-    Parameters
-    ----------
-    steps, batch : int
-        Number of steps, at most 250 passes through the samples, and samples in a step.
-    rate, last_rate : float
-        Learning rate after the warm-up of 300 steps, and the fraction of the rate at the end [1].
-    """
-
+    #: Number of steps, at most 250 passes through the samples.
     steps: int
+    #: Samples in a step.
     batch: int
+    #: Learning rate after the warm-up of 300 steps [1].
     rate: float
+    #: Fraction of the rate at the end [1].
     last_rate: float
 
     def rate_at(self, step: int, steps: int) -> float:
@@ -94,16 +86,8 @@ def train(
 ) -> None:
     """Train layers in place for the least weighted mean square error.
 
-    Parameters
-    ----------
-    layers : Layers
-        Weights at the start.
-    z, y, w : (N, d), (N, k), (N, k) float64
-        Scaled inputs, outputs, and weights of every output of the samples [1].
-    training : Training
-        Course of the training.
-    rng : numpy.random.Generator
-        Draws the batches.
+    `z` (N, d), `y` (N, k) and `w` (N, k) are scaled inputs, outputs, and weights of every output of
+    the samples [1]; the generator draws the batches.
     """
     batch = min(training.batch, len(z))
     steps = min(training.steps, max(1, _MOST_PASSES * len(z) // batch))
@@ -133,12 +117,7 @@ def loss_gradient(
 ) -> None:
     """Write the gradient of the weighted mean square error of a batch to `slopes`.
 
-    Parameters
-    ----------
-    layers, slopes : Layers
-        Weights, and their gradient to fill [1].
-    z, y, w : (b, d), (b, k), (b, k) float32
-        Scaled inputs, outputs and weights of the batch [1].
+    `z` (b, d), `y` (b, k) and `w` (b, k) are scaled inputs, outputs and weights of the batch [1].
     """
     below, above = layers.units(z)
     nets, rows, units = above.shape

@@ -52,30 +52,22 @@ _TERMS_PER_SAMPLE = 2.0
 class PolynomialSettings:
     """Settings of a polynomial fit.
 
-    Attributes
-    ----------
-    basis : {"anisotropic", "total_degree"}
-        Selection of the terms.
-    terms : int
-        Number of terms of the anisotropic basis; at most two for each sample.
-    first_degree, other_degree : int
-        Candidates of the anisotropic basis: highest degree in the first input (flexion), and
-        highest total degree in the other inputs.
-    subset : int
-        Maximum number of samples, drawn at random, in the search for the rates.
-    degree : tuple of int
-        Candidates for the total degree, chosen by the leave-one-out error; degrees with more terms
-        than 0.85 of the number of samples are skipped.
-    ridge : tuple of float
-        Candidates for the penalty on the squared coefficients, over the number of samples [1].
+    Candidates of the anisotropic basis have at most `first_degree` in the first input (flexion),
+    and at most `other_degree` in total in the other inputs. Of `degree`, the total degree is chosen
+    by the leave-one-out error; degrees with more terms than 0.85 of the number of samples are
+    skipped.
     """
 
+    #: Selection of the terms, "anisotropic" or "total_degree".
     basis: str = "anisotropic"
+    #: Number of terms of the anisotropic basis; at most two for each sample.
     terms: int = 462
     first_degree: int = 12
     other_degree: int = 8
+    #: Maximum number of samples, drawn at random, in the search for the rates.
     subset: int = 350
     degree: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+    #: Candidates for the penalty on squared coefficients, over the number of samples [1].
     ridge: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4)
 
     family = "polynomial"
@@ -101,13 +93,10 @@ class PolynomialSettings:
 class PolyFourierSettings(PolynomialSettings):
     """Settings of a Fourier series in the first input times polynomials of the other inputs.
 
-    Attributes
-    ----------
-    period_ratio : float
-        Period of the series over the range of the first input in the samples [1]. The other
-        attributes are those of `PolynomialSettings`, where harmonic k counts as degree k.
+    Harmonic k counts as degree k of `PolynomialSettings`.
     """
 
+    #: Period of the series over the range of the first input in the samples [1].
     period_ratio: float = 2.0
 
     family = "poly_fourier"

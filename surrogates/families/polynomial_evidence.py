@@ -122,16 +122,9 @@ class Evidence:
 class Ridge:
     """Ridge regression with a prior variance for each term, from normal equations in row blocks.
 
-    Parameters
-    ----------
-    z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs [1].
-    weights : (n,) float64
-        Weights of the samples [1].
-    prior : Prior
-        Terms, prior variances and noise.
-    wave : float
-        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
+    `z` (n, d) and `y` (n, k) are scaled inputs and outputs [1], `weights` (n,) those of the samples
+    [1]. `prior` has terms, prior variances and noise, and `wave` is the angular frequency of a
+    Fourier series in z_0 [1], 0 for Legendre polynomials.
     """
 
     def __init__(

@@ -298,18 +298,9 @@ def linear_in(
 ) -> Regressor:
     """Return a regressor with empty defaults for the fields that are left out.
 
-    Parameters
-    ----------
-    family : str
-        One of `FAMILY_NAMES`.
-    scalings : tuple of (d,), (d,), (k,), (k,) float64
-        x_offset, x_scale [input units], y_offset, y_scale [output units].
-    exponents : (T, d) int64
-        Degrees of the polynomial terms.
-    weights : (k, features) float64
-        Weights of the features [1].
-    **parts
-        Further fields of `Regressor`.
+    `scalings` are x_offset (d,), x_scale (d,) [input units], y_offset (k,), y_scale (k,) [output
+    units]; `exponents` (T, d) are the degrees of the polynomial terms, and `weights` (k, features)
+    [1] those of the features. `parts` are further fields of `Regressor`.
     """
     x_offset, _, y_offset, _ = scalings
     d, k = len(x_offset), len(y_offset)

@@ -55,23 +55,15 @@ TERMS = (16, 24, 36, 54, 80, 120, 180, 252)
 
 @dataclass(frozen=True)
 class SplineSettings:
-    """Settings of a spline-polynomial.
+    """Settings of a spline-polynomial; terms, degree, pieces fall where samples are too few."""
 
-    Attributes
-    ----------
-    terms : int
-        Number of products of the other inputs; fewer where there are too few samples.
-    degree : int
-        Highest total degree of the products; lower where there are too few samples.
-    pieces : int
-        Number of pieces of the splines; fewer where there are too few samples.
-    shear : tuple of float, optional
-        Shear of the first input (d,) [1]; by default the most accurate one is searched.
-    """
-
+    #: Number of products of the other inputs.
     terms: int = 80
+    #: Highest total degree of the products.
     degree: int = 5
+    #: Number of pieces of the splines.
     pieces: int = 16
+    #: Shear of the first input (d,) [1]; by default the most accurate one is searched.
     shear: tuple[float, ...] | None = None
 
     family = "spline"
@@ -250,20 +242,9 @@ def _best_shear(
 class SplineFit:
     """Least squares by a spline-polynomial of given shear, products and pieces, and by columns.
 
-    Parameters
-    ----------
-    z : (N, d) float64
-        Scaled inputs [1].
-    weights : (N,) float64
-        Weights of the samples [1].
-    shear : (d,) float64
-        Shear of the first input [1].
-    others : (T, d - 1) int64
-        Degrees of the products of the other inputs.
-    pieces : int
-        Pieces of the splines.
-    columns : (N, m) float64, optional
-        Further features, which are not multiplied by splines [1].
+    `z` (N, d) are scaled inputs [1], `weights` (N,) those of the samples [1], and `shear` (d,) is
+    that of the first input [1]. `others` (T, d - 1) has the degrees of the products of the other
+    inputs, and `columns` (N, m) further features, which are not multiplied by splines [1].
     """
 
     def __init__(

@@ -28,25 +28,16 @@ _LARGEST_GRID = 250_000
 class CondyleSurface:
     """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline.
 
-    Parameters
-    ----------
-    frame : (9,) float64
-        Centre (3,) in the femoral frame [m], direction of theta = 0 (2,) in the femoral x-y plane
-        [1], radius R [m], first t and first z of the grid [m], spacing of the grid [m].
-    coefficients : (G, H) float64
-        Coefficients of rho - R [m], by t = 2 R tan(theta / 2) and z.
-    known : (G - 3, H - 3) bool
-        Cells of the grid in which the surface is known; elsewhere there is no contact.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed, the radius or spacing is not positive, or the direction is no unit
-        vector.
+    `frame` (9,) has the centre (3,) in the femoral frame [m], the direction of theta = 0 (2,) in
+    the femoral x-y plane [1], the radius R [m], first t and first z of the grid [m], and the
+    spacing of the grid [m]. Raises `InputError` if an array is malformed, the radius or spacing is
+    not positive, or the direction is no unit vector.
     """
 
     frame: FloatArray
+    #: Of rho - R (G, H) [m], by t = 2 R tan(theta / 2) and z.
     coefficients: FloatArray
+    #: Grid cells (G - 3, H - 3) in which the surface is known; elsewhere there is no contact.
     known: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
@@ -69,30 +60,13 @@ class CondyleSurface:
 
     @classmethod
     def fit(cls, points: ArrayLike, spacing: float) -> tuple[Self, FloatArray]:
-        """Fit the surface to points; return the surface and the distances from the points.
+        """Return the surface that fits points (N, 3), and rho of the points less its own (N,) [m].
 
-        Least squares with a small penalty of third differences (P-splines, Eilers & Marx 1996,
-        Stat Sci 11:89-121), reweighted by Tukey's biweight, so that single points beside the
-        condyle do not count. The surface is known in the cells with points and beside them.
-
-        Parameters
-        ----------
-        points : (N, 3) float64
-            Points of the condyle in the femoral frame [m].
-        spacing : float
-            Spacing of the grid [m].
-
-        Returns
-        -------
-        CondyleSurface
-            The surface.
-        (N,) float64
-            rho of the points less that of the surface [m].
-
-        Raises
-        ------
-        InputError
-            If there are fewer than 16 points, or the grid exceeds 250,000 values.
+        Least squares with a small penalty of third differences (P-splines, Eilers & Marx 1996, Stat
+        Sci 11:89-121), reweighted by Tukey's biweight, so that single points beside the condyle do
+        not count. The points are in the femoral frame, and the grid has a spacing [m]. The surface
+        is known in the cells with points and beside them. Raises `InputError` if there are fewer
+        than 16 points, or the grid exceeds 250,000 values.
         """
         places = check_array("points", points, (None, 3))
         if len(places) < ORDER**2:

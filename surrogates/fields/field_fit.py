@@ -81,20 +81,12 @@ class Places:
 class FieldSettings:
     """Settings of a fit of pressure fields.
 
-    Parameters
-    ----------
-    spacing : float
-        Spacing of the grid of the condyle's surface [m].
-    margin : float
-        Width beyond the contact of the samples to which the fields extend [m].
-
-    Raises
-    ------
-    InputError
-        If the spacing is not positive or the margin is negative.
+    Raises `InputError` if the spacing is not positive or the margin is negative.
     """
 
+    #: Spacing of the grid of the condyle's surface [m].
     spacing: float = 0.6e-3
+    #: Width beyond the contact of the samples to which the fields extend [m].
     margin: float = 2e-3
 
     def __post_init__(self) -> None:

@@ -58,36 +58,21 @@ class PressureField:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompartmentField:
-    """Pressure field of one compartment.
+    """Pressure field of one compartment, over the P places of the bed that may bear pressure.
 
-    Parameters
-    ----------
-    triangles : (T,) int64
-        Triangles of the tibial mesh that may bear pressure.
-    bed : (P, 7) float64
-        Position (3,) [m], unit normal (3,) and projected area [m²] of the places that may bear
-        pressure, tibial frame: the middles of the triangles, or nodes.
-    surface : CondyleSurface
-        The condyle.
-    response : SpringResponse or LayerResponse
-        Pressure of the overlap.
-    corners : (T, 3) int64
-        Places from which a triangle interpolates; none (0, 3) if the places are those of the
-        triangles.
-    shares : (T, 3) float64
-        Weights of the corners [1]; none (0, 3) as well.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed.
+    `bed` (P, 7) has position (3,) [m], unit normal (3,) and projected area [m²] in the tibial frame
+    of the middles of the triangles, or of nodes. Raises `InputError` if an array is malformed.
     """
 
+    #: Triangles of the tibial mesh that may bear pressure (T,).
     triangles: IntArray
     bed: FloatArray
     surface: CondyleSurface
+    #: Pressure of the overlap.
     response: SpringResponse | LayerResponse
+    #: Places a triangle interpolates from (T, 3); (0, 3) if they are those of triangles.
     corners: IntArray
+    #: Weights of the corners (T, 3) [1]; none (0, 3) as well.
     shares: FloatArray
 
     def __post_init__(self) -> None:
@@ -124,14 +109,7 @@ class CompartmentField:
     ) -> None:
         """Add the pressures to those of all triangles of the mesh (F,) [Pa].
 
-        Parameters
-        ----------
-        rotation : (3, 3) float64
-            Rotation of the femur in the tibial frame.
-        translation : (3,) float64
-            Femoral origin in the tibial frame [m].
-        found : (F,) float64
-            Pressures [Pa].
+        `rotation` (3, 3) and `translation` (3,) [m] are those of the femur in the tibial frame.
         """
         depth, largest = self.skin.indentations(rotation, translation)
         if isinstance(self.response, SpringResponse):
@@ -175,18 +153,8 @@ class CompartmentField:
 class PairFields:
     """Pressure fields of all compartments of a contact pair.
 
-    Parameters
-    ----------
-    faces : int
-        F, the number of triangles of the mesh of the bed.
-    by_name : mapping
-        Field of each compartment by its name.
-
-    Raises
-    ------
-    InputError
-        If a triangle is not one of the mesh, or a name is not one
-        (`foundation.base.loads.check_names`).
+    The mesh of the bed has F = `faces` triangles. Raises `InputError` if a triangle is not one of
+    the mesh, or a name is not one (`foundation.base.loads.check_names`).
     """
 
     def __init__(self, faces: int, by_name: Mapping[str, CompartmentField]) -> None:
@@ -207,10 +175,8 @@ class PairFields:
     def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressure of each triangle of the tibial mesh (F,) [Pa].
 
-        Parameters
-        ----------
-        poses : (C, 6) or (1, 6) float64
-            Pose [rad, m], held in the box of each compartment, or of all of them.
+        The poses (C, 6) or (1, 6) [rad, m] are held in the box of each compartment, or of all of
+        them.
         """
         found = np.zeros(self.faces)
         places = [parts_of(pose) for pose in poses]
@@ -233,10 +199,8 @@ class PairFields:
     ) -> PairFields:
         """Build from the arrays of `to_arrays`, such as medial/bed (T, 7) [SI], by names.
 
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed, or the fields are of a later version.
+        Raises `InputError` if an array is missing or malformed, or the fields are of a later
+        version.
         """
         missing = [name for name in ("version", "faces") if name not in arrays]
         if missing:

@@ -26,19 +26,11 @@ _NUGGET, _SEARCHED, _ITERATIONS, _REFINED = (1e-6, 0.3), 400, 80, 8
 
 
 def fit_layer(depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> LayerResponse:
-    """Fit the response of a layer to samples.
+    """Return the response of a layer that fits overlaps (N, P) [m] and pressures (N, P) [Pa].
 
-    Parameters
-    ----------
-    depths, pressures : (N, P) float64
-        Overlaps [m], 0 or less out of contact, and pressures [Pa] of the places of the bed.
-    bed : (P, 7) float64
-        See `surrogates.compiled.pressure`.
-
-    Raises
-    ------
-    InputError
-        If too few samples have a patch of 25 places.
+    The overlaps are 0 or less out of contact; for the bed (P, 7) see
+    `surrogates.compiled.pressure`. Raises `InputError` if too few samples have a patch of 25
+    places.
     """
     patches = [
         _patch(depth, pressure, bed) for depth, pressure in zip(depths, pressures, strict=True)

@@ -23,31 +23,19 @@ class LayerResponse:
     """Pressure p ~ max(s(a, b), 0)^m; a, b are coordinates of the patch.
 
     The terms of the polynomial s, and the load, are learnt over measures of the overlap by Kriging
-    with Matern 5/2 correlations; see `surrogates.compiled.layer_pressure`.
-
-    Parameters
-    ----------
-    exponent : float
-        m [1].
-    scaling : (2, 15) float64
-        Middle and half range of the measures.
-    points : (15, N) float64
-        Scaled measures of the samples over the lengths [1].
-    lengths : (15,) float64
-        Correlation lengths over √5 [1].
-    weights : (16 + N, 16) float64
-        Weights of trend and correlations [1].
-
-    Raises
-    ------
-    InputError
-        If an array is malformed or a number is out of range.
+    with Matern 5/2 correlations; see `surrogates.compiled.layer_pressure`. Raises `InputError` if
+    an array, such as lengths (15,) [1], is malformed or a number is out of range.
     """
 
+    #: m [1].
     exponent: float
+    #: Middle and half range of the measures (2, 15).
     scaling: FloatArray
+    #: Scaled measures of the samples over the lengths (15, N) [1].
     points: FloatArray
+    #: Correlation lengths over √5 (15,) [1].
     lengths: FloatArray
+    #: Weights of trend and correlations (16 + N, 16) [1].
     weights: FloatArray
 
     def __post_init__(self) -> None:

@@ -43,16 +43,9 @@ def outline_of(
 ) -> Outline:
     """Return the outline of a surface for groups and blocks of places.
 
-    Parameters
-    ----------
-    frame : (9,) float64
-        See `CondyleSurface` [m, 1].
-    coefficients : (G, H) float64
-        See `CondyleSurface` [m].
-    known : (G - 3, H - 3) bool
-        Cells in which the surface is known.
-    sizes : (float, float)
-        Largest distance of a place from the middle of its group, and of its block [m].
+    `frame` (9,) [m, 1], `coefficients` (G, H) [m] and `known` (G - 3, H - 3) are those of
+    `CondyleSurface`; `sizes` are the largest distances of a place from the middle of its group, and
+    of its block [m].
     """
     ratio = max(1, round(_SPACING / frame[8]))
     coarse_frame = np.array(frame)

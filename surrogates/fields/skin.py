@@ -18,20 +18,10 @@ from surrogates.fields.outline import Outline, outline_of
 
 @dataclass(frozen=True, eq=False)
 class Skin:
-    """Indentations of a bed by a condyle.
+    """Indentations of a bed (P, 7) by a condyle.
 
-    Parameters
-    ----------
-    bed : (P, 7) float64
-        Position (3,) [m], unit normal (3,) and projected area [m²] of each place, tibial frame;
-        neighbours follow each other.
-    surface : CondyleSurface
-        The condyle.
-
-    Raises
-    ------
-    InputError
-        If the bed is malformed.
+    Each place has its position (3,) [m], unit normal (3,) and projected area [m²], tibial frame;
+    neighbours follow each other. Raises `InputError` if the bed is malformed.
     """
 
     bed: FloatArray

@@ -27,22 +27,13 @@ _MODULI = np.geomspace(0.3, 300.0, 61)
 class SpringResponse:
     """Pressure of independent springs: c x^m, or -c ln(1 - x/h), with x = d - share d0.
 
-    d is the indentation of the spring and d0 the largest of the compartment.
-
-    Parameters
-    ----------
-    constants : (3,) float64
-        Kind (`POWER`, `LOGARITHMIC`), exponent m, share [1].
-    law : (T, 2) float64
-        c [Pa/m^m, or Pa] and h [m] of each triangle of the compartment's bed.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed or a constant is out of range.
+    d is the indentation of the spring and d0 the largest of the compartment. `constants` (3,) has
+    the kind (`POWER`, `LOGARITHMIC`), the exponent m and the share [1]. Raises `InputError` if an
+    array is malformed or a constant is out of range.
     """
 
     constants: FloatArray
+    #: c [Pa/m^m, or Pa] and h [m] of each triangle of the compartment's bed (T, 2).
     law: FloatArray
 
     def __post_init__(self) -> None:
@@ -61,16 +52,8 @@ class SpringResponse:
         """Return the law of springs in contact, and the triangles (T,) that it knows.
 
         None instead of the law if the pressure is not a function of the indentations: the layer is
-        not a bed of springs.
-
-        Parameters
-        ----------
-        place : (K,) int64
-            Triangle of each pair of indentation and pressure.
-        depth, largest : (K,) float64
-            Its indentation, and the largest of its compartment at the same pose [m].
-        pressure : (K,) float64
-            Its pressure [Pa].
+        not a bed of springs. Each pair has a triangle `place` (K,), its indentation and the largest
+        of its compartment at the same pose (K,) [m], and its pressure (K,) [Pa].
         """
         known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)

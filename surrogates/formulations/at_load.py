@@ -15,55 +15,36 @@ from surrogates.sampling.space import SampleSpace
 
 
 class Level(NamedTuple):
-    """Predictions at N axial loads.
-
-    Attributes
-    ----------
-    axial : (N,) float64
-        Axial loads [N].
-    held : (N, 6) float64
-        Poses held in the box, at height 0 [rad, m].
-    inputs : (N, 6) float64
-        Inputs of the regressors [1].
-    root : (N,) float64
-        (F / F_max)^(1/p) [1].
-    outputs : (N, 12) float64
-        What the regressors predict [SI].
-    height : (N,) float64
-        Heights over the reference path [m].
-    lever : (N, 3) float64
-        From the tibial origin to the point of the moments [m].
-    """
+    """Predictions at N axial loads (N,) [N]."""
 
     axial: FloatArray
+    #: Poses held in the box, at height 0 (N, 6) [rad, m].
     held: FloatArray
+    #: Inputs of the regressors (N, 6) [1].
     inputs: FloatArray
+    #: (F / F_max)^(1/p) (N,) [1].
     root: FloatArray
+    #: What the regressors predict (N, 12) [SI].
     outputs: FloatArray
+    #: Heights over the reference path (N,) [m].
     height: FloatArray
+    #: From the tibial origin to the point of the moments (N, 3) [m].
     lever: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class LoadLevels:
-    """Heights and loads of a compartment over five coordinates of the pose and the axial load.
+    """Heights and loads of a compartment over five coordinates of the pose and the axial load."""
 
-    Parameters
-    ----------
-    space : SampleSpace
-        Box of the samples; a pose outside the box is held at the border.
-    coordinates : CondyleCoordinates
-        Inputs of the regressors beside the load.
-    largest, degree : float
-        F_max [N] and p [1].
-    regressors : tuple of Regressor
-        Regressors that share the outputs, the height first.
-    """
-
+    #: Box of the samples; a pose outside the box is held at the border.
     space: SampleSpace
+    #: Inputs of the regressors beside the load.
     coordinates: CondyleCoordinates
+    #: F_max [N].
     largest: float
+    #: p [1].
     degree: float
+    #: Regressors that share the outputs, the height first.
     regressors: tuple[Regressor, ...]
 
     def inputs(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
@@ -71,12 +52,9 @@ class LoadLevels:
         return self._inputs(poses, load)[2]
 
     def at(self, poses: ArrayLike, load: ArrayLike) -> Level:
-        """Predict all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,).
+        """Return all outputs at poses (N, 6) [rad, m], whose height is not read, and loads (N,).
 
-        Raises
-        ------
-        InputError
-            If the arguments are malformed.
+        Raises `InputError` if the arguments are malformed.
         """
         axial, held, inputs, offset, points = self._inputs(poses, load)
         outputs = np.column_stack([own.predict(inputs) for own in self.regressors])

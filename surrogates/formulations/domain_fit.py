@@ -55,10 +55,8 @@ _ERRORS = PolynomialSettings(basis="total_degree", degree=(1, 2), ridge=(1e-6, 1
 class SeenSamples(NamedTuple):
     """Samples along gait that a surrogate was fitted to: they tell the loads, but not its errors.
 
-    Parameters
-    ----------
-    poses, loads : (M, 6), (M, 12) float64
-        Poses in contact [rad, m] and true loads, `foundation.base.loads.LOAD_COLUMNS` [SI].
+    Poses in contact are (M, 6) [rad, m], and true loads, `foundation.base.loads.LOAD_COLUMNS`, are
+    (M, 12) [SI].
     """
 
     poses: FloatArray

@@ -39,14 +39,8 @@ def largest_errors(
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
     """Return the RMS error of the axial load at a given pose over the largest load [1].
 
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate
-        Surrogate of the formulation "inverted".
-    check : CrossCheck
-        Out-of-sample residuals of the outputs, the height first.
-    inputs : (N, 6) float64
-        Inputs of the fit of the height [1].
+    Of a surrogate of the formulation "inverted", out-of-sample residuals of the outputs, the height
+    first, and inputs of the fit of the height (N, 6) [1].
     """
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))

@@ -56,27 +56,17 @@ class Samples:
 
 
 class Lesson(NamedTuple):
-    """Inputs and outputs that a formulation learns, and the constants of the compartment.
-
-    Attributes
-    ----------
-    coordinates : CondyleCoordinates
-        Coordinates of the condyle.
-    inputs : (N, 6) float64
-        Inputs of the regressors [1].
-    groups : sequence of (N, k) float64
-        Outputs in groups of like outputs [SI].
-    largest, degree : float
-        F_max [N] and p [1].
-    depth : (2,) float64
-        Middle and half range of the height, where the height is an input [m].
-    """
+    """Inputs (N, 6) [1] and outputs that a formulation learns, and the compartment's constants."""
 
     coordinates: CondyleCoordinates
     inputs: FloatArray
+    #: Outputs in groups of like outputs (N, k) [SI].
     groups: Sequence[FloatArray]
+    #: F_max [N].
     largest: float
+    #: p [1].
     degree: float
+    #: Middle and half range of the height, where the height is an input (2,) [m].
     depth: FloatArray
 
 

@@ -12,21 +12,15 @@ from surrogates.formulations.lessons import Lesson, height_over_load, loads_over
 class Formulation(NamedTuple):
     """A formulation of a compartment.
 
-    Attributes
-    ----------
-    code : int
-        Code of the formulation in the compiled evaluation.
-    learns_heights : bool
-        Whether heights over the load are learnt, or the loads over the height.
-    groups : tuple of str
-        Names of the groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
-    lesson : callable
-        Returns what is learnt from `Samples`, for F_max [N] and p [1]; takes the coordinates and,
-        where the height is an input, its middle and half range (2,) [m] as well.
+    `lesson` returns what is learnt from `Samples`, for F_max [N] and p [1]; it takes the
+    coordinates and, where the height is an input, its middle and half range (2,) [m] as well.
     """
 
+    #: Code of the formulation in the compiled evaluation.
     code: int
+    #: Whether heights over the load are learnt, or the loads over the height.
     learns_heights: bool
+    #: Groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
     groups: tuple[str, ...]
     lesson: Callable[..., Lesson]
 

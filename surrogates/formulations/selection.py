@@ -46,26 +46,17 @@ _ALL = "height+ratios+quantities"
 
 
 class FrontPoint(NamedTuple):
-    """A surrogate of the front.
+    """A surrogate of the front."""
 
-    Attributes
-    ----------
-    family : str
-        Family of the regressors; "spline of kriging" if compressed.
-    size : int
-        Terms of a spline-polynomial, samples of Kriging, units of a network.
-    load_error : float
-        Largest out-of-sample RMS error of forces and moments at a pose, over their peaks [1].
-    height_error : float
-        Out-of-sample RMS error of the height at a load [m].
-    operations : int
-        Multiplications of an evaluation.
-    """
-
+    #: Family of the regressors; "spline of kriging" if compressed.
     family: str
+    #: Terms of a spline-polynomial, samples of Kriging, units of a network.
     size: int
+    #: Largest out-of-sample RMS error of forces, moments at a pose, over their peaks [1].
     load_error: float
+    #: Out-of-sample RMS error of the height at a load [m].
     height_error: float
+    #: Multiplications of an evaluation.
     operations: int
 
 
@@ -85,31 +76,21 @@ class Selected(NamedTuple):
 class Drawn(NamedTuple):
     """Candidates of a compartment that Kriging predicts for a compression.
 
-    Parameters
-    ----------
-    poses, load : (M, 6), (M,) float64
-        Poses, whose height is not read [rad, m], and axial loads [N].
-    kept : callable
-        Returns which predicted loads (M, 12) [SI] are feasible, (M,) bool.
+    Poses, whose height is not read, are (M, 6) [rad, m], and axial loads (M,) [N].
     """
 
     poses: FloatArray
     load: FloatArray
+    #: Returns which predicted loads (M, 12) [SI] are feasible, (M,) bool.
     kept: Callable[[FloatArray], NDArray[np.bool_]]
 
 
 class Fitters(NamedTuple):
-    """Fits of the families that are no spline-polynomials.
+    """Fits of the families that are no spline-polynomials."""
 
-    Parameters
-    ----------
-    kriging : Fitter
-        Of few samples.
-    networks : tuple of Fitter
-        Of many samples, from the cheapest network to the most expensive one.
-    """
-
+    #: Of few samples.
     kriging: Fitter
+    #: Of many samples, from the cheapest network to the most expensive one.
     networks: tuple[Fitter, ...]
 
 
@@ -124,23 +105,11 @@ def fit_cheapest(
 ) -> Selected:
     """Fit the front of the formulation "inverted" to the samples of one compartment, and choose.
 
-    Parameters
-    ----------
-    space, samples, load_degree
-        As of `surrogates.formulations.compartment_fit.fit_compartment`.
-    drawn : Drawn
-        Candidates that are predicted where Kriging is compressed.
-    fitters : Fitters
-        Fits of the other families.
-    wanted : float
-        Wanted error of the loads, as `FrontPoint.load_error` [1].
-    splines : SplineSettings
-        Highest degree and pieces of the spline-polynomials.
-
-    Raises
-    ------
-    InputError
-        If the samples are malformed or too few.
+    Space, samples and degree are those of
+    `surrogates.formulations.compartment_fit.fit_compartment`. `drawn` is predicted where Kriging is
+    compressed, `wanted` is an error of the loads as `FrontPoint.load_error` [1], and `splines` has
+    the highest degree and pieces of the spline-polynomials. Raises `InputError` if the samples are
+    malformed or too few.
     """
     if np.sum(_full(samples)) <= MOST_FOR_KRIGING:
         return _compressed_front(space, samples, drawn, fitters.kriging, wanted, splines,

@@ -49,12 +49,7 @@ FIRST = 5
 class ParametricPath(ArrayRecord):
     """A path over flexion whose cubics are polynomials of the parameters.
 
-    Parameters
-    ----------
-    flexion : (K,) float64
-        Knots [rad].
-    pieces : SmoothArray
-        Coefficients (4, K - 1, 5) of a `ReferencePath` [rad, m].
+    The knots are (K,) [rad], and the coefficients of a `ReferencePath` (4, K - 1, 5) [rad, m].
     """
 
     flexion: FloatArray
@@ -95,12 +90,7 @@ class ParametricPath(ArrayRecord):
 class ParametricSpace(ArrayRecord):
     """Box of the samples of a compartment at every design, about the path of the design.
 
-    Parameters
-    ----------
-    path : ParametricPath
-        Origin of the offsets.
-    flexion, offsets, load : (2,), (4,), (2,) float64
-        As of `SampleSpace` [rad, m, N].
+    Flexion (2,), offsets (4,) and load (2,) are those of `SampleSpace` [rad, m, N].
     """
 
     path: ParametricPath
@@ -132,24 +122,15 @@ class ParametricSpace(ArrayRecord):
 
 @dataclass(frozen=True, eq=False)
 class ParametricCoordinates(ArrayRecord):
-    """Coordinates of a condyle at every design: those of `CondyleCoordinates`.
+    """Coordinates (5,) [rad, m] of a condyle at every design: those of `CondyleCoordinates`."""
 
-    Parameters
-    ----------
-    centre : SmoothArray
-        Point of the condyle (3,) in the femoral frame [m].
-    path : ParametricPath
-        Path of the point.
-    middle, half : (5,) float64
-        Scaling of the variables [rad, m].
-    about_point : bool
-        Whether moments and centres of pressure are learnt about the point.
-    """
-
+    #: Point of the condyle in the femoral frame (3,) [m].
     centre: SmoothArray
     path: ParametricPath
+    #: Scaling of the variables (5,) [rad, m].
     middle: FloatArray
     half: FloatArray
+    #: Whether moments and centres of pressure are learnt about the point.
     about_point: bool = True
 
     def __post_init__(self) -> None:
@@ -238,41 +219,27 @@ class ParametricDomain(ArrayRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParametricCompartment(ArrayRecord):
-    """Surrogate of one compartment over pose and design.
+    """Surrogate of one compartment over pose and design, of one of `FORMULATIONS`.
 
-    Parameters
-    ----------
-    formulation : str
-        One of `FORMULATIONS`.
-    space : ParametricSpace
-        Box of the samples at every design.
-    coordinates : ParametricCoordinates
-        Inputs of the regressors beside the parameters.
-    largest, degree : float
-        F_max [N] and p [1].
-    depth : (2,) float64
-        Middle and half range of the height, where the height is an input [m].
-    regressors : tuple of Regressor
-        Three regressors of 6 + P inputs that share the outputs; a part may have no outputs.
-    domain : ParametricDomain
-        Trained part of the space.
-    smoothing : float
-        As of `CompartmentSurrogate` [1].
-
-    Raises
-    ------
-    InputError
-        If a constant is out of range or the regressors do not suit the formulation.
+    Middle and half range `depth` (2,) [m] of the height matter where the height is an input. Raises
+    `InputError` if a constant is out of range or the regressors do not suit the formulation.
     """
 
     formulation: str
+    #: Box of the samples at every design.
     space: ParametricSpace
+    #: Inputs of the regressors beside the parameters.
     coordinates: ParametricCoordinates
+    #: F_max [N].
     largest: float
+    #: p [1].
     degree: float
     depth: FloatArray
+    #: Three of 6 + P inputs that share the outputs; a part may have no outputs.
     regressors: tuple[Regressor, Regressor, Regressor]
+    #: Trained part of the space.
     domain: ParametricDomain
+    #: As of `CompartmentSurrogate` [1].
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
@@ -332,10 +299,7 @@ class ParametricCompartment(ArrayRecord):
     def from_arrays(cls, formulation: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Build from the arrays of `to_arrays`, such as constants (4,) [SI].
 
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
+        Raises `InputError` if an array is missing or malformed.
         """
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")

@@ -56,19 +56,9 @@ def loads_and_slopes(
 ) -> tuple[FloatArray, FloatArray]:
     """Return loads (N, 12) [SI] and d(loads)/dz (N, 12, P) [SI] at poses (N, 6) of a design.
 
-    Parameters
-    ----------
-    part : ParametricCompartment
-        The compartment.
-    poses : (N, 6) array_like
-        Pose coordinates [rad, m].
-    z : (P,) float64
-        Scaled parameters of the design [1].
-
-    Raises
-    ------
-    InputError
-        If the poses are malformed, the regressors are Fourier series, or the surrogate is smoothed.
+    The poses are in [rad, m]; z (P,) are the scaled parameters of the design [1]. Raises
+    `InputError` if the poses are malformed, the regressors are Fourier series, or the surrogate is
+    smoothed.
     """
     if part.smoothing > 0.0:
         raise InputError(

@@ -24,12 +24,7 @@ from surrogates.parametric.compartment import (
 class OverDesigns:
     """A compartment's surrogate at rows of poses, each of a design of its own.
 
-    Parameters
-    ----------
-    part : ParametricCompartment
-        The compartment.
-    z : (N, P) float64
-        Scaled parameters of the design of each row [1].
+    `z` (N, P) [1] has the scaled parameters of the design of each row.
     """
 
     part: ParametricCompartment
@@ -95,14 +90,8 @@ def fit_parametric_domain(
 ) -> ParametricCompartment:
     """Return a compartment that knows where it can be trusted at every design.
 
-    Parameters
-    ----------
-    part : ParametricCompartment
-        The compartment, with the whole box as its domain.
-    z : (N, P) float64
-        Scaled parameters of the design of each sample [1].
-    samples, limits, margin
-        As of `surrogates.formulations.domain_fit.fit_domain`.
+    The given compartment has the whole box as its domain; `z` (N, P) [1] has the scaled parameters
+    of the design of each sample. The rest is as of `surrogates.formulations.domain_fit.fit_domain`.
     """
     domain = fit_domain(OverDesigns(part, z), samples, limits, margin)
     return replace(part, domain=ParametricDomain.of(domain))

@@ -49,26 +49,11 @@ def fit_parametric(
     fitter: Fitter,
     load_degree: float = 2.0,
 ) -> ParametricTrained:
-    """Fit a formulation to the samples of one compartment over many designs.
+    """Fit one of `FORMULATIONS` to the samples of one compartment over many designs.
 
-    Parameters
-    ----------
-    formulation : str
-        One of `FORMULATIONS`.
-    space : ParametricSpace
-        Box of the samples at every design.
-    designs : sequence of DesignSamples
-        Samples of each design.
-    fitter : Fitter
-        Fit of the regressors, of a family without correlations.
-    load_degree : float
-        p, the power of the indentation with which the load grows ("inverted") [1].
-
-    Raises
-    ------
-    InputError
-        If the formulation is unknown, p is below 1, there are no designs, or the fit is not
-        possible.
+    The family of the fitter has no correlations. `load_degree` is p, the power of the indentation
+    with which the load grows ("inverted") [1]. Raises `InputError` if the formulation is unknown, p
+    is below 1, there are no designs, or the fit is not possible.
     """
     check_in("formulation", formulation, FORMULATIONS)
     check_number("load_degree", load_degree, at_least=1.0)

@@ -23,20 +23,13 @@ _DEGREES, _DESIGNS_PER_TERM = (2, 1, 0), 1.5
 class SmoothArray(ArrayRecord):
     """An array as a sum of products of Legendre polynomials of P scaled parameters.
 
-    Parameters
-    ----------
-    exponents : (T, P) int64
-        Degree of every product in every parameter.
-    coefficients : (T, ...) float64
-        Array of each product [any unit].
-
-    Raises
-    ------
-    InputError
-        If a shape does not fit or a number is not finite.
+    Raises `InputError` if a shape does not fit or a number is not finite. Coefficients (T, ...) are
+    in [any unit].
     """
 
+    #: Degree of every product in every parameter (T, P).
     exponents: NDArray[np.int64]
+    #: Array of each product (T, ...).
     coefficients: FloatArray
 
     def __post_init__(self) -> None:
@@ -53,18 +46,10 @@ class SmoothArray(ArrayRecord):
 
     @classmethod
     def fit(cls, z: ArrayLike, arrays: ArrayLike, highest: int = 2) -> Self:
-        """Return the polynomial that comes closest to the arrays of N designs.
+        """Return the polynomial that comes closest to the arrays (N, ...) [any unit] of N designs.
 
-        Of the `highest` degree, up to 2, if there are enough designs, else of a lower degree.
-
-        Parameters
-        ----------
-        z : (N, P) float64
-            Scaled parameters of the designs [1].
-        arrays : (N, ...) float64
-            Array of each design [any unit].
-        highest : int
-            Highest degree, 0 to 2.
+        Of the `highest` degree, 0 to 2, if there are enough designs, else of a lower degree. `z`
+        (N, P) [1] has the scaled parameters of the designs.
         """
         points = check_array("z", z, (None, None))
         values = check_array("arrays", arrays)

@@ -23,29 +23,18 @@ _VARIABLES = np.array([0, 1, 2, 4])
 class CondyleCoordinates(ArrayRecord):
     """Pose of a condyle's point, counted from a smooth path over flexion and scaled.
 
-    Parameters
-    ----------
-    centre : (3,) float64
-        The point in the femoral frame [m].
-    path : ReferencePath
-        Adduction, rotation and position of the point from which the variables count; a single
-        cubic, since the path must be as smooth as the loads.
-    middle, half : (5,) float64
-        Scaling of flexion and of the offsets in adduction, rotation, anterior, lateral [rad, m].
-    about_point : bool
-        Whether moments and centres of pressure are learnt about the point, or about the origin
-        of the tibia.
-
-    Raises
-    ------
-    InputError
-        If an array is malformed or a half width is not positive.
+    `path` has adduction, rotation and position of the point from which the variables count; it is a
+    single cubic, since the path must be as smooth as the loads. Scaling by `middle` and `half` (5,)
+    is of flexion and of the offsets in adduction, rotation, anterior, lateral [rad, m]. Raises
+    `InputError` if an array is malformed or a half width is not positive.
     """
 
+    #: The point in the femoral frame (3,) [m].
     centre: FloatArray
     path: ReferencePath
     middle: FloatArray
     half: FloatArray
+    #: Whether moments, centres of pressure are learnt about the point or tibial origin.
     about_point: bool = True
 
     def __post_init__(self) -> None:
@@ -74,16 +63,9 @@ class CondyleCoordinates(ArrayRecord):
     ) -> Self:
         """Return the coordinates of a point in which samples in contact fill a box.
 
-        Parameters
-        ----------
-        centre : (3,) float64
-            The point in the femoral frame [m].
-        poses : (N, 6) float64
-            Poses of the samples [rad, m].
-        flexion : (2,) float64
-            Ends of the path of the point [rad].
-        about_point : bool
-            Whether moments and centres of pressure are learnt about the point.
+        `centre` (3,) [m] is the point in the femoral frame, `poses` (N, 6) [rad, m] are those of
+        the samples, and `flexion` (2,) [rad] has the ends of the path of the point. `about_point`
+        is that of the class.
         """
         low, high = np.asarray(flexion, dtype=np.float64)
         path = _cubic_path(condyle_poses(poses, centre), float(low), float(high))

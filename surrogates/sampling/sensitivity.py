@@ -13,31 +13,13 @@ _EDGE = 1e-12
 
 
 def unit_design(kind: str, runs: int, dimensions: int, seed: int) -> FloatArray:
-    """Return a design on the unit cube.
+    """Return a design of shares (N, D) strictly between 0 and 1 [1] on the unit cube.
 
     A row of "montecarlo" depends only on the seed and the number of the row, so that more runs
-    extend a shorter study. A Latin hypercube and Sobol's design depend on `runs` too.
-
-    Parameters
-    ----------
-    kind : {"montecarlo", "latin_hypercube", "sobol"}
-        Kind of design.
-    runs : int
-        Rows; for "sobol", rows of each base matrix.
-    dimensions : int
-        Number D of varying inputs.
-    seed : int
-        Seed of the draws.
-
-    Returns
-    -------
-    (N, D) float64
-        Shares strictly between 0 and 1 [1]; N is `runs`, for "sobol" `runs * (D + 2)`.
-
-    Notes
-    -----
-    Sobol's design is Saltelli's (Saltelli et al. 2010, Comput Phys Commun 181:259-270): blocks of
-    a row of matrix A, the row with one column after the other from matrix B, and the row of B.
+    extend a shorter study; "latin_hypercube" and "sobol" depend on `runs` too. N is `runs`, for
+    "sobol" `runs * (D + 2)`: Sobol's design is Saltelli's (Saltelli et al. 2010, Comput Phys Commun
+    181:259-270), blocks of a row of matrix A, the row with one column after the other from matrix
+    B, and the row of B.
     """
     if kind == "montecarlo":
         rows = [np.random.default_rng([seed, run]).random(dimensions) for run in range(runs)]
@@ -64,21 +46,10 @@ def sobol_indices(
 ) -> dict[str, dict[str, float]] | None:
     """Return first-order and total Sobol indices with the half widths of their 95 % intervals.
 
-    Parameters
-    ----------
-    names : list of str
-        The D varying inputs.
-    values : (N,) float64
-        An output in the order of Sobol's design [any unit]; NaN where the run failed. Blocks of D +
-        2 runs with a failed run are left out.
-    seed : int
-        Seed of the bootstrap of the intervals.
-
-    Returns
-    -------
-    dict or None
-        Input -> `first`, `first_half_width`, `total`, `total_half_width`; None if fewer than four
-        blocks are complete or the output is constant.
+    Of each of D inputs `first`, `first_half_width`, `total`, `total_half_width`; None if fewer than
+    four blocks are complete or the output is constant. `values` (N,) [any unit] is an output in the
+    order of Sobol's design, NaN where the run failed; blocks of D + 2 runs with a failed run are
+    left out. The seed is that of the bootstrap of the intervals.
     """
     from SALib.analyze import sobol
 
