@@ -10,10 +10,10 @@ ROOT = Path(__file__).parents[1]
 CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
-    "foundation": 21_400,
-    "surrogates": 21_000,
-    "dynamics": 22_200,
-    "pipeline": 45_200,
+    "foundation": 20_700,
+    "surrogates": 20_400,
+    "dynamics": 21_400,
+    "pipeline": 43_100,
     "benchmarks": 1_700,
     "examples": 1_700,
     "tests": 71_400,

@@ -109,7 +109,7 @@ def test_a_four_bar_moves_as_its_one_coordinate():
                                                       np.sin(found.angles[:, 1])])  # fmt: skip
     other = found.joints[:, 2] + 0.5 * np.column_stack([np.cos(found.angles[:, 2]),
                                                         np.sin(found.angles[:, 2])])  # fmt: skip
-    assert_allclose(pin, other, rtol=0.0, atol=1e-12)
+    assert_allclose(pin, other, rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["RK4", "Radau"])
