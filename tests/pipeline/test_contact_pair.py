@@ -1,7 +1,6 @@
 """A run of a contact pair with one compartment, from the configuration to report and exports."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surface_checks import check_pair
 from pipeline.reports.report import write_report
-from pipeline.store.made_with import write_made_with
 from pipeline.store.quantities import quantity_of
 from pipeline.store.sample_schema import described
 from surrogates.formulations.contact_surrogate import ContactSurrogate
@@ -211,18 +209,3 @@ def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monke
 def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
     assert main([command, str(study(tmp_path)), "--out", str(tmp_path / "out")]) != 0
     assert "needs medial and lateral, found joint" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_runs_of_earlier_versions_are_those_of_knees(run_copy):
-    """Their configurations have neither compartments nor a kind of simulation."""
-    before = json.loads((run_copy / "report.json").read_text())
-    stored = run_copy / "config.toml"
-    text = re.sub(r"^compartments = \[[^]]*\]\n", "", stored.read_text(), flags=re.MULTILINE)
-    text = text.replace('kind = "gait"\n', "")
-    assert text.count("\n") < stored.read_text().count("\n") - 1
-    stored.write_text(text)
-    write_made_with(run_copy, text)
-    found = write_report(run_copy).content()
-    assert found["validation"] == before["validation"]
-    assert found["gait"]["models"] == ["original", "surrogate"]
