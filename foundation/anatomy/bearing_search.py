@@ -138,12 +138,12 @@ def find_femoral_bearing(mesh: TriangleMesh, tibia: TriangleMesh | None = None) 
     reasons = [] if thin is None else [thin]
     for direction in joint_directions(mesh, tibia):
         try:
-            frame, bearing = _bone(mesh, direction)
+            frame, bearing, up = _bone(mesh, direction)
         except MeshError as error:
             reasons.append(error)
             continue
         if _has_trochlea(bearing, frame.rotation):
-            return FoundBearing(bearing, BONE, frame)
+            return FoundBearing(bearing, BONE, flexed_by_shaft(frame, up))
     if is_open and thin is None:
         return FoundBearing(whole, OPEN)
     raise (
@@ -166,8 +166,14 @@ def _thin_femur(mesh: TriangleMesh) -> FoundBearing:
     return FoundBearing(bearing, _kind(mesh, bearing, away))
 
 
-def _bone(mesh: TriangleMesh, direction: FloatArray) -> tuple[AnatomicalFrame, TriangleMesh]:
-    """Return frame and bearing surface of a femur whose joint is in a direction (3,) [1]."""
+def _bone(
+    mesh: TriangleMesh, direction: FloatArray
+) -> tuple[AnatomicalFrame, TriangleMesh, FloatArray]:
+    """Return frame, bearing surface and shaft of a femur whose joint is in a direction (3,) [1].
+
+    Flexion is zero where the mean normal of the surface would face inferior; the shaft is the
+    direction (3,) [1] away from the joint.
+    """
     down = shaft_direction(mesh, direction)
     whole_end = joint_end(mesh, down)
     end = refined(whole_end)
@@ -183,7 +189,7 @@ def _bone(mesh: TriangleMesh, direction: FloatArray) -> tuple[AnatomicalFrame, T
         bearing = bearing_about(end, rotation, centre)
         frame = femoral_frame(bearing, start=level_frame(rotation[2], -down))
         rotation, centre = frame.rotation, frame.origin
-    return flexed_by_shaft(frame, -down), bearing_about(whole_end, rotation, centre)
+    return frame, bearing_about(whole_end, rotation, centre), -down
 
 
 def _has_trochlea(bearing: TriangleMesh, rotation: FloatArray) -> bool:

@@ -87,12 +87,11 @@ def press_nodes(rotation, translation, femur, bed, reach, listed, work):
     for i in range(listed):
         node = nodes[i]
         if depth[node] > 0.0:
-            depth[node] *= weight_of(
-                cosine_of(
-                    rotation, femur.patch, femur.curved, normals, node, met[node], place[node, 0],
-                    place[node, 1],
-                )
+            cosine = cosine_of(
+                rotation, femur.patch, femur.curved, normals, node, met[node], place[node, 0],
+                place[node, 1],
             )  # fmt: skip
+            depth[node] *= weight_of(cosine)[0]
 
 
 @fused_part
@@ -109,9 +108,9 @@ def cosine_of(rotation, patch, curved, normals, node, facet, u, v):
 
 @fused_part
 def weight_of(cosine):
-    """Return the part of the length of a line that is indentation, from 0 to 1."""
+    """Return the part of the length of a line that is indentation, 0 to 1, and its derivative."""
     part = min(max((cosine - STEEP) / (LEVEL - STEEP), 0.0), 1.0)
-    return part * part * (3.0 - 2.0 * part)
+    return part * part * (3.0 - 2.0 * part), 6.0 * part * (1.0 - part) / (LEVEL - STEEP)
 
 
 @fused_part

@@ -49,7 +49,7 @@ def pressed_gradient(rotation, patch, curved, points, normals, node, depth, met,
     if cosine <= STEEP:
         gradient[node] = 0.0
         return
-    weight = weight_of(cosine)
+    weight, slope = weight_of(cosine)
     depth[node] /= weight
     indentation_gradient(
         rotation, patch, curved, points, normals, node, depth, met, place, gradient
@@ -61,8 +61,6 @@ def pressed_gradient(rotation, patch, curved, points, normals, node, depth, met,
             rotation, patch, curved, points, normals, node, depth, met[node], place[node, 0],
             place[node, 1], gradient, 1.0, hessian,
         )  # fmt: skip
-        part = (cosine - STEEP) / (LEVEL - STEEP)
-        slope = 6.0 * part * (1.0 - part) / (LEVEL - STEEP)
         gx, gy, gz = gradient[node, 0], gradient[node, 1], gradient[node, 2]
         for k in range(6):
             along = gx * hessian[0, k] + gy * hessian[1, k] + gz * hessian[2, k]
@@ -108,16 +106,17 @@ def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
         lumped = kind_of[i] == LUMPED
         for j in range(1 if lumped else elements.shape[1]):
             node = centroid_first + element if lumped else elements[element, j]
-            cosine = cosine_of(
-                rotation, patch, curved, normals, node, met[node], place[node, 0], place[node, 1]
-            )
+            if force[node] == 0.0:
+                continue
+            u, v = place[node, 0], place[node, 1]
+            cosine = cosine_of(rotation, patch, curved, normals, node, met[node], u, v)
             # Of a steep side, the turn of the force with the weight would need third derivatives.
-            if force[node] != 0.0 and cosine >= LEVEL:
+            if cosine >= LEVEL:
                 add_hessian(
-                    rotation, patch, curved, points, normals, node, depth, met[node],
-                    place[node, 0], place[node, 1], gradient, -force[node], jacobian,
+                    rotation, patch, curved, points, normals, node, depth, met[node], u, v,
+                    gradient, -force[node], jacobian,
                 )  # fmt: skip
-                force[node] = 0.0
+            force[node] = 0.0
 
 
 @fused_part

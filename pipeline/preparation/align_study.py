@@ -12,7 +12,7 @@ import numpy as np
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import rotation_of
+from foundation.surfaces.mesh import load_mesh, rotation_of
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.advice import command_line
 from pipeline.config.reading import load_config
@@ -22,7 +22,6 @@ from pipeline.originals.bearing_part import BearingPart
 from pipeline.originals.mesh_loading import load_surface, mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
-    bone_of,
     check_before_alignment,
     distance_between,
     frame_keys,
@@ -152,7 +151,7 @@ def _bone(config: Config, files: tuple[Path, ...]) -> TriangleMesh | None:
     """Return the bone (V, 3) [m] of the femur in files, if any."""
     if not files or config.knee.femur is None:
         return None
-    return bone_of(files, config.knee.femur.unit or "m")
+    return load_mesh(files, unit=config.knee.femur.unit, check=False)
 
 
 def _in_metres(config: Config, body: str) -> TriangleMesh:

@@ -8,10 +8,9 @@ contradict each other, or tell nothing, the user is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,6 @@ from foundation.anatomy.tibial_frame import shape_of, tibial_frame
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
-from foundation.surfaces.mesh import UNITS, load_raw_mesh
 from foundation.surfaces.mesh_checks import check_mesh, hole_findings, report_findings
 from foundation.surfaces.surface_shape import principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
@@ -154,13 +152,6 @@ def _femoral_side(
     if kind == BONE:
         return _FemoralSide(shaft_lean(whole, frame.rotation), _SHAFT)
     return _FemoralSide(trochlear_lead(bearing, frame), _TROCHLEA)
-
-
-def bone_of(files: Sequence[Path], unit: str) -> TriangleMesh:
-    """Return the bone (V, 3) [m] in files of a unit, if the files state no other unit."""
-    raw = load_raw_mesh(files)
-    scale = UNITS[raw.unit if raw.unit_is_sure and raw.unit else unit]
-    return TriangleMesh(scale * raw.mesh.vertices, raw.mesh.faces, raw.mesh.name)
 
 
 def _shaft(bone: TriangleMesh, frame: AnatomicalFrame, bearing: TriangleMesh) -> FloatArray:

@@ -12,14 +12,13 @@ from foundation.anatomy.bearing_search import BONE, FINDERS, OPEN, SOLID
 from foundation.anatomy.joint_end import is_long
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import UNITS, RawMesh, load_raw_mesh, rotation_of
+from foundation.surfaces.mesh import UNITS, RawMesh, load_mesh, load_raw_mesh, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
 from pipeline.originals.mesh_loading import mesh_of_files, own_part
 from pipeline.preparation.alignment import (
     Alignment,
-    bone_of,
     check_before_alignment,
     check_placed,
     frame_keys,
@@ -330,7 +329,8 @@ def _aligned(
         for body in BODIES
         if (text := getattr(options, f"{body}_anterior")) is not None
     }
-    bone = bone_of(options.femur_bone, unit) if options.femur_bone else None
+    files = options.femur_bone
+    bone = load_mesh(files, unit=unit, check=False) if files else None
     try:
         return propose_alignment(
             meshes,

@@ -70,7 +70,7 @@ def test_line_that_leaves_the_femur_on_a_steep_side_bears_nothing(law):
     np.testing.assert_allclose(found.total.force, without.total.force, rtol=1e-3, atol=0.02)
 
 
-def deep_contact(radii, surface: str = "curved") -> ElasticFoundation:
+def deep_contact(radii, surface: str = "curved", **options) -> ElasticFoundation:
     """An ellipsoid over a plate of 0.2 mm."""
     tibia = shapes.plate(30e-3, 150)
     return ElasticFoundation(
@@ -80,6 +80,7 @@ def deep_contact(radii, surface: str = "curved") -> ElasticFoundation:
         surface=surface,
         compartments=np.zeros(len(tibia.faces), dtype=np.int8),
         compartment_names=("contact",),
+        **options,
     )
 
 
@@ -109,6 +110,15 @@ def test_jacobian_where_lines_bear_by_their_cosine():
         expected = (wrench(middle + step) - wrench(middle - step)) / (2.0 * step.max())
         scale = np.abs(found[:, :3] if k < 3 else found[:, 3:]).max(axis=1)
         assert (np.abs(found[:, k] - expected) <= 2e-2 * scale).all()
+
+
+def test_a_steep_side_leaves_nothing_behind_for_the_next_pose():
+    """Springs that the conservative Jacobian leaves out are in the middle of the next contact."""
+    steep, beside = Pose(superior=5.5e-3), Pose(superior=9e-3, anterior=6e-3)
+    model, other = (deep_contact([10e-3, 12e-3, 9e-3], conservative=True) for _ in range(2))
+    model.loads_and_jacobian(steep)
+    found, expected = (each.loads_and_jacobian(beside)[1] for each in (model, other))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
 
 
 @pytest.mark.parametrize("law", [LAW, CoupledLaw(10e6, 0.45, 6e-3)])
