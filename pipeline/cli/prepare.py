@@ -33,7 +33,7 @@ def init(
     $ knee-contact init left.toml --femur f.ply --tibia t.ply --side left \
         --unit mm --axes=-x,y,-z --material polyethylene
     """
-    from pipeline.preparation.interview import write_starter
+    from pipeline.preparation.first_configuration import write_starter
 
     text, content = write_starter(config, options)
     return Answer(text, content)
@@ -80,7 +80,7 @@ def align(
     """
     from pipeline.config.reading import find_config
     from pipeline.preparation.align_study import align_study
-    from pipeline.preparation.mesh_interview import axis_of
+    from pipeline.preparation.mesh_keys import axis_of
 
     stated = {"femur": femur_anterior, "tibia": tibia_anterior}
     anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}

@@ -29,7 +29,7 @@ from pipeline.preparation.alignment import (
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import draw_question
-from pipeline.preparation.mesh_interview import axis_of
+from pipeline.preparation.mesh_keys import axis_of
 from pipeline.preparation.open_question import OpenQuestion
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")

@@ -18,7 +18,7 @@ from pipeline.config.knee_schema import MeshConfig
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import check_before_alignment
 from pipeline.preparation.init_options import InitOptions
-from pipeline.preparation.mesh_interview import find_mesh_keys
+from pipeline.preparation.mesh_keys import find_mesh_keys
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from pipeline.preparation.mesh_guess import (
     lateral_is_longer,
     side_in_name,
 )
-from pipeline.preparation.mesh_interview import find_mesh_keys
+from pipeline.preparation.mesh_keys import find_mesh_keys
 from pipeline.preparation.starter import PRESETS
 
 LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
@@ -269,7 +269,7 @@ def test_surfaces_too_rough_to_smooth_get_linear_springs_and_a_next_command(fold
 
 
 def test_a_stated_law_is_kept_and_not_questioned(folder, capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.preparation.interview.choose_law", interrupted)
+    monkeypatch.setattr("pipeline.preparation.first_configuration.choose_law", interrupted)
     remarks, config = law_of(folder, capsys, "--law", "modified")
     assert config.contact.law == "modified"
     assert not any("law = " in remark for remark in remarks)

@@ -21,7 +21,7 @@ from pipeline.originals.layer_checks import check_strength
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
-from pipeline.preparation.mesh_interview import (
+from pipeline.preparation.mesh_keys import (
     BODIES,
     WARNING,
     MeshAnswers,
