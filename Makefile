@@ -121,7 +121,7 @@ COMPILE = $(BIN)/python -m uv pip compile --quiet --universal --python-version 3
 	--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
 clean: ## remove caches and build products (not .venv, not runs/)
-	@rm -rf build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
+	@rm -rf build dist site *.egg-info surrogates/core/libknee-* .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
 	@find . \( -path ./$(VENV) -o -path ./.git -o -path ./runs \) -prune \
 		-o -type d -name __pycache__ -prune -exec rm -rf {} +
 
@@ -132,11 +132,12 @@ distclean: clean ## remove .venv as well
 
 # Two steps, since a study needs a third of the packages that tests and documentation need. A stamp
 # comes last, so that an interrupted installation is taken up again by the next target.
-$(READY): pyproject.toml requirements-run.lock
+$(READY): pyproject.toml requirements-run.lock setup.py $(wildcard surrogates/core/*.[ch])
 	@rm -f $@
 	@$(have_venv) || $(make_venv)
 	@echo "installing the packages of requirements-run.lock in $(VENV) (half a minute when new)"
 	@$(call install_locked,requirements-run.lock)
+	@$(have_compiler) || $(PIP) install ziglang
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -161,6 +162,9 @@ define install_locked
 		--requirement $(1) 2>/dev/null || \
 	$(PIP) install --require-hashes --no-deps --requirement $(1)
 endef
+
+# The library is compiled by the system's C compiler, or by a compiler that is a package.
+have_compiler = { command -v cc || command -v gcc || command -v clang; } >/dev/null 2>&1
 
 have_uv = $(BIN)/python -c 'import uv' 2>/dev/null
 

@@ -1,12 +1,46 @@
-"""Packages of the distribution; everything else stands in pyproject.toml.
+"""Packages of the distribution and the compiled library; everything else stands in pyproject.toml.
 
 The shipped configurations lie in `configs/` of the repository, and in a wheel in
-`pipeline/configs/`, which the finder of pyproject.toml cannot say.
+`pipeline/configs/`, which the finder of pyproject.toml cannot say. The library is compiled into the
+wheel, or, in an editable installation, beside its sources.
 """
 
-from setuptools import find_packages, setup
+import runpy
+from pathlib import Path
+
+from setuptools import Distribution, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
 
 PACKAGES = ("foundation", "surrogates", "dynamics", "pipeline")
+CORE = Path("surrogates") / "core"
+
+
+class WithLibrary(build_py):
+    """Python modules, and the library that they load."""
+
+    def run(self):
+        """Copy the modules and compile the library."""
+        super().run()
+        building = runpy.run_path(str(CORE / "building.py"))
+        building["build"](Path() if self.editable_mode else Path(self.build_lib))
+
+
+class OfPlatform(Distribution):
+    """A distribution of one platform, as one with extension modules is."""
+
+    def has_ext_modules(self):
+        """Return True."""
+        return True
+
+
+class ForEveryPython(bdist_wheel):
+    """A wheel for every version of Python, as the library is no extension module."""
+
+    def get_tag(self):
+        """Return Python, binary interface and platform."""
+        return "py3", "none", super().get_tag()[2]
+
 
 setup(
     packages=[
@@ -14,4 +48,6 @@ setup(
         "pipeline.configs",
     ],
     package_dir={"pipeline.configs": "configs"},
+    cmdclass={"build_py": WithLibrary, "bdist_wheel": ForEveryPython},
+    distclass=OfPlatform,
 )

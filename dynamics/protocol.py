@@ -14,7 +14,7 @@ from foundation.base.checks import FloatArray
 from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, ContactLoads
 from foundation.base.pose import COORDINATE_UNITS, COORDINATES, Pose
-from surrogates.compiled.knee import CompartmentArguments
+from surrogates.core.packing import PackedContact
 
 _SHOWN = {"rad": (180.0 / np.pi, "deg"), "m": (1e3, "mm")}
 
@@ -46,7 +46,7 @@ class ContactModel(Protocol):
 
 
 class CompiledContact(Protocol):
-    """Contact model that a compiled loop evaluates with `surrogates.compiled.knee_loads`."""
+    """Contact model that a compiled loop evaluates with `surrogates.core.in_numba`."""
 
     @property
     def compartments(self) -> tuple[str, ...]:
@@ -59,13 +59,8 @@ class CompiledContact(Protocol):
         ...
 
     @property
-    def workspace(self) -> int:
-        """Size of the scratch array of `knee_loads`."""
-        ...
-
-    @property
-    def arguments(self) -> tuple[CompartmentArguments, ...]:
-        """Packed arguments of each compartment."""
+    def packed(self) -> PackedContact:
+        """The compartments for the library."""
         ...
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -77,7 +72,7 @@ class CompiledContact(Protocol):
         ...
 
 
-_MEMBERS = ("compartments", "outside", "workspace", "arguments", "fill", "flags_of")
+_MEMBERS = ("compartments", "outside", "packed", "fill", "flags_of")
 
 
 def compiled_contact(model: ContactModel) -> CompiledContact | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 import surrogates
-from surrogates.compiled import knee_loads, new_work
+from surrogates.core.in_numba import knee_loads
 
 AXIAL = 2000.0  # N
 #: Standard deviations of adduction, rotation [rad], and anterior, lateral position [m].
@@ -20,13 +20,13 @@ SPREAD = np.array([np.radians(0.1), np.radians(2.0), 1e-3, 1e-4])
 
 
 @njit(error_model="numpy")
-def pressures(poses, medial, lateral, axial, work):
+def pressures(poses, contact, axial, work):
     """Fill the heights of poses (N, 6); return peak pressures (N, 2) and whether each is valid."""
-    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
     peaks, valid = np.empty((len(poses), 2)), np.zeros(len(poses), np.bool_)
     for k in range(len(poses)):
         for _ in range(50):
-            outside = knee_loads(poses[k], medial, lateral, loads, jacobian, x, work)
+            outside = knee_loads(poses[k], contact, loads, jacobian, x, work)
             missing = axial - loads[0, 1] - loads[1, 1]
             if abs(missing) < 1e-6 * axial:
                 valid[k] = not outside
@@ -43,10 +43,10 @@ def main(run: Path, count: int = 10_000, seed: int = 1) -> dict[str, float]:
     knee = surrogates.load(run / "knee.npz")
     poses = np.tile(knee.spaces[0].path.poses([np.radians(20.0)]), (count, 1))
     poses[:, [1, 2, 3, 5]] += SPREAD * np.random.default_rng(seed).standard_normal((count, 4))
-    work = new_work(knee.workspace)
-    pressures(poses[:1].copy(), *knee.arguments, AXIAL, work)  # compiles
+    contact, work = knee.packed.address, knee.packed.work()
+    pressures(poses[:1].copy(), contact, AXIAL, work)  # compiles
     begin = time.perf_counter()
-    peaks, valid = pressures(poses, *knee.arguments, AXIAL, work)
+    peaks, valid = pressures(poses, contact, AXIAL, work)
     each = 1e6 * (time.perf_counter() - begin) / count
     low, middle, high = np.quantile(1e-6 * peaks[valid].max(axis=1), [0.05, 0.5, 0.95])
     print(f"{count} knees, {each:.0f} us each; {count - valid.sum()} outside the trained domain")

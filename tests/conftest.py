@@ -2,6 +2,7 @@
 
 import gc
 import os
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,12 @@ DATA_FIXTURES = {"knee_data", "jam_folder"}
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the library of the surrogates if a source is newer."""
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(str(ROOT / "surrogates" / "core" / "building.py"))["build_if_stale"]()
 
 
 def compile_part(config: pytest.Config, parts: dict[str, tuple[str, ...]]) -> None:
@@ -56,8 +63,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
     """Compile the rest in the first process; each takes what the other one compiled."""
-    first, second = ("second derivatives", "springs"), ("surrogates",)
-    compile_part(session.config, {"gw0": first, "gw1": second})
+    compile_part(session.config, {"gw0": ("springs",), "gw1": ("surrogates",)})
 
 
 @pytest.fixture(scope="session", autouse=True)

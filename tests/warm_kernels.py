@@ -1,9 +1,9 @@
 """Compilation of the kernels that most tests need, shared between the processes of a whole run.
 
 Two processes that compile the same kernel at the same time both wait for the same. In a whole run,
-one process compiles the kernels of the original models, another one those of surrogates and
-dynamics (`conftest.pytest_collection` and what follows); each then takes the other's from numba's
-cache.
+one process compiles the kernels of the original models, another one those of
+simulations (`conftest.pytest_collection` and what follows); each then takes the other's from
+numba's cache.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from beds import implant_model
 from filelock import FileLock, Timeout
-from made_knees import compartment
 
 from foundation.elastic_foundation.laws import CoupledLaw, LinearLaw
 from foundation.implant.condylar_implant import CondylarImplant
@@ -34,16 +33,9 @@ def springs() -> None:
         model.evaluate_batch(lower[None])
 
 
-def second_derivatives() -> None:
-    """Compile the kernels of the second derivatives of surrogates."""
-    model = compartment("inverted", "polynomial").smoothed(0.05)
-    model.hessians(model.space.path.poses(np.zeros(1)))
-
-
 PARTS: dict[str, Callable[[], None]] = {
     "springs": springs,
     "surrogates": compile_kernels,
-    "second derivatives": second_derivatives,
 }
 
 

@@ -18,12 +18,8 @@ from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
 from foundation.base.checks import FloatArray
 from foundation.base.compiling import entry, kernel, part
-from surrogates.compiled.knee import (
-    CompartmentArguments,
-    both_loads,
-    both_wrenches,
-    has_wrench,
-)
+from surrogates.core.in_numba import knee_loads, knee_wrench
+from surrogates.core.packing import PackedContact
 
 #: Time of the implicit rates of quasi-static coordinates, as a share of the period.
 _RATE_TIME = 1e-4
@@ -32,15 +28,13 @@ _RATE_TIME = 1e-4
 class KneeArguments(NamedTuple):
     """Arguments of `knee_derivative`: a surrogate, a simulation, and scratch arrays (n,) [SI].
 
-    `quick` states whether the surrogate evaluates the wrench without Jacobian (`has_wrench`),
-    `stop_outside` whether a step outside the trained domain stops the integration.
+    `contact` is the address of a `PackedContact`, which must outlive the arguments; `stop_outside`
+    states whether a step outside the trained domain stops the integration.
     """
 
-    medial: CompartmentArguments
-    lateral: CompartmentArguments
+    contact: int
     problem: Problem
     stop_outside: bool
-    quick: bool
     pose: FloatArray
     loads: FloatArray
     jacobian: FloatArray
@@ -52,18 +46,13 @@ class KneeArguments(NamedTuple):
 
 
 def knee_arguments(
-    medial: CompartmentArguments,
-    lateral: CompartmentArguments,
-    problem: Problem,
-    work: FloatArray,
-    *,
-    stop_outside: bool,
+    contact: PackedContact, problem: Problem, *, stop_outside: bool
 ) -> KneeArguments:
-    """Return the arguments of `knee_derivative`; `work` (W,) [1] is the surrogate's scratch."""
+    """Return the arguments of `knee_derivative`."""
     return KneeArguments(
-        medial, lateral, problem, stop_outside, bool(has_wrench(medial, lateral)), np.empty(6),
-        np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7)), np.empty(6), np.empty((6, 6)),
-        np.empty(SCRATCH), work,
+        contact.address, problem, stop_outside, np.empty(6), np.empty((2, 12)),
+        np.empty((2, 6, 6)), np.empty((2, 7)), np.empty(6), np.empty((6, 6)), np.empty(SCRATCH),
+        contact.work(),
     )  # fmt: skip
 
 
@@ -74,13 +63,13 @@ def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
     pose_at(time, state, a.problem, a.pose, a.scratch)
     for k in range(6):
         a.pose[k] += a.problem.offset[k]
-    if wanted or not a.quick:
-        outside = both_loads(a.pose, a.medial, a.lateral, a.loads, a.jacobian, a.variables, a.work)
+    if wanted:
+        outside = knee_loads(a.pose, a.contact, a.loads, a.jacobian, a.variables, a.work)
         for k in range(6):
             for j in range(6):
                 a.by_pose[k, j] = a.jacobian[0, k, j] + a.jacobian[1, k, j]
     else:
-        outside = both_wrenches(a.pose, a.medial, a.lateral, a.loads, a.variables, a.work)
+        outside = knee_wrench(a.pose, a.contact, a.loads, a.variables, a.work)
     for k in range(6):
         a.wrench[k] = a.loads[0, k] + a.loads[1, k]
     assemble(state, a.wrench, a.by_pose, a.problem, wanted, f, by_state, by_time, a.scratch)

@@ -29,7 +29,6 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError, PoseError
 from foundation.base.loads import ContactLoads
 from foundation.base.pose import COORDINATES, Pose
-from surrogates.compiled.layout import new_work
 
 
 class SimulationError(RuntimeError):
@@ -95,10 +94,7 @@ class KneeEquations:
         knee = compiled_contact(self.model)
         if knee is None:
             return None
-        work = new_work(knee.workspace)
-        stop = knee.outside == "error"
-        medial, lateral = knee.arguments
-        return knee_arguments(medial, lateral, self.problem, work, stop_outside=stop)
+        return knee_arguments(knee.packed, self.problem, stop_outside=knee.outside == "error")
 
     def fill(
         self,

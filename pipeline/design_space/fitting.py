@@ -20,7 +20,7 @@ from pipeline.errors import StageError
 from pipeline.execution.backends import Execution
 from pipeline.stages.fitting import compartment_samples, family_fitter
 from pipeline.store.samples import usable
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.regressor_data import RegressorData
 from surrogates.families.network import NetworkSettings, fit_network
 from surrogates.formulations.compartment_fit import Fitter
 from surrogates.parametric.compartment import ParametricSpace, with_parameters

@@ -24,8 +24,9 @@ import numpy as np
 
 from foundation.base.checks import FloatArray, check_in
 from foundation.base.errors import InputError
+from surrogates.core.building import COMPILERS
 from surrogates.export.c_export import export_knee, verdict_of
-from surrogates.export.c_source import COMPILERS, array, c_compiler, check_prefix, code
+from surrogates.export.c_source import array, c_compiler, check_prefix, template
 from surrogates.export.fmu_description import (
     VERSIONS,
     Content,
@@ -179,7 +180,7 @@ def _wrapper(version: str, content: Content) -> str:
     head.append(f"enum {{ {prefix.upper()}_PARTS = {len(content.compartments)} }};")
     head.append(array(f"{prefix}_start", content.start))
     parts = ("names", f"fmi{number}_types", "model", "common", f"fmi{number}")
-    text = "\n".join([*head, *(code(prefix, [f"fmi/{part}"], ()) for part in parts)])
+    text = "\n".join([*head, *(template(prefix, f"fmi/{part}") for part in parts)])
     for word, other in _SPELLED_2.items() if version == "2.0" else ():
         text = text.replace(word, other)
     return text.replace("FMIX", f"FMI{number}").replace("fmiX", f"fmi{number}")

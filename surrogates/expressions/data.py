@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression, Functions
 
 

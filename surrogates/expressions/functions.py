@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.regressor_data import RegressorData
 
 #: A number, vector or matrix of a namespace: an expression of CasADi or an array of JAX.
 Expression = Any

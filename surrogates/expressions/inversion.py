@@ -16,15 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled import evaluate_values, new_work, pack, workspace_size
-from surrogates.compiled.compartments import LEAST_FALL
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.library import LEAST_FALL
+from surrogates.core.packing import PackedRegressor
+from surrogates.core.regressor_data import RegressorData
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import Expression, Functions, clip_above
 from surrogates.expressions.geometry import Condyle
 from surrogates.expressions.learners import Learner, Line
-from surrogates.families import numpy_evaluation
-from surrogates.families.regressor import KERNEL_INPUTS
 
 #: Newton steps before the last one, of polynomials and of other regressors. At poses in and around
 #: the box, from out of contact to beyond the largest load, the largest residual is then 2e-16 of
@@ -103,11 +101,7 @@ class Start:
 
 def first_output(data: RegressorData, x: FloatArray) -> FloatArray:
     """Return the first output (N,) of a regressor at inputs (N, d) [any unit]."""
-    if data.inputs > KERNEL_INPUTS:
-        return numpy_evaluation.values(data, x)[:, 0]
-    packed = pack(data)
-    found = np.empty((len(x), data.outputs))
-    evaluate_values(x, packed, found, new_work(int(workspace_size(packed))))
+    found = PackedRegressor(data).evaluate(np.ascontiguousarray(x))[0]
     return found[:, 0]
 
 

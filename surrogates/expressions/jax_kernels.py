@@ -1,18 +1,18 @@
-"""The loads of a knee as a function of JAX that calls the compiled kernels on the host."""
+"""The loads of a knee as a function of JAX that calls the library on the host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from foundation.base.errors import InputError
-from surrogates.compiled.knee import CompartmentArguments
+from surrogates.core.packing import PackedContact
 from surrogates.expressions import host_loads
 from surrogates.expressions.of_jax import jax
 
 
 def kernel_loads(
-    parts: Sequence[CompartmentArguments], expressed: Callable[[Any], Any]
+    contact: PackedContact, expressed: Callable[[Any], Any]
 ) -> Callable[[Any], tuple[Any, Any]]:
     """Return the loads of C compartments as a function of JAX whose numbers the kernels compute.
 
@@ -21,8 +21,8 @@ def kernel_loads(
 
     Parameters
     ----------
-    parts : sequence of CompartmentArguments
-        Packed arguments of the compartments.
+    contact : PackedContact
+        The compartments for the library.
     expressed : callable
         The loads (C, 12) as a function of JAX alone. `expressed` has the derivatives of the loads
         that follow the wrench, which the kernels do not compute.
@@ -35,9 +35,11 @@ def kernel_loads(
         wrench raise an InputError.
     """
     module = jax()
-    evaluate = _on_host(lambda own: host_loads.loads_and_jacobians(parts, own), len(parts),
-                        (12,), (6, 6))  # fmt: skip
-    bend = _on_host(lambda own: (host_loads.hessians(parts, own),), len(parts), (6, 6, 6))
+    count = len(contact.parts)
+    evaluate = _on_host(
+        lambda own: host_loads.loads_and_jacobians(contact, own), count, (12,), (6, 6)
+    )
+    bend = _on_host(lambda own: (host_loads.hessians(contact, own),), count, (6, 6, 6))
 
     def found(pose: Any) -> tuple[Any, Any, Any]:
         loads, slopes = evaluate(pose)

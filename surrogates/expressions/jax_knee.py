@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from foundation.base.errors import InputError
-from surrogates.compiled.knee import CompartmentArguments
+from surrogates.core.packing import PackedContact
 from surrogates.expressions.data import CompartmentData, ParameterData
 from surrogates.expressions.domain import loads_and_criteria, moving_loads
 from surrogates.expressions.jax_kernels import kernel_loads
@@ -75,7 +75,7 @@ def with_jacobian(function: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, 
 def jax_knee(
     parts: Sequence[CompartmentData],
     dissipation: float | None = None,
-    kernels: Sequence[CompartmentArguments] | None = None,
+    kernels: PackedContact | None = None,
     wrench_only: bool = False,
     parameters: ParameterData | None = None,
 ) -> Callable[..., tuple[Any, Any]]:
@@ -87,8 +87,8 @@ def jax_knee(
         The C compartments.
     dissipation : float, optional
         Of a moving contact [s/m], which makes the rate an argument.
-    kernels : sequence of CompartmentArguments, optional
-        Packed arguments of the compartments: the loads are those of
+    kernels : PackedContact, optional
+        The compartments for the library: the loads are those of
         `surrogates.expressions.jax_kernels`, in double precision on the host.
     wrench_only : bool
         Whether the function returns the first six loads alone.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.regressor_data import SPLINE_ORDER
+from surrogates.core.regressor_data import SPLINE_ORDER
 from surrogates.expressions.functions import Expression, whole_numbers
 from surrogates.expressions.jets import (
     closure,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.packing import correlation_scales
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.packing import correlation_scales
+from surrogates.core.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
 from surrogates.expressions.learners import Learner, along_one
 

@@ -1,6 +1,6 @@
 """Expressions of a regressor: its outputs, and its first output along the last input.
 
-The formula is that of `surrogates.compiled.regressor_data`.
+The formula is that of `surrogates.core.regressor_data`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.packing import correlation_scales, sheared
-from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
+from surrogates.core.packing import correlation_scales, sheared
+from surrogates.core.regressor_data import CORRELATIONS, RegressorData
 from surrogates.expressions.functions import Expression, Functions
 from surrogates.expressions.splines import spline_values
 

@@ -1,6 +1,6 @@
 """One formula of the loads of a compartment as a function of the pose, for any namespace.
 
-The values are those of `surrogates.compiled.compartments`, with the same smoothing.
+The values are those of the library (`surrogates.core`), with the same smoothing.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surrogates.compiled.box import REACH
-from surrogates.compiled.compartments import MOST_LOAD
+from surrogates.core.library import MOST_LOAD, REACH
 from surrogates.expressions.data import CompartmentData
 from surrogates.expressions.functions import (
     Expression,

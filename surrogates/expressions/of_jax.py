@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
-from surrogates.compiled.regressor_data import RegressorData
+from surrogates.core.regressor_data import RegressorData
 from surrogates.expressions.functions import Expression
 from surrogates.expressions.jax_learner import JaxLearner
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.packing import spline_pieces
-from surrogates.compiled.regressor_data import SPLINE_ORDER
+from surrogates.core.packing import spline_pieces
+from surrogates.core.regressor_data import SPLINE_ORDER
 from surrogates.expressions.functions import Expression, Functions
 
 

@@ -1,7 +1,7 @@
 """Products of one-variable polynomials (or of a Fourier series) at many points, for fitting.
 
-These are the first features of `surrogates.compiled.regressor_data` in NumPy, for blocks of rows;
-the compiled kernels evaluate single points.
+These are the first features of `surrogates.core.regressor_data` in NumPy, for blocks of rows;
+the library evaluates trained surrogates.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array
 from foundation.base.errors import InputError
 from surrogates.families.basis import legendre_columns
-from surrogates.families.numpy_evaluation import check_no_points
 from surrogates.families.regressor import Regressor
 from surrogates.families.training import polynomial_exponents
 
@@ -31,7 +30,11 @@ class FixedInputs:
     """
 
     def __init__(self, regressor: Regressor, first: int, count: int) -> None:
-        check_no_points(regressor)
+        if len(regressor.points):
+            raise InputError(
+                f"points: expected a polynomial, a spline-polynomial or a network in "
+                f"{regressor.inputs} inputs, found Kriging"
+            )
         d = regressor.inputs
         if not 1 <= first <= d - count:
             raise InputError(

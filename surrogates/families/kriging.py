@@ -16,7 +16,7 @@ from scipy import linalg
 
 from foundation.base.checks import FloatArray, check_array, check_in, check_number
 from foundation.base.errors import InputError
-from surrogates.compiled.regressor_data import CORRELATIONS
+from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (

@@ -40,7 +40,7 @@ _LARGEST_NUGGET = 1e-2
 def correlations(first, second, kinds):  # type: ignore[no-untyped-def]
     """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
 
-    kinds (d,) are codes of `surrogates.compiled.regressor_data.CORRELATIONS`: Rasmussen & Williams
+    kinds (d,) are codes of `surrogates.core.regressor_data.CORRELATIONS`: Rasmussen & Williams
     2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
     """
     n, m = len(first), len(second)

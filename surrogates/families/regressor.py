@@ -1,6 +1,6 @@
 """The fitted function of every family: a checked `RegressorData` that can be evaluated.
 
-Evaluation is compiled (`surrogates.compiled`); fitting is in `kriging`, `polynomial`, `network` and
+Evaluation is compiled (`surrogates.core`); fitting is in `kriging`, `polynomial`, `network` and
 `spline`.
 """
 
@@ -23,27 +23,15 @@ from foundation.base.checks import (
     frozen,
 )
 from foundation.base.errors import InputError
-from surrogates.compiled import (
-    Arguments,
-    Posterior,
-    evaluate,
-    evaluate_hessian,
-    evaluate_values,
-    new_work,
-    pack,
-    pack_posterior,
-    repack,
-    standard_errors,
-    workspace_size,
-)
-from surrogates.compiled.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
-from surrogates.families import numpy_evaluation
+from surrogates.core.library import Struct
+from surrogates.core.packing import PackedRegressor, packed_posterior
+from surrogates.core.regressor_data import CORRELATIONS, SPLINE_ORDER, RegressorData
+from surrogates.families.posterior import posterior_factors
 from surrogates.families.training import polynomial_exponents
 
 FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network", "spline")
-#: Most inputs and highest degree of a regressor; files that exceed the limits are refused. The
-#: compiled kernels take at most `KERNEL_INPUTS`; NumPy evaluates regressors of more inputs.
-MOST_INPUTS, KERNEL_INPUTS = 15, 7
+#: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
+MOST_INPUTS = 15
 HIGHEST_DEGREE = 24
 #: Most pieces of the splines, and least length of a piece over the range of the knots.
 MOST_PIECES = 256
@@ -54,7 +42,7 @@ _LEAST_PIECE = 1e-6
 class Regressor(RegressorData):
     """A fitted function of d inputs and k outputs; an immutable value over plain arrays.
 
-    The parameters are those of `surrogates.compiled.regressor_data.RegressorData`, which states
+    The parameters are those of `surrogates.core.regressor_data.RegressorData`, which states
     the formula; the arrays are checked and set read-only.
 
     Raises
@@ -149,24 +137,12 @@ class Regressor(RegressorData):
             )
 
     @cached_property
-    def arguments(self) -> Arguments:
-        """Packed form of the regressor for the functions of `surrogates.compiled`.
-
-        Raises `InputError` if the regressor has more inputs than the compiled kernels take.
-        """
-        if self.inputs > KERNEL_INPUTS:
-            raise InputError(
-                f"x_offset: expected at most {KERNEL_INPUTS} inputs for the compiled kernels, "
-                f"found {self.inputs}; fix inputs by `surrogates.families.fixed_inputs`"
-            )
-        like = self.__dict__.get(_LIKE)
-        return pack(self) if like is None else repack(self, like.arguments)
+    def packed(self) -> PackedRegressor:
+        """The regressor for the library."""
+        return PackedRegressor(self)
 
     def with_numbers(self, **numbers: FloatArray) -> Self:
-        """Return the same regressor with other numbers, which takes a small part of the time.
-
-        What does not depend on these numbers, the terms and most of the packed form, is not found
-        again.
+        """Return the same regressor with other numbers, without checking the others again.
 
         Parameters
         ----------
@@ -184,40 +160,24 @@ class Regressor(RegressorData):
         for name, array in numbers.items():
             check_in("numbers", name, _REPLACED)
             state[name] = check_array(name, array, state[name].shape)
-        found.__setstate__(state | {"terms": self.terms, _LIKE: self.__dict__.get(_LIKE, self)})
+        found.__setstate__(state | {"terms": self.terms})
         return found
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """Packed factors of the standard error; of n points, computing them costs O(n³).
-
-        Raises `InputError` if the correlations of the points are not positive definite.
-        """
-        return pack_posterior(self, self.arguments)
-
-    @property
-    def workspace_size(self) -> int:
-        """Numbers of scratch memory that the functions of `surrogates.compiled` need."""
-        return int(workspace_size(self.arguments))
+    def _posterior(self) -> Struct:
+        return packed_posterior(self, posterior_factors(self) if len(self.points) else None)
 
     def predict(self, X: ArrayLike) -> FloatArray:
         """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
-        inputs = check_array("X", X, (None, self.inputs))
-        if self.inputs > KERNEL_INPUTS:
-            return numpy_evaluation.values(self, inputs)
-        values = np.empty((len(inputs), self.outputs))
-        evaluate_values(inputs, self.arguments, values, new_work(self.workspace_size))
-        return values
+        return self.packed.evaluate(check_array("X", X, (None, self.inputs)))[0]
 
     def predict_with_jacobian(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [any unit].
 
         Raises `InputError` if x is malformed.
         """
-        here = check_array("x", x, (self.inputs,))
-        value, jacobian = np.empty(self.outputs), np.empty((self.outputs, self.inputs))
-        evaluate(here, self.arguments, value, jacobian, new_work(self.workspace_size))
-        return value, jacobian
+        value, jacobian = self.packed.evaluate(check_array("x", x, (self.inputs,))[None], 1)
+        return value[0], jacobian[0]
 
     def hessian(self, x: ArrayLike) -> FloatArray:
         """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).
@@ -227,9 +187,8 @@ class Regressor(RegressorData):
         here = check_array("x", x, (self.inputs,))
         if not self.outputs:
             raise InputError("hessian: expected a regressor with an output, found none")
-        second = np.empty((self.inputs, self.inputs))
-        evaluate_hessian(here, self.arguments, second, new_work(self.workspace_size))
-        return second
+        bends: FloatArray = self.packed.evaluate(here[None], 2)[2][0, 0]
+        return bends
 
     def standard_error(self, X: ArrayLike) -> FloatArray:
         """Return the standard errors (N, k) of the outputs at inputs X (N, d) [any unit].
@@ -239,12 +198,7 @@ class Regressor(RegressorData):
         malformed or the correlations of the points are not positive definite.
         """
         inputs = check_array("X", X, (None, self.inputs))
-        if self.inputs > KERNEL_INPUTS:
-            return numpy_evaluation.standard_errors(self, inputs)
-        errors = np.empty((len(inputs), self.outputs))
-        work = new_work(self.workspace_size)
-        standard_errors(inputs, self.arguments, self.posterior, errors, work)
-        return errors
+        return self.packed.errors(inputs, self._posterior)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as weights (k, F) [1]; the inverse of `from_arrays`.
@@ -283,10 +237,8 @@ def _integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 
 _FIELDS = tuple(Regressor.__dataclass_fields__)
-#: Fields of which a regressor can have other numbers with little cost, and the name under which
-#: such a regressor has the one it was made from.
+#: Fields of which a regressor can have other numbers with little cost.
 _REPLACED = ("weights", "inner_bias", "knots", "spread")
-_LIKE = "_like"
 
 
 def linear_in(

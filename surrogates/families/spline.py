@@ -24,7 +24,7 @@ from scipy.interpolate import BSpline
 
 from foundation.base.checks import FloatArray, check_array, check_number
 from foundation.base.errors import InputError
-from surrogates.compiled.regressor_data import SPLINE_ORDER
+from surrogates.core.regressor_data import SPLINE_ORDER
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.regressor import MOST_PIECES, linear_in

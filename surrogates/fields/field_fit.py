@@ -11,7 +11,7 @@ from foundation.base.checks import FloatArray, IntArray, check_fields, check_num
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import rotation_matrix
-from surrogates.compiled.pressure import BLOCK, GROUP
+from surrogates.core.library import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of
 from surrogates.fields.layer_fit import fit_layer
@@ -188,7 +188,7 @@ def _by_place(points: FloatArray) -> IntArray:
             continue
         own = points[part]
         order = part[np.argsort(own[:, int(np.argmax(np.ptp(own, axis=0)))], kind="stable")]
-        unit = GROUP * BLOCK if len(part) > GROUP * BLOCK else GROUP
+        unit = BLOCK if len(part) > BLOCK else GROUP
         middle = unit * ((len(part) // unit + 1) // 2)
         open_parts += [order[middle:], order[:middle]]
     return np.concatenate(done)

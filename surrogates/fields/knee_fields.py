@@ -21,8 +21,6 @@ from foundation.base.checks import (
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag
 from foundation.base.loads import COMPARTMENTS, check_names
-from surrogates.compiled import layer_pressure as layers
-from surrogates.compiled import pressure as springs
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.layer_response import LayerResponse
@@ -113,18 +111,12 @@ class CompartmentField:
         """
         depth, largest = self.skin.indentations(rotation, translation)
         if isinstance(self.response, SpringResponse):
-            law = self.response
-            springs.add_spring_pressures(
-                depth, largest, law.constants, law.law, self.triangles, found
-            )
-            return
-        pressure = self.response.pressures(depth, self.bed)
-        if len(self.corners):
-            layers.add_triangle_pressures(
-                pressure, self.corners, self.shares, self.triangles, found
-            )
+            pressure = self.response.pressures(depth, largest)
         else:
-            found[self.triangles] += pressure
+            pressure = self.response.pressures(depth, self.bed)
+        if len(self.corners):
+            pressure = np.maximum((self.shares * pressure[self.corners]).sum(axis=1), 0.0)
+        found[self.triangles] += pressure
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as bed (P, 7) [SI]; the inverse of `from_arrays`."""

@@ -9,12 +9,14 @@ from scipy.optimize import least_squares
 
 from foundation.base.checks import FloatArray, IntArray
 from foundation.base.errors import InputError
-from surrogates.compiled import layer_pressure as compiled
-from surrogates.compiled.layer_pressure import DEGREE, MEASURES, REACH, SHAPES, SPAN, TERMS, WIDTH
-from surrogates.compiled.regressor_data import CORRELATIONS
+from surrogates.core.library import CONSTANTS, CORE, address
+from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.kriging_likelihood import Likelihood, factorise_safely, maximise, solve
-from surrogates.fields.layer_response import LayerResponse
+from surrogates.fields.layer_response import MEASURES, TERMS, LayerResponse
 
+#: Of the polynomial of the pressure over a patch, as of the library.
+DEGREE, SHAPES = int(CONSTANTS["PATCH_DEGREE"]), TERMS - 1
+WIDTH, REACH, SPAN = (CONSTANTS[f"PATCH_{name}"] for name in ("WIDTH", "REACH", "SPAN"))
 #: Exponent of the pressure: between the root at a sharp edge, which nodes blur, and a thin layer.
 EXPONENT = 0.8
 #: Penalty of the terms, over the square of their degree; evaluations of a fit.
@@ -29,7 +31,7 @@ def fit_layer(depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> Lay
     """Return the response of a layer that fits overlaps (N, P) [m] and pressures (N, P) [Pa].
 
     The overlaps are 0 or less out of contact; for the bed (P, 7) see
-    `surrogates.compiled.pressure`. Raises `InputError` if too few samples have a patch of 25
+    `surrogates.fields.skin`. Raises `InputError` if too few samples have a patch of 25
     places.
     """
     patches = [
@@ -63,7 +65,8 @@ def _patch(depth: FloatArray, pressure: FloatArray, bed: FloatArray) -> _Patch |
     frame, measures = np.empty(6), np.empty(MEASURES)
     if (pressure > 0.0).sum() < _FEWEST:
         return None
-    if not compiled.measure_overlap(depth, bed, inside, frame, measures):
+    overlap = [address(np.ascontiguousarray(each)) for each in (depth, bed)]
+    if not CORE.measure_overlap(len(depth), *overlap, address(frame), address(measures)):
         return None
     b = bed[inside, 2] - frame[1]
     a = (bed[inside, 0] - frame[0] - frame[4] * b) / (WIDTH * frame[2])

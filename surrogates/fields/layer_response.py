@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
-from surrogates.compiled import layer_pressure as compiled
-from surrogates.compiled.layer_pressure import DEGREE, MEASURES, TERMS
+from surrogates.core.library import CONSTANTS, CORE, Struct, address
 
 #: Names of the arrays in a file.
 _NAMES = ("exponent", "scaling", "points", "lengths", "weights")
+
+
+MEASURES, TERMS = (int(CONSTANTS[name]) for name in ("MEASURES", "PATCH_TERMS"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class LayerResponse:
     """Pressure p ~ max(s(a, b), 0)^m; a, b are coordinates of the patch.
 
     The terms of the polynomial s, and the load, are learnt over measures of the overlap by Kriging
-    with Matern 5/2 correlations; see `surrogates.compiled.layer_pressure`. Raises `InputError` if
+    with Matern 5/2 correlations; see `layer_pressures` of the library. Raises `InputError` if
     an array, such as lengths (15,) [1], is malformed or a number is out of range.
     """
 
@@ -51,20 +54,18 @@ class LayerResponse:
     def pressures(self, depth: FloatArray, bed: FloatArray) -> FloatArray:
         """Return the pressures (P,) [Pa] of overlaps (P,) [m] and of a `bed` (P, 7) [SI].
 
-        See `surrogates.compiled.pressure` for the columns of the bed.
+        The columns of the bed are those of the library's `skin`.
         """
-        pressure, inside = np.zeros(len(depth)), np.empty(len(depth), dtype=np.int64)
-        inside = inside[: compiled.overlapping(depth, inside)]
-        frame, measures, terms = np.empty(6), np.empty(MEASURES), np.empty(TERMS)
-        if compiled.measure_overlap(depth, bed, inside, frame, measures):
-            compiled.evaluate_terms(
-                measures, self.scaling, self.points, self.lengths, self.weights,
-                np.empty(MEASURES), np.empty((2, self.points.shape[1])), terms,
-            )  # fmt: skip
-            compiled.layer_pressures(
-                bed, inside, frame, terms, self.exponent, np.empty((2, DEGREE + 1)), pressure
-            )
+        pressure = np.empty(len(depth))
+        CORE.layer_pressures(
+            self._packed.address, len(depth), address(depth), address(bed), address(pressure)
+        )
         return pressure
+
+    @cached_property
+    def _packed(self) -> Struct:
+        fields = {name: getattr(self, name) for name in _NAMES}
+        return Struct("layer", fields | {"samples": self.points.shape[1]})
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as scaling (2, 15) [SI]; see `from_arrays`."""

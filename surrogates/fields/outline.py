@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.base.checks import FloatArray
-from surrogates.compiled.pressure import STRETCH
+from surrogates.core.library import CONSTANTS
 from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
 
 #: Spacing of the outline [m]: about the size of a block of triangles.
@@ -76,7 +76,7 @@ def _with_margin(
 
     From distance, bend and whether the outline is known of the cells (3, I - 3, J - 3).
     """
-    reaches = [int(STRETCH * size / frame[8]) + 1 for size in sizes]
+    reaches = [int(CONSTANTS["STRETCH"] * size / frame[8]) + 1 for size in sizes]
     margin = max(reaches)
     wider = np.array(frame)
     wider[6:8] -= margin * frame[8]

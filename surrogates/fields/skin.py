@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from foundation.base.checks import FloatArray, check_fields
 from foundation.base.pose import rotation_matrix
-from surrogates.compiled import pressure as compiled
-from surrogates.compiled.pressure import BLOCK, GROUP
+from surrogates.core.library import BLOCK, CORE, GROUP, Struct, address
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.outline import Outline, outline_of
 
@@ -32,8 +30,8 @@ class Skin:
 
     @cached_property
     def groups(self) -> tuple[FloatArray, FloatArray]:
-        """Balls (G, 8) around groups and blocks of places, as of the kernels [m, 1]."""
-        return self._balls(GROUP), self._balls(GROUP * BLOCK)
+        """Balls (G, 8) around groups and blocks of places, as of the library's `skin` [m, 1]."""
+        return self._balls(GROUP), self._balls(BLOCK)
 
     def _balls(self, count: int) -> FloatArray:
         found = []
@@ -54,12 +52,13 @@ class Skin:
         return outline_of(own.frame, own.coefficients, own.known, (group, block))
 
     @cached_property
-    def _arguments(self) -> tuple[Any, ...]:
-        own, outline = self.surface, self.outline
-        frames = [np.append(each.frame, 1.0 / each.frame[8]) for each in (own, outline)]
-        return (
-            frames[0], own.coefficients, own.known, frames[1], *outline[1:], self.bed, *self.groups,
-        )  # fmt: skip
+    def _packed(self) -> Struct:
+        groups, blocks = self.groups
+        return Struct("skin", {
+            "condyle": _packed_surface(self.surface), "outline": _packed_surface(self.outline),
+            "limits": self.outline.limits, "places": len(self.bed), "bed": self.bed,
+            "groups": groups, "blocks": blocks,
+        })  # fmt: skip
 
     def indentations(
         self, rotation: FloatArray, translation: FloatArray
@@ -70,9 +69,19 @@ class Skin:
         inside the box or not.
         """
         depth = np.empty(len(self.bed))
-        # Copies, since numba compiles read-only arrays as another type.
-        place = np.array(rotation), np.array(translation)
-        return depth, compiled.indentations(*place, *self._arguments, depth)
+        turned, moved = np.ascontiguousarray(rotation), np.ascontiguousarray(translation)
+        largest = CORE.skin_indentations(
+            self._packed.address, address(turned), address(moved), address(depth)
+        )
+        return depth, largest
+
+
+def _packed_surface(own: CondyleSurface | Outline) -> Struct:
+    rows, columns = own.known.shape
+    return Struct("surface", {
+        "frame": np.append(own.frame, 1.0 / own.frame[8]), "rows": rows, "columns": columns,
+        "spline": own.coefficients, "known": own.known,
+    })  # fmt: skip
 
 
 def parts_of(pose: FloatArray) -> tuple[FloatArray, FloatArray]:

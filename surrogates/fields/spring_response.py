@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, IntArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
-from surrogates.compiled.pressure import LOGARITHMIC, POWER
+from surrogates.core.library import CORE, address
 
+#: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
+POWER, LOGARITHMIC = 0, 1
 #: Largest RMS error of the law, over the RMS pressure, with which a bed counts as springs.
 LARGEST_ERROR = 0.01
 #: Shares of the largest indentation that are tried, and rounds that refine them.
@@ -44,6 +46,15 @@ class SpringResponse:
             raise InputError(f"constants: expected kind {POWER} or {LOGARITHMIC}, found {kind:g}")
         check_number("exponent", exponent, above=0.0)
         check_number("share", share, at_least=0.0, below=1.0)
+
+    def pressures(self, depth: FloatArray, largest: float) -> FloatArray:
+        """Return the pressures (T,) [Pa] of indentations (T,) [m], with the largest one [m]."""
+        found = np.empty(len(depth))
+        CORE.spring_pressures(
+            len(depth), address(depth), largest, address(self.constants), address(self.law),
+            address(found),
+        )  # fmt: skip
+        return found
 
     @classmethod
     def fit(

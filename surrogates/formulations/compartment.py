@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.base.errors import InputError
-from surrogates.compiled import knee as compiled
-from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.compartments import LEAST_FALL, REACH, Box, Condyle, Constants
-from surrogates.compiled.knee import CompartmentArguments
-from surrogates.compiled.layout import new_work
-from surrogates.compiled.regressor_data import CORRELATIONS
+from surrogates.core.array_record import ArrayRecord
+from surrogates.core.library import LEAST_FALL, REACH
+from surrogates.core.packing import PackedCompartment, PackedContact, packed_path
+from surrogates.core.regressor_data import CORRELATIONS
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
 from surrogates.formulations.at_load import LoadLevels
 from surrogates.formulations.domain import Domain
@@ -115,18 +113,23 @@ class CompartmentSurrogate(ArrayRecord):
         return variables[:, :6]
 
     @cached_property
-    def arguments(self) -> CompartmentArguments:
-        """Packed form of the compartment for `surrogates.compiled.knee_loads`."""
-        constants = Constants(
-            FORMULATIONS[self.formulation].code, self.largest, self.degree, float(self.depth[0]),
-            float(self.depth[1]), self.smoothing,
+    def packed(self) -> PackedCompartment:
+        """The compartment for the library."""
+        own, middle_and_half = self.coordinates, self.space.centre_and_half
+        geometry = {
+            "parameters": 0,
+            "box": packed_path(self.space.path.flexion, self.space.path.pieces),
+            "box_middle": middle_and_half[0], "box_half": middle_and_half[1],
+            "condyle": packed_path(own.path.flexion, own.path.pieces),
+            "centre": own.centre, "centre_of_design": None,
             # without smoothing the fall is not read, and finding the fall takes a prediction
-            self.fall if self.smoothing > 0.0 else 0.0,
-        )  # fmt: skip
-        return compiled.pack_compartment(
-            Box(*self.space.arguments), Condyle(*self.coordinates.arguments), constants,
-            self.domain.bounds, [r.arguments for r in (*self.regressors, self.domain.regressor)],
-        )  # fmt: skip
+            "fall": self.fall if self.smoothing > 0.0 else 0.0,
+        }  # fmt: skip
+        return PackedCompartment(geometry | fields_of(self, self.domain.bounds))
+
+    @cached_property
+    def _contact(self) -> PackedContact:
+        return PackedContact([self.packed])
 
     @cached_property
     def fall(self) -> float:
@@ -138,11 +141,6 @@ class CompartmentSurrogate(ArrayRecord):
             return 0.0
         low, high = self.regressors[0].predict(np.outer([-1.0, 1.0], np.eye(6)[5]))[:, 0]
         return max(0.5 * float(low - high), LEAST_FALL)
-
-    @cached_property
-    def workspace(self) -> int:
-        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
-        return int(compiled.workspace(self.arguments))
 
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
         """Return the same surrogate, its wrench twice continuously differentiable in the pose.
@@ -189,10 +187,8 @@ class CompartmentSurrogate(ArrayRecord):
         return self._evaluated(check_array("poses", poses, (None, 6)))
 
     def _evaluated(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        n = len(poses)
-        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
-        compiled.loads_of_compartment(poses, self.arguments, *filled, new_work(self.workspace))
-        return filled
+        variables, loads, jacobians = self._contact.loads(poses)[1]
+        return loads[:, 0], jacobians[:, 0], variables[:, 0]
 
     def hessians(self, poses: ArrayLike) -> FloatArray:
         """Return d2(wrench)/d(pose)2 at poses (N, 6), (N, 6, 6, 6) [SI].
@@ -205,10 +201,8 @@ class CompartmentSurrogate(ArrayRecord):
             If the shape is wrong or a number is not finite.
         """
         points = check_array("poses", poses, (None, 6))
-        filled = np.empty((len(points), 6, 6, 6))
-        work = new_work(int(compiled.hessian_workspace(self.arguments)))
-        compiled.hessians_of_compartment(points, self.arguments, filled, work)
-        return filled
+        hessians: FloatArray = self._contact.loads(points, 2)[1][3][:, 0]
+        return hessians
 
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
@@ -327,6 +321,22 @@ class CompartmentSurrogate(ArrayRecord):
             (first, second, third), Domain.from_arrays(part_of(arrays, "domain")),
             float(smoothing[0]),
         )  # fmt: skip
+
+
+def fields_of(part: Any, limits: FloatArray) -> dict[str, Any]:
+    """Return the fields of the library's `compartment` that single knees and designs share.
+
+    `limits` are those of the domain (4,) [1, 1, Pa, m].
+    """
+    return {
+        "direct": int(part.formulation == "direct"),
+        "middle": part.coordinates.middle, "half": part.coordinates.half,
+        "lever": float(part.coordinates.about_point), "largest": part.largest,
+        "degree": part.degree, "depth_middle": float(part.depth[0]),
+        "depth_half": float(part.depth[1]), "smoothing": part.smoothing, "limits": limits,
+        "parts": [r.packed for r in part.regressors if r.outputs],
+        "domain": part.domain.regressor.packed if part.domain.regressor.outputs else None,
+    }  # fmt: skip
 
 
 def check_smoothing(width: float) -> None:

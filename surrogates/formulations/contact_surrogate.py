@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Self
@@ -17,10 +17,8 @@ from foundation.base.errors import InputError
 from foundation.base.flags import Flag
 from foundation.base.loads import ContactLoads, check_names
 from foundation.base.pose import Pose
-from surrogates.compiled import knee as compiled
-from surrogates.compiled.array_record import ArrayRecord
-from surrogates.compiled.knee import CompartmentArguments
-from surrogates.compiled.layout import new_work
+from surrogates.core.array_record import ArrayRecord
+from surrogates.core.packing import PackedContact
 from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING, CompartmentSurrogate
 from surrogates.formulations.domain import Domain
@@ -148,12 +146,14 @@ class ContactSurrogate(ArrayRecord):
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        loads, jacobian, x = self._empty(1)
-        outside = self.fill_into(pose.array[None], loads, jacobian, x)
-        flags = self.flags_of(x, loads)[0] if outside else ()
-        treat(flags, self.outside, calls=2)
-        found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
-        return found, reduce(np.add, jacobian[0])
+        outside, loads, slopes, x = self.packed.one(pose)
+        rows = tuple(loads[start:end] for start, end in self._rows)
+        flags: tuple[Flag, ...] = ()
+        if outside:
+            shape = 1, len(rows), -1
+            flags = self.flags_of(x.reshape(shape), loads.reshape(shape))[0]
+            treat(flags, self.outside, calls=2)
+        return ContactLoads.trusted_parts(rows, self.compartments, flags), slopes
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
@@ -224,48 +224,24 @@ class ContactSurrogate(ArrayRecord):
         points = check_array("poses", poses, (None, 6))
         if self.outside != "clamp":
             self.evaluate_batch(points)
-        return np.stack([part.hessians(points) for part in self.parts], axis=1)
+        hessians: FloatArray = self.packed.loads(points, 2)[1][3]
+        return hessians
 
     # ---- compiled evaluation
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the arrays of `evaluate_batch` at poses (N, 6) [rad, m], whatever the domain."""
-        filled = self._empty(len(poses))
-        self.fill_into(poses, *filled)
-        return filled
-
-    def fill_into(
-        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, variables: FloatArray
-    ) -> bool:
-        """Fill the arrays of `fill` [SI] at poses (N, 6); return whether a pose is outside."""
-        filled = loads, jacobian, variables, self._work
-        if len(self.parts) == 2:
-            outside: bool = compiled.knee_loads_of_all(poses, *self.arguments, *filled)
-            return outside
-        found = [
-            compiled.compartment_of_all(poses, own, c, *filled)
-            for c, own in enumerate(self.arguments)
-        ]
-        return any(found)
+        variables, loads, jacobians = self.packed.loads(np.ascontiguousarray(poses))[1]
+        return loads, jacobians, variables
 
     @cached_property
-    def arguments(self) -> tuple[CompartmentArguments, ...]:
-        """Packed arguments of each compartment, as of `surrogates.compiled.knee_loads`."""
-        return tuple(part.arguments for part in self.parts)
+    def packed(self) -> PackedContact:
+        """The compartments for the library."""
+        return PackedContact([part.packed for part in self.parts])
 
     @cached_property
-    def workspace(self) -> int:
-        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
-        return max(part.workspace for part in self.parts)
-
-    @cached_property
-    def _work(self) -> FloatArray:
-        return new_work(self.workspace)
-
-    def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return arrays (n, C, 12), (n, C, 6, 6) and (n, C, 7) to fill."""
-        count = len(self.parts)
-        return np.empty((n, count, 12)), np.empty((n, count, 6, 6)), np.empty((n, count, 7))
+    def _rows(self) -> list[tuple[int, int]]:
+        return [(12 * c, 12 * c + 12) for c in range(len(self.parts))]
 
     # ---- pressure fields
 
@@ -283,8 +259,8 @@ class ContactSurrogate(ArrayRecord):
             If the pose is outside the trained domain and `outside` is "error".
         """
         fields, poses = self._trained_fields, pose.array[None]
-        loads, jacobian, x = self._empty(1)
-        if not self.fill_into(poses, loads, jacobian, x):
+        outside, (x, loads, _) = self.packed.loads(poses)
+        if not outside:
             return PressureField(fields.pressure(poses))
         if self.outside != "clamp":
             flags = self.flags_of(x, loads)[0]

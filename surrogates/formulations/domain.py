@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields, check_number
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind
-from surrogates.compiled.array_record import ArrayRecord
+from surrogates.core.array_record import ArrayRecord
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
 #: Stands for "no limit", since files and C have no infinite constants.

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.flags import Flag, FlagKind, worded
-from surrogates.compiled.box import FARTHEST
-from surrogates.compiled.knee import TOLERANCE
+from surrogates.core.library import FARTHEST, TOLERANCE
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
 
@@ -42,7 +41,7 @@ class OutsideDomainWarning(UserWarning):
 def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
     """Return which scaled variables (N, ...) [1], or extrapolations, are outside the domain.
 
-    As `surrogates.compiled.knee.is_outside`, elementwise.
+    As `the library's `knee_loads``, elementwise.
     """
     # written so that NaN counts as outside
     return ~(np.abs(variables) <= 1.0 + TOLERANCE)

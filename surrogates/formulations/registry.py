@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from surrogates.compiled.compartments import DIRECT, INVERTED
 from surrogates.formulations.lessons import Lesson, height_over_load, loads_over_height
 
 
@@ -16,8 +15,6 @@ class Formulation(NamedTuple):
     coordinates and, where the height is an input, its middle and half range (2,) [m] as well.
     """
 
-    #: Code of the formulation in the compiled evaluation.
-    code: int
     #: Whether heights over the load are learnt, or the loads over the height.
     learns_heights: bool
     #: Groups of outputs, whose units `pipeline.store.quantities.OUTPUTS` lists.
@@ -27,6 +24,6 @@ class Formulation(NamedTuple):
 
 #: Formulations of a compartment by name, which is also the name of the functions in exported C.
 FORMULATIONS = {
-    "inverted": Formulation(INVERTED, True, ("height", "ratios", "quantities"), height_over_load),
-    "direct": Formulation(DIRECT, False, ("loads",), loads_over_height),
+    "inverted": Formulation(True, ("height", "ratios", "quantities"), height_over_load),
+    "direct": Formulation(False, ("loads",), loads_over_height),
 }

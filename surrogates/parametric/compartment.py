@@ -14,15 +14,18 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.base.errors import InputError
-from surrogates.compiled.array_record import ArrayRecord
+from surrogates.core.array_record import ArrayRecord
+from surrogates.core.library import Struct
+from surrogates.core.packing import PackedCompartment, PackedContact, PackedRegressor, packed_path
 from surrogates.families.fixed_inputs import FixedInputs
 from surrogates.families.regressor import (
     Regressor,
     arrays_of,
+    linear_in,
     no_outputs,
     part_of,
     regressors_of,
@@ -34,6 +37,7 @@ from surrogates.formulations.compartment import (
     CompartmentSurrogate,
     check_smoothing,
     checked_depth,
+    fields_of,
 )
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.registry import FORMULATIONS
@@ -73,6 +77,16 @@ class ParametricPath(ArrayRecord):
     def at(self, z: FloatArray) -> ReferencePath:
         """Return the path of a design of scaled parameters z (P,) [1]."""
         return ReferencePath(self.flexion, self.pieces.at(z))
+
+    @cached_property
+    def packed(self) -> Struct:
+        """The path for the library, its pieces as regressors over the parameters."""
+        own = self.pieces.coefficients  # (T, 4, K - 1, 5)
+        pieces = [
+            _packed_polynomial(self.pieces.exponents, own[:, :, k].reshape(len(own), -1).T)
+            for k in range(own.shape[2])
+        ]
+        return packed_path(self.flexion, None, pieces)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as flexion (K,) [rad]."""
@@ -283,6 +297,36 @@ class ParametricCompartment(ArrayRecord):
     def _fixable(self) -> tuple[FixedInputs | None, ...]:
         return tuple(map(fixable, self.regressors))
 
+    @cached_property
+    def packed(self) -> PackedCompartment:
+        """The compartment for the library, whose inputs are a pose and scaled parameters."""
+        middle, half = self.space.at(np.zeros(self.parameters)).centre_and_half
+        limits = np.append(self.domain.limits, self.domain.lifted)
+        centre = self.coordinates.centre
+        geometry = {
+            "parameters": self.parameters, "box": self.space.path.packed,
+            "box_middle": middle, "box_half": half, "condyle": self.coordinates.path.packed,
+            "centre": np.zeros(3), "fall": 0.0,
+            "centre_of_design": _packed_polynomial(centre.exponents, centre.coefficients.T),
+        }  # fmt: skip
+        return PackedCompartment(geometry | fields_of(self, limits))
+
+    def loads_and_slopes(self, poses: ArrayLike, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return loads (N, 12) [SI] and d(loads)/dz (N, 12, P) [SI] at poses (N, 6) of a design.
+
+        The poses are in [rad, m]; z (P,) are the scaled parameters of the design [1]. Out of
+        contact the slopes are zero. Beyond the largest load, without smoothing, the change of the
+        tangent on which the height continues is left out, as in the derivative by the pose. Raises
+        `InputError` if the poses are malformed.
+        """
+        points = check_array("poses", poses, (None, 6))
+        inputs = np.column_stack([points, np.tile(z, (len(points), 1))])
+        _, loads, slopes = PackedContact([self.packed]).loads(inputs)[1]
+        found = slopes[:, 0, :, 6:]
+        if FORMULATIONS[self.formulation].learns_heights:
+            found = np.where(loads[:, 0, 1, None, None] > 0.0, found, 0.0)
+        return loads[:, 0], found
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all fields as arrays, such as constants (4,) [SI]."""
         smoothing = {"smoothing": np.array([self.smoothing])} if self.smoothing > 0.0 else {}
@@ -314,6 +358,13 @@ class ParametricCompartment(ArrayRecord):
             largest, degree, np.array(depth), (first, second, third),
             ParametricDomain.from_arrays(part_of(arrays, "domain"), inputs), float(smoothing[0]),
         )  # fmt: skip
+
+
+def _packed_polynomial(exponents: NDArray[np.int64], weights: FloatArray) -> PackedRegressor:
+    """Return the polynomial of scaled parameters of degrees (T, P) and weights (k, T)."""
+    inputs, outputs = exponents.shape[1], len(weights)
+    scalings = np.zeros(inputs), np.ones(inputs), np.zeros(outputs), np.ones(outputs)
+    return linear_in("polynomial", scalings, exponents, weights).packed
 
 
 def fixable(regressor: Regressor) -> FixedInputs | None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.base.checks import FloatArray, check_array, frozen
 from foundation.base.errors import InputError
-from surrogates.compiled.array_record import ArrayRecord
+from surrogates.core.array_record import ArrayRecord
 from surrogates.families.basis import basis_matrix, legendre_columns
 from surrogates.families.training import polynomial_exponents
 

@@ -13,11 +13,10 @@ from foundation.base.checks import FloatArray
 from foundation.base.errors import InputError
 from foundation.base.loads import check_names
 from foundation.base.pose import Pose
-from surrogates.compiled.array_record import ArrayRecord
+from surrogates.core.array_record import ArrayRecord
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.parametric.compartment import ParametricCompartment
-from surrogates.parametric.derivatives import loads_and_slopes
 from surrogates.parametric.expressed import casadi_function, jax_function
 from surrogates.parametric.parameters import Design, Parameters
 from surrogates.sampling.space import ReferencePath
@@ -89,9 +88,8 @@ class ParametricSurrogate(ArrayRecord):
     def smoothed(self, width: float = RECOMMENDED_SMOOTHING) -> Self:
         """Return the same surrogate, smoothed at every design.
 
-        The width [1], 0 to 0.2, is that of `ContactSurrogate.smoothed`. `loads_and_slopes` needs a
-        surrogate without smoothing; `casadi` and `jax` differentiate both. Raises `InputError` if
-        the width is out of range.
+        The width [1], 0 to 0.2, is that of `ContactSurrogate.smoothed`. Raises `InputError` if the
+        width is out of range.
         """
         parts = {name: part.smoothed(width) for name, part in self.by_name.items()}
         return replace(self, by_name=parts)
@@ -121,11 +119,10 @@ class ParametricSurrogate(ArrayRecord):
         Raises
         ------
         InputError
-            If a parameter is missing, unknown or outside its range, the poses are malformed, or the
-            surrogate is smoothed.
+            If a parameter is missing, unknown or outside its range, or the poses are malformed.
         """
         z = self.parameters.scaled(design)
-        found = [loads_and_slopes(part, poses, z) for part in self.by_name.values()]
+        found = [part.loads_and_slopes(poses, z) for part in self.by_name.values()]
         loads, slopes = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
         return loads, slopes * (2.0 / (self.parameters.high - self.parameters.low))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.base.checks import FloatArray, check_array, check_fields
 from foundation.base.errors import InputError
 from foundation.base.pose import rotation_matrices
-from surrogates.compiled.array_record import ArrayRecord
+from surrogates.core.array_record import ArrayRecord
 from surrogates.sampling.space import HEIGHT, ReferencePath
 
 #: Columns of a `ReferencePath`'s coordinates that are variables.
@@ -104,7 +104,7 @@ class CondyleCoordinates(ArrayRecord):
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """Arguments of the compiled evaluation (`compiled.compartments`)."""
+        """Arguments of the compiled evaluation (`surrogates.core`)."""
         lever = 1.0 if self.about_point else 0.0
         return self.centre, self.path.flexion, self.path.pieces, self.middle, self.half, lever
 

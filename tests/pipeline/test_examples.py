@@ -80,8 +80,8 @@ def test_numba_loop_finds_the_heights_that_the_library_finds(tiny_run, knee):
     poses[:, 3] += [-1e-3, 0.0, 1e-3, 0.0]
     poses[3, 4] += 3e-4  # out of contact
     solved = poses.copy()
-    work = surrogates.compiled.new_work(knee.workspace)
-    peaks, valid = loop.pressures(solved, *knee.arguments, loop.AXIAL, work)
+    work = knee.packed.work()
+    peaks, valid = loop.pressures(solved, knee.packed.address, loop.AXIAL, work)
     assert valid.all()
     for before, after, peak in zip(poses, solved, peaks, strict=True):
         height = height_at_load(knee, Pose.from_array(before), loop.AXIAL)

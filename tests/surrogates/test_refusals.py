@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference import cube
 
-from surrogates.compiled.regressor_data import polynomial_terms
+from surrogates.core.regressor_data import polynomial_terms
 from surrogates.export.c_export import export_knee, export_regressor
 from surrogates.export.fmu import export_fmu
 from surrogates.families.cross_validation import CrossCheck, k_fold

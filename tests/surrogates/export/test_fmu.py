@@ -24,7 +24,7 @@ from foundation.base.pose import (
 )
 from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
-from surrogates.export.c_source import code
+from surrogates.export.c_source import template
 from surrogates.export.fmu_description import VARIABLES
 from surrogates.formulations.registry import FORMULATIONS
 
@@ -419,7 +419,7 @@ def test_declarations_are_those_of_the_standard(version, tmp_path):
     with zipfile.ZipFile(io.BytesIO(built(_MAIN, version))) as archive:
         own = archive.read("sources/knee_fmu.c").decode()
         (tmp_path / "knee.h").write_bytes(archive.read("sources/knee.h"))
-    types = code("knee", [f"fmi/fmi{number}_types"], ())
+    types = template("knee", f"fmi/fmi{number}_types")
     log = types[types.rindex("typedef struct {") :]
     standard = own.replace(types, f'#include "fmi{number}Functions.h"\n{log}')
     assert standard != own
@@ -447,7 +447,7 @@ def enumerators(text):
 @both_versions
 def test_types_are_those_of_the_standard(version, tmp_path):
     number = version[0]
-    types = code("knee", [f"fmi/fmi{number}_types"], ())
+    types = template("knee", f"fmi/fmi{number}_types")
     theirs = enumerators((_HEADERS / f"fmi{number}FunctionTypes.h").read_text())
     assert enumerators(types) == theirs
     # C11 takes a second definition of a type if it is the same one.

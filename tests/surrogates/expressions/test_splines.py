@@ -1,5 +1,6 @@
 """Expressions of spline-polynomials against the kernels and SciPy."""
 
+import core_probe
 import made
 import numpy as np
 import pytest
@@ -8,8 +9,6 @@ from lazily import jax
 from scipy.interpolate import BSpline
 from some_slow import first_of
 
-from surrogates import compiled
-from surrogates.compiled.layout import new_work
 from surrogates.expressions.of_casadi import CasadiFunctions
 from surrogates.expressions.of_jax import JaxFunctions
 from surrogates.expressions.splines import four_splines, spline_values
@@ -78,7 +77,7 @@ def by_kernels(regressor, x):
     """Values, gradient and second derivatives of the first output, and those by the last input."""
     value, jacobian = regressor.predict_with_jacobian(x)
     hessian = regressor.hessian(x)
-    line = compiled.on_line_at(x, regressor.arguments, new_work(regressor.workspace_size))
+    line = core_probe.on_line(regressor, x)
     return value, jacobian[0], hessian, np.array([*line, hessian[-1, -1]])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import reference
 
-from surrogates.compiled.regressor_data import polynomial_terms
+from surrogates.core.regressor_data import polynomial_terms
 from surrogates.families import spline
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings

@@ -13,8 +13,7 @@ from some_slow import first_rows
 
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
-from surrogates import compiled, load, save
-from surrogates.compiled import new_work
+from surrogates import load, save
 from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations import domain_fit
@@ -159,18 +158,6 @@ def test_an_error_is_raised_where_one_is_asked_for(knee, poses):
     with pytest.raises(OutsideDomainError, match="medial: outside the trained domain"):
         strict.loads(Pose.from_array(poses[np.argmax(beyond)]))
     assert np.isnan(knee.standard_error(Pose.from_array(poses[np.argmax(beyond)]))[0]).all()
-
-
-@pytest.mark.slow
-def test_compiled_callers_without_room_for_it_still_get_the_flag(knee, poses):
-    _, _, variables = knee.evaluate_batch(poses)
-    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.full((3, 6), 7.0)
-    work = new_work(knee.workspace)
-    for pose, row in zip(poses, variables, strict=True):
-        outside = compiled.knee_loads(pose, *knee.arguments, loads, jacobian, x[:2], work)
-        assert outside == (np.abs(row) > 1.0 + 1e-9).any()
-        np.testing.assert_array_equal(x[:2], row[:, :6])
-    assert (x[2] == 7.0).all()
 
 
 def test_without_a_domain_the_box_decides(poses):

@@ -12,8 +12,7 @@ from made_knees import HALF_HEIGHT
 
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
-from surrogates.compiled.box import FARTHEST, FOLLOWED
-from surrogates.compiled.compartments import MOST_LOAD
+from surrogates.core.library import FARTHEST, FOLLOWED, MOST_LOAD
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 
 MODELS = [(name, family) for name in manufactured.ALL for family in manufactured.FAMILIES]

@@ -14,8 +14,7 @@ from dynamics.protocol import ContactModel, compiled_contact
 from foundation.base.compiling import COMPILED
 from foundation.base.flags import FlagKind
 from foundation.base.pose import Pose
-from surrogates import compiled
-from surrogates.compiled import new_work
+from surrogates.core.in_numba import knee_loads, knee_wrench
 from surrogates.files.persistence import load, save
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
 from surrogates.sampling.space import ReferencePath
@@ -252,11 +251,11 @@ def test_a_users_compiled_loop_is_compiled_once_for_all_surrogates(tmp_path):
     import numba
 
     @numba.njit
-    def sum_of_loads(poses, medial, lateral, work):
+    def sum_of_loads(poses, contact, work):
         total = np.zeros(12)
-        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
         for i in range(poses.shape[0]):
-            compiled.knee_loads(poses[i], medial, lateral, loads, jacobian, x, work)
+            knee_loads(poses[i], contact, loads, jacobian, x, work)
             total[:6] += loads[0, :6] + loads[1, :6]
         return total
 
@@ -267,7 +266,7 @@ def test_a_users_compiled_loop_is_compiled_once_for_all_surrogates(tmp_path):
     save(two, file)
     for knee in (one, two, three, load(file)):
         poses = many(knee)
-        found = sum_of_loads(poses, *knee.arguments, new_work(knee.workspace))
+        found = sum_of_loads(poses, knee.packed.address, knee.packed.work())
         expected = knee.evaluate_batch(poses)[0][:, :, :6].sum(axis=(0, 1))
         np.testing.assert_allclose(found[:6], expected, rtol=1e-12, atol=1e-9)
     assert len(sum_of_loads.signatures) == 1
@@ -298,11 +297,10 @@ def test_standard_errors_heed_what_is_done_outside(knee):
 
 
 def test_a_pose_that_is_no_number_is_outside(knee):
-    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
-    work = new_work(knee.workspace)
-    assert compiled.knee_loads(np.full(6, np.nan), *knee.arguments, loads, jacobian, x, work)
-    inside = many(knee)[0]
-    assert not compiled.knee_loads(inside, *knee.arguments, loads, jacobian, x, work)
+    inside = many(knee)[:1]
+    assert knee.packed.loads(np.full((1, 6), np.nan))[0] == 1
+    assert knee.packed.loads(inside)[0] == 0
+    assert knee.packed.loads(np.concatenate([inside, np.full((2, 6), np.nan), inside]))[0] == 2
 
 
 @pytest.mark.parametrize("family", ["kriging", "polynomial", "joint"])
@@ -313,19 +311,17 @@ def test_wrench_alone_is_that_of_the_loads(family):
         knee = knee_of(part.surrogate, part.surrogate)
     else:
         knee = manufactured.knee("inverted", family)
-    medial, lateral = knee.arguments
-    assert compiled.has_wrench(medial, lateral)
-    direct = manufactured.compartment("direct", "kriging")
-    assert not compiled.has_wrench(medial, direct.arguments)
+    contact, work = knee.packed.address, knee.packed.work()
     lifts = np.linspace(-2e-4, 4e-4, 40)
     poses = many(knee, "inverted", 40) + lifts[:, None] * [0, 0, 0, 0, 1, 0]
     poses[::7, 2] += 1.0
-    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
-    own, variables, work = np.empty((2, 12)), np.empty((2, 6)), new_work(knee.workspace)
+    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
+    own, variables = np.empty((2, 12)), np.empty((2, 7))
     touching = 0
     for pose in poses:
-        outside = compiled.knee_loads(pose, medial, lateral, loads, jacobian, x, work)
-        assert compiled.knee_wrench(pose, medial, lateral, own, variables, work) == outside
+        outside = knee_loads(pose, contact, loads, jacobian, x, work)
+        x[:, 6] = 0.0  # the domain is left out
+        assert knee_wrench(pose, contact, own, variables, work) == outside
         scale = np.abs(loads[:, :6]).max()
         np.testing.assert_allclose(own[:, :6], loads[:, :6], rtol=0.0, atol=1e-11 * scale)
         np.testing.assert_allclose(variables, x, rtol=1e-12, atol=1e-12)

@@ -77,32 +77,6 @@ def test_files_keep_names_in_their_order(pair, tmp_path):
     np.testing.assert_array_equal(copied.evaluate_batch(POSES)[0], pair.evaluate_batch(POSES)[0])
 
 
-def arrays_in(value):
-    """Every array in nested tuples."""
-    if isinstance(value, tuple):
-        return [array for part in value for array in arrays_in(part)]
-    return [value] if isinstance(value, np.ndarray) else []
-
-
-@pytest.mark.parametrize("original", [ONE, KNEE])
-def test_kernels_are_not_compiled_once_more_for_copies(original):
-    """To numba a writable array is of another type; deepcopy copies what is sent to a process."""
-    original.evaluate_batch(POSES)
-    original.parts[0].regressors[0].predict(np.zeros((1, 6)))
-    copied = deepcopy(original)
-    for one, other in zip(original.parts, copied.parts, strict=True):
-        for found, wanted in (
-            (other.arguments, one.arguments),
-            (other.coordinates.arguments, one.coordinates.arguments),
-            (other.space.arguments, one.space.arguments),
-            (other.regressors[0].arguments, one.regressors[0].arguments),
-        ):
-            assert arrays_in(wanted)
-            for copy, array in zip(arrays_in(found), arrays_in(wanted), strict=True):
-                np.testing.assert_array_equal(copy, array)
-                assert copy.flags.writeable == array.flags.writeable
-
-
 def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
     surrogates.save(ONE, tmp_path / "pair.npz")
     with np.load(tmp_path / "pair.npz") as content:

@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
+import core_probe
 import numpy as np
 import pytest
 from compartment_twin import carrying
-from in_python import in_python
 from made_knees import HALF_HEIGHT, compartment, knee_of, poses_about
 from numpy.testing import assert_allclose, assert_array_equal
 
 import surrogates
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
-from surrogates.compiled import smoothing
-from surrogates.compiled.knee import knee_wrench
+from surrogates.core.in_numba import knee_wrench
 from surrogates.formulations.compartment import RECOMMENDED_SMOOTHING
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError
@@ -25,15 +24,12 @@ WIDTH = 0.05
 SIZES = np.array([0.02, 0.02, 0.05, 2e-3, 1e-4, 1e-3])
 
 
-IN_PYTHON = in_python(smoothing)
-
-
 def smooth_positive_part(r, width):
-    return IN_PYTHON.positive_part(r, width)
+    return core_probe.curves(0, [r], width)[0]
 
 
 def smooth_clip(x, width):
-    return IN_PYTHON.clipped(x, 1.0, width)
+    return core_probe.curves(1, [x], width)[0]
 
 
 def smoothable(formulation, family, width=WIDTH, seed=0):
@@ -277,7 +273,7 @@ def test_wrench_without_jacobian_is_smooth_too():
     knee = knee_of(*(smoothable("inverted", family) for family in ("polynomial", "network")))
     for pose in poses_about(knee.compartment("medial"), 100):
         loads, x = np.zeros((2, 12)), np.zeros((2, 7))
-        knee_wrench(pose, *knee.arguments, loads, x, np.empty(knee.workspace))
+        knee_wrench(pose, knee.packed.address, loads, x, knee.packed.work())
         assert_allclose(loads[:, :6], knee.fill(pose[None])[0][0, :, :6], rtol=1e-12, atol=1e-9)
 
 

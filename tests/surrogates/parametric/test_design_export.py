@@ -18,9 +18,7 @@ from made_designs import (
 from some_slow import first_rows
 
 from foundation.base.errors import InputError
-from surrogates.export.c_export import export_regressor
-from surrogates.export.design_export import export_designs
-from surrogates.families.numpy_evaluation import values_and_slopes
+from surrogates.export.c_export import export_designs, export_regressor
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.parametric.surrogate import ParametricSurrogate
 
@@ -167,6 +165,6 @@ def test_regressors_of_many_inputs_give_the_same_numbers(tmp_path):
     for x in np.random.default_rng(1).uniform(-1.0, 1.0, (5, 13)):
         value, jacobian = np.empty(3), np.empty((3, 13))
         library.one_evaluate(pointer(x), pointer(value), pointer(jacobian))
-        wanted, slopes = values_and_slopes(regressor, x[None])
+        wanted, slopes = regressor.packed.evaluate(x[None], 1)
         assert value == pytest.approx(wanted[0], rel=1e-12)
         assert jacobian == pytest.approx(slopes[0], rel=1e-11, abs=1e-13)

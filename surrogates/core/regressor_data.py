@@ -1,0 +1,160 @@
+"""The numbers of a fitted regressor, from which the kernels' arrays are packed.
+
+With z = (x - x_offset) / x_scale,
+
+    y_k = y_offset_k + y_scale_k * sum_m weights[k, m] phi_m(z),
+
+the features phi being, one after the other,
+
+1. products of Legendre polynomials of the inputs (of a Fourier series in the first input if `wave`
+   is positive: 1, sin(wave z_0), cos(wave z_0), sin(2 wave z_0), ...): the whole of a polynomial or
+   Poly-Fourier response surface, the trend of Kriging, the base of a network. With `knots`, each
+   cubic B-spline of the sheared first input z_0 + sum_j shear_j z_j times each product of the other
+   inputs, spline by spline: the whole of a spline-polynomial, the base of a network;
+2. correlations with the training points (Kriging);
+3. the outer hidden units of two-layer tanh networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.base.checks import FloatArray
+from foundation.base.errors import InputError
+from surrogates.core.array_record import ArrayRecord
+
+#: Correlation functions of one scaled distance, by their code in `RegressorData.kinds`.
+CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
+
+#: Number of coefficients of a piece of a spline, and of B-splines that are not zero there.
+SPLINE_ORDER = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressorData(ArrayRecord):
+    """A weighted sum of features as plain arrays, unchecked.
+
+    Parameters
+    ----------
+    family : str
+        Name of the family: "kriging", "polynomial", "poly_fourier", "network" or "spline".
+    x_offset, x_scale : (d,) float64
+        Scaling of the inputs [any unit].
+    y_offset, y_scale : (k,) float64
+        Scaling of the outputs [any unit].
+    exponents : (T, d) int64
+        Degree of every polynomial term in every input; the first term is the constant, and a term
+        without its last factor is a term before it.
+    wave : float
+        Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
+    knots : (L,) float64
+        Knots of the cubic B-splines of the sheared first input, of which there are S = L - 4;
+        empty without splines (S = 1). With splines there are no points.
+    points : (n, d) float64
+        Training points z; n = 0 without correlations.
+    lengths : (d,) float64
+        Correlation lengths in z.
+    kinds : (d,) int64
+        Correlation function along each input, a code of `CORRELATIONS`.
+    shear : (d,) float64
+        Distances and splines along the first input are those of z_0 + sum_j shear_j z_j;
+        shear_0 = 0, and with splines the last is 0 too.
+    inner, inner_bias, hidden, hidden_bias : (M, d, h), (M, h), (M, h, h), (M, h) float64
+        Weights of M networks tanh(hidden^T tanh(inner^T z + inner_bias) + hidden_bias).
+    weights : (k, S T + n + M h) float64
+        Weights of the features.
+    nugget : float
+        On the diagonal of the correlation matrix, in units of the process variance.
+    variance : (k,) float64
+        Process variance of Kriging, in output units squared.
+    spread : (k, E) float64
+        Without correlations: weights of the Legendre products of total degree 2 whose sum is the
+        logarithm of the standard error; E = 0 without such a model.
+    """
+
+    family: str
+    x_offset: FloatArray
+    x_scale: FloatArray
+    y_offset: FloatArray
+    y_scale: FloatArray
+    exponents: NDArray[np.int64]
+    wave: float
+    knots: FloatArray
+    points: FloatArray
+    lengths: FloatArray
+    kinds: NDArray[np.int64]
+    shear: FloatArray
+    inner: FloatArray
+    inner_bias: FloatArray
+    hidden: FloatArray
+    hidden_bias: FloatArray
+    weights: FloatArray
+    nugget: float
+    variance: FloatArray
+    spread: FloatArray
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs d."""
+        return len(self.x_offset)
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs k."""
+        return len(self.y_offset)
+
+    @property
+    def splines(self) -> int:
+        """Number of B-splines S; 1 without splines."""
+        return max(len(self.knots) - SPLINE_ORDER, 1)
+
+    @property
+    def pieces(self) -> int:
+        """Number of pieces between the knots; 0 without splines."""
+        return max(len(self.knots) - 2 * SPLINE_ORDER + 1, 0)
+
+    @property
+    def operations(self) -> int:
+        """Multiplications of an evaluation with its gradient, by the counts of features."""
+        d, k, terms, n = self.inputs, self.outputs, len(self.exponents), len(self.points)
+        nets, _, h = self.inner.shape
+        if not k:
+            return 0
+        blends = 2 * SPLINE_ORDER * k if self.pieces else 0
+        per_feature = (d + 1) * k
+        networks = nets * h * (d + (d + 1) * h + per_feature)
+        return terms * (d + 1 + blends + per_feature) + n * (4 * d + per_feature) + networks
+
+    @cached_property
+    def terms(self) -> NDArray[np.int64]:
+        """Parent, variable and degree (T, 3) of each term; see `polynomial_terms`."""
+        return polynomial_terms(self.exponents)
+
+
+def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each term's parent, and the variable and degree from the parent to the term (T, 3).
+
+    The parent is the term without its last variable, and precedes its terms; raises `InputError` if
+    it does not.
+    """
+    index: dict[tuple[int, ...], int] = {}
+    terms = np.zeros((len(exponents), 3), dtype=np.int64)
+    for t, row in enumerate(exponents):
+        used = np.flatnonzero(row)
+        index[tuple(row)] = t
+        if used.size == 0:
+            continue
+        variable = used[-1]
+        parent = row.copy()
+        parent[variable] = 0
+        if tuple(parent) not in index:
+            raise InputError(
+                f"exponents: expected the term {tuple(parent)} before {tuple(row)}, found none; "
+                "use the order of polynomial_exponents"
+            )
+        terms[t] = index[tuple(parent)], variable, row[variable]
+    return terms
