@@ -11,7 +11,7 @@ CODE = {".py", ".c", ".h", ".js", ".css", ".html", ".jinja"}
 #: Most lines of each folder. Whoever needs more takes something out.
 LINES = {
     "foundation": 20_700,
-    "surrogates": 20_400,
+    "surrogates": 16_700,
     "dynamics": 21_400,
     "pipeline": 43_100,
     "benchmarks": 1_700,
