@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import KDTree
 
 from foundation.base.checks import FloatArray, IntArray
-from foundation.surfaces.averaged_normals import facing_normals
+from foundation.surfaces.averaged_normals import averaged_normals, facing_normals
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
 from foundation.surfaces.nearest_points import SurfaceTree
 from foundation.surfaces.surface_shape import enclosed, selected
@@ -105,9 +105,9 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     """Return which triangles (F,) of the outer wall of a tibia [m] stand on its inner wall.
 
     A spring is a column of cartilage between both walls, parallel as on a slope. At the rounded
-    edge of a shell, the nearest point of the inner wall faces elsewhere, and so does the riser of a
-    voxel: the line of a spring would run sideways through the condyle. All triangles stand on a
-    thick body, and on an open surface. Raises `MeshError` if none stands on the inner wall.
+    edge of a shell, the nearest point of the inner wall faces elsewhere: the line of a spring would
+    run sideways through the condyle. All triangles stand on a thick body, and on an open surface.
+    Raises `MeshError` if none stands on the inner wall.
     """
     normals = facing_normals(mesh)
     inner = normals[:, 1] < -FACING
@@ -117,15 +117,22 @@ def on_columns(mesh: TriangleMesh, wall: TriangleMesh) -> NDArray[np.bool_]:
     _, nearest = below.nearest_points(wall.centroids, _NEAR)
     outward = facing_normals(wall)
     cosines = -np.einsum("fi,fi->f", outward, normals[inner][nearest])
-    # A spring runs along the normal of its own triangle.
-    risers = np.einsum("fi,fi->f", outward, wall.normals) < _RISER
-    columns: NDArray[np.bool_] = (cosines > _COLUMN) & ~risers
+    columns: NDArray[np.bool_] = cosines > _COLUMN
     if not columns.any():
         raise MeshError(
             f"{mesh.name}: no triangle of the outer wall stands on the inner wall of this shell; "
             "expected two walls about parallel: check both in a mesh editor"
         )
     return columns
+
+
+def without_risers(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a bearing surface [m] without risers of voxels and shards, which face elsewhere.
+
+    A spring runs along the normal of its own triangle, and not of the surface it stands for.
+    """
+    cosines = np.einsum("fi,fi->f", averaged_normals(mesh), mesh.normals)
+    return selected(mesh, large_pieces(mesh, cosines > _RISER))
 
 
 def _adjacent(mesh: TriangleMesh) -> tuple[IntArray, IntArray]:

@@ -8,7 +8,7 @@ from scipy.spatial import KDTree
 from solids import closed_insert, rounded_disc, shell
 
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
-from foundation.anatomy.walls import on_columns
+from foundation.anatomy.walls import on_columns, without_risers
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.surface_shape import is_closed, selected
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
@@ -63,6 +63,18 @@ def test_every_triangle_of_sheets_inserts_and_even_shells_stands_on_a_column():
     sheet = selected(solid, np.arange(len(solid.faces)) < top)
     for body in (solid, sheet, shell(sheet, 2.5e-3)):
         assert on_columns(body, tibial_bearing(body)).all()
+
+
+def test_a_shard_on_a_smooth_surface_is_left_out():
+    """One vertex stands out by twice the width of its triangles, as a voxel may leave it."""
+    sheet = tibial_bearing(closed_insert()[0])
+    assert len(without_risers(sheet).faces) == len(sheet.faces)
+    vertices = sheet.vertices.copy()
+    middle = int(KDTree(vertices).query(sheet.centroid)[1])
+    around = (sheet.faces == middle).any(axis=1)
+    vertices[middle] += [0.0, 2.0 * np.sqrt(sheet.areas[around].max()), 0.0]
+    kept = without_risers(TriangleMesh(vertices, sheet.faces))
+    assert around.sum() // 2 <= len(sheet.faces) - len(kept.faces) <= around.sum()
 
 
 @pytest.mark.parametrize(
