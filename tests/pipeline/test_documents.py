@@ -55,9 +55,7 @@ NEEDS = {
     "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
 #: Pages whose code compiles, or solves for seconds.
-LONG = frozenset(NEEDS) | {
-    *("docs/mechanics.md", "docs/finite_element.md", "docs/howto/implant_designer.md"),
-}
+LONG = {*NEEDS, "docs/mechanics.md", "docs/finite_element.md", "docs/howto/implant_designer.md"}
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.
