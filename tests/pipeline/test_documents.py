@@ -55,10 +55,7 @@ NEEDS = {
     "docs/howto/optimal_control.md": ("casadi", "jax"),
 }
 #: Pages whose code compiles, or solves for seconds.
-LONG = frozenset(NEEDS) | {
-    *("docs/mechanics.md", "docs/finite_element.md", "docs/api/index.md"),
-    "docs/howto/implant_designer.md",
-}
+LONG = {*NEEDS, "docs/mechanics.md", "docs/finite_element.md", "docs/howto/implant_designer.md"}
 #: Rest of the path of a file that a page names.
 FILE = r"\w[\w/.-]*\.(?:toml|py|png|md)"
 #: Address of another machine in a style sheet.
@@ -152,17 +149,9 @@ def check_designs(scope, printed):
     assert scope["knee"].header["design"].keys() == scope["by_name"].keys()
 
 
-def check_api(scope, printed):
-    del printed
-    original, surrogate = scope["loads"].force[1], scope["knee"].loads(scope["pose"]).force[1]
-    # The tiny run's mesh is coarser than the snippet's, and its samples are few.
-    assert 0.3 < surrogate / original < 3.0
-
-
 #: What a page's code must come to, beside running.
 CHECKS = {
     "README.md": check_readme,
-    "docs/api/index.md": check_api,
     "docs/howto/design_space.md": check_designs,
     "docs/howto/implant_designer.md": check_designer,
     "docs/mechanics.md": check_mechanics,

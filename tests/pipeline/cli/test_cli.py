@@ -90,12 +90,6 @@ def test_help_of_the_program_lists_all_commands_by_purpose(capsys):
         assert re.search(rf"^ +{name}  +[A-Z].*", text, re.M), name
 
 
-def test_page_of_the_command_line_lists_all_commands():
-    text = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
-    commands = " ".join(re.findall(r"^\| (`.*`) \|", text, re.M))
-    assert set(re.findall(r"`([a-z-]+)`", commands)) == set(COMMANDS)
-
-
 def test_site_has_the_help_and_the_schema():
     """In a process of its own: the width of the help is found once in a process."""
     code = (

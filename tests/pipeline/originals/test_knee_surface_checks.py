@@ -1,4 +1,4 @@
-"""Each damaged mesh has one sentence, sound meshes have none; the table of the docs lists all."""
+"""Each damaged mesh has one sentence, sound meshes have none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from some_slow import first_of
 from studies import ROOT, export
 
 from foundation.base.errors import InputError
-from foundation.base.findings import Finding
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
@@ -193,21 +192,6 @@ DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
     "large femur": (femur(scaled, 1.8), "width", "", "belong to one knee"),
 }
 EXCHANGED = (("femur", "tibia"), ("tibia", "femur"))
-ROWS = re.findall(
-    r"^\| ([^|]+) \(`([a-z-]+)`\) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$",
-    (ROOT / "docs" / "mesh_problems.md").read_text(encoding="utf-8"),
-    re.MULTILINE,
-)
-MESSAGES = {code: message for _, code, _, message, _ in ROWS}
-
-
-def assert_documented(finding: Finding) -> None:
-    """Check that a message has the words of the table of the documentation, in their order."""
-    parts = [part.strip(" ,;") for part in MESSAGES[finding.code].split("…")]
-    at = 0
-    for part in parts:
-        assert part in finding.text[at:], (part, finding.text)
-        at = finding.text.index(part, at) + len(part)
 
 
 @pytest.mark.parametrize("mirrored", first_of([False, True]))
@@ -229,7 +213,6 @@ def test_each_damage_has_its_own_sentence(pair, name, damage):
     finding = next(finding for finding in findings if finding.is_error)
     assert finding.about == (f"[knee.{body}]" if body else "[knee]")
     assert words in finding.text
-    assert_documented(finding)
     with pytest.raises(InputError, match=re.escape(words)):
         report_findings([finding])
 
@@ -241,7 +224,6 @@ def test_femur_turned_about_is_opposed(pair, name):
     (finding,) = check_surfaces(meshes | {"femur": turned(meshes["femur"], -1, 2, -3)})
     assert (finding.code, finding.is_error) == ("opposed", True)
     assert "signs of the first and third of knee.femur.axes" in finding.text
-    assert_documented(finding)
 
 
 @pytest.mark.data
@@ -250,7 +232,6 @@ def test_tibia_with_a_notch_in_front_is_opposed(pair):
     (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
     assert (finding.code, finding.is_error) == ("notch", True)
     assert "signs of the first and third of knee.tibia.axes" in finding.text
-    assert_documented(finding)
 
 
 @pytest.mark.data
@@ -258,7 +239,6 @@ def test_tibia_turned_about_is_doubtful(pair):
     meshes = pair("coarse cartilage")
     (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
     assert (finding.code, finding.is_error) == ("tibia-opposed", False)
-    assert_documented(finding)
     with pytest.warns(UserWarning, match="may be opposed"):
         report_findings([finding])
 
@@ -275,7 +255,7 @@ def test_tibia_turned_about_is_doubtful(pair):
 def test_doubtful_placement_is_a_warning(pair, change, code):
     (finding,) = check_surfaces(change(pair("built-in")))
     assert (finding.code, finding.is_error) == (code, False)
-    assert_documented(finding)
+    assert "expected" in finding.text
 
 
 @pytest.mark.parametrize("degrees", [20.0, -25.0])
@@ -287,23 +267,20 @@ def test_body_turned_by_some_degrees_is_doubtful(pair, body, degrees):
     found = [f for f in check_surfaces(meshes) if f.code == f"{body}-turned"]
     assert [f.is_error for f in found] == [False]
     assert f"is {abs(degrees):.0f} deg off the lateral axis" in found[0].text
-    assert_documented(found[0])
 
 
-def test_unit_is_in_the_table(pair):
+def test_wrong_unit_names_the_sizes_of_a_knee(pair):
     finding = check_mesh(scaled(pair("built-in")["tibia"], 1e3))[0]
     assert finding.code == "scale"
-    assert_documented(finding)
+    assert "expected 0.015 to 0.25 m for a knee" in finding.text
 
 
-def test_table_lists_every_code_once():
+def test_every_code_has_a_test():
     source = ROOT / "pipeline" / "originals" / "knee_surface_checks.py"
     text = source.read_text(encoding="utf-8")
     written = set(re.findall(r'(?:_of_body\(|, text, )"([a-z-]+)"', text))
     of_both = {f"{body}-{what}" for body in ("femur", "tibia") for what in ("origin", "turned")}
     codes = written | of_both | {"scale", "inverted", "orientation"}
-    assert len(MESSAGES) == len(ROWS)
-    assert set(MESSAGES) == codes
     tested = {code for _, code, _, _ in DAMAGES.values()}
     turns = {"opposed", "notch", "tibia-opposed", "femur-turned", "tibia-turned"}
     # Beds of other pairs: tests/pipeline/test_contact_pair.py.
