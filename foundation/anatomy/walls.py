@@ -37,9 +37,9 @@ _CLEARLY, _TURN, _NEARER = 0.6, np.radians(75.0), 0.6
 #: up to which no column of cartilage carries a spring (73 deg), and number of pieces of the inner
 #: wall among which the nearest point is sought. Sound peaks of two knees differ by 0.2 % at 0.2.
 _COLUMN, _NEAR = 0.3, 10
-#: Cosine between a normal and that of the surface it stands for, below which a triangle is the
-#: riser of a voxel, or a shard (0.1 % of the area of a segmentation in smoothed steps).
-_RISER = 0.6
+#: Cosine between a normal and that of the surface it stands for (46 deg), below which a triangle is
+#: the riser of a voxel, or a shard (0 to 0.9 % of the area of segmentations in smoothed steps).
+_RISER = 0.7
 
 
 def large_pieces(mesh: TriangleMesh, part: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from pipeline.progress import say
 from surrogates.sampling.space import ReferencePath
 
 #: Deviations of the smoothing that are tried in turn [um].
-DEVIATIONS_UM = (20.0, 50.0, 100.0, 200.0)
+DEVIATIONS_UM = (20.0, 50.0, 100.0)
 _COUPLED = 'law = "coupled": the springs share the compliance of the elastic layer'
 _LINEAR = (
     'law = "linear": independent springs, whose peak pressures are off those of the elastic layer'
