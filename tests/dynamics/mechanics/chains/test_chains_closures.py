@@ -7,11 +7,10 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
-from mujoco_chains import Tree, at_row, check_reactions, joints_of, needed_forces
+from mujoco_chains import Tree, check_reactions, joints_of, needed_forces
 from numpy.testing import assert_allclose
 from random_chains import random_assembly, random_state
 from scipy.integrate import solve_ivp
-from some_slow import slow_rows
 
 from dynamics.mechanics.chains import (
     GROUND,
@@ -19,12 +18,10 @@ from dynamics.mechanics.chains import (
     Attachment,
     Chain,
     ChainSegment,
-    FreeBase,
     Joint,
     PinClosure,
     PrescribedMotion,
     SlidingJoint,
-    ViscoelasticLink,
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
@@ -146,19 +143,6 @@ def closed_accelerations(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     return solved[: model.nv], solved[model.nv :].reshape(-1, 2)
 
 
-def closed_motion(tree: Tree, positions, rates, times) -> np.ndarray:
-    """Positions of MuJoCo's joints by its matrices and sites, integrated by scipy."""
-    count = tree.model.nv
-
-    def derivative(time, state):
-        tree.set(state[:count], state[count:])
-        return np.concatenate([state[count:], closed_accelerations(tree)[0]])
-
-    start = np.concatenate([positions, rates])
-    span = (times[0], times[-1])
-    return solve_ivp(derivative, span, start, "DOP853", times, rtol=1e-10, atol=1e-11).y[:count].T
-
-
 def pinned(seed: int) -> Assembly:
     """A random tree with two pins: one to the ground, one between two of its chains."""
     assembly = random_assembly(seed, prescribed=False)
@@ -196,90 +180,7 @@ def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
     check_reactions(still, found, atol=1e-9 * np.abs(forces).max() + 1e-8)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "times"), [(SEEDS[0], TIMES[:11]), *slow_rows((seed, TIMES) for seed in SEEDS[:2])]
-)
-def test_pinned_trees_over_up_to_two_seconds(seed, times):
-    assembly, state, rates = closed_state(seed)
-    sliding = np.array([name in assembly.slide_names for name in assembly.coordinate_names[:-2]])
-    found = simulate_chains(
-        assembly, times, state[:-2][~sliding], rates[:-2][~sliding], rtol=1e-10,
-        slides=state[:-2][sliding], slide_rates=rates[:-2][sliding],
-        bases=[state[-2:]], base_rates=[rates[-2:]],
-    )  # fmt: skip
-    assert np.ptp(found.angles, axis=0).max() > 0.3
-    tree = Tree(assembly)
-    start = joints_of(tree, assembly.evaluate(0.0, state, rates))
-    positions = closed_motion(tree, *start, times)
-    angles = np.array([tree.absolute(each - positions[0]) for each in positions])
-    assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=1e-7)
-    assert found.drift.max() < 1e-8
-    for row in (0, 7, len(times) - 1):
-        at = at_row(found, row)
-        still, needed = needed_forces(assembly, at)
-        largest = np.abs(at.closure_forces).max()
-        assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * largest)
-        check_reactions(still, at, atol=1e-9 * largest)
-
-
 TABLE = np.linspace(-0.1, 2.1, 221)
-
-
-@pytest.mark.slow
-def test_the_torque_of_a_driven_four_bar_is_that_of_virtual_work():
-    """The crank turns evenly; torque = dV/dθ + I'/2 θ'², of the one coordinate."""
-    turning = PrescribedMotion(TABLE, 1.0 + 3.0 * TABLE[:, None])
-    assembly = Assembly(
-        (
-            Chain("motor", (CRANK,), angles=turning),
-            Chain("left", (COUPLER,), Attachment("motor", "crank", [0.2, 0.0])),
-            Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
-        ),
-        closures=(replace(four_bar().closures[0], first=("left", "coupler")),),
-    )
-    angles, rates = start_of_four_bar(1.0, 3.0)
-    found = simulate_chains(assembly, TIMES, angles[1:], rates[1:])
-    expected = []
-    for crank in found.angles[:, 0]:
-        h = 1e-4
-        (a, v, _), (b, w, _) = (oracle_at(crank + s * h) for s in (-1, 1))
-        expected.append((w - v) / (2 * h) + 0.5 * (b - a) / (2 * h) * 9.0)
-    assert_allclose(found.torques[:, 0], expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
-    assert_allclose(found.torques[:, 1:], 0.0, rtol=0.0, atol=0.0)
-    bars = np.unwrap([bars_at(crank) for crank in found.angles[:, 0]], axis=0)
-    assert_allclose(found.angles[:, 1:], bars, rtol=0.0, atol=1e-8)
-
-
-def floating_ring() -> tuple[Assembly, np.ndarray, np.ndarray]:
-    """Five bars in a ring that touches nothing, with a strap across."""
-    bars = tuple(ChainSegment(f"s{i}", 0.3, 1.0 + i, 0.02, [0.1, 0.02]) for i in range(5))
-    chain = Chain("ring", bars, FreeBase())
-    pin = PinClosure("pin", ("ring", "s0"), [0.0, 0.0], ("ring", "s4"), [0.3, 0.0])
-    strap = ViscoelasticLink(
-        "strap", ("ring", "s0"), [0.2, 0.0], ("ring", "s3"), [0.1, 0.0], 300.0, 2.0, 0.3,
-        pull_only=True,
-    )  # fmt: skip
-    assembly = Assembly((chain,), (strap,), [0.0, 0.0], (pin,))
-    angles = 0.3 + 2.0 * np.pi / 5.0 * np.arange(5)
-    rates = [2.0, -1.0, 3.0, 0.5, 1.0, 0.7, -0.4]
-    return assembly, *assembly.close(0.0, [*angles, 0.4, -0.2], rates)
-
-
-@pytest.mark.slow
-def test_momentum_of_a_floating_ring_is_conserved():
-    assembly, state, rates = floating_ring()
-    found = simulate_chains(
-        assembly, TIMES[:21], state[:5], rates[:5], bases=[state[5:]], base_rates=[rates[5:]],
-        rtol=1e-12, atol=1e-13,
-    )  # fmt: skip
-    assert np.ptp(found.angles, axis=0).min() > 1.0
-    assert np.abs(found.closure_forces).max() > 10.0
-    assert np.abs(found.momentum[0]).min() > 1.0
-    change = found.momentum - found.momentum[0]
-    assert_allclose(change, 0.0, rtol=0.0, atol=1e-10)
-    assert_allclose(found.angular_momentum, found.angular_momentum[0], rtol=0.0, atol=1e-10)
-    assert_allclose(found.base_forces, 0.0, rtol=0.0, atol=1e-9)
 
 
 def test_the_nearest_closed_state_moves_heavy_segments_least():

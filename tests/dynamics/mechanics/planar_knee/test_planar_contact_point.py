@@ -93,20 +93,6 @@ def test_oval_on_a_line_against_brute_force(kind, gap, angle):
 
 
 @KINDS
-def test_oval_on_an_oval_against_brute_force(kind):
-    femur, tibia, place = oval(kind), oval(kind, 90), (0.06, 0.07, 0.9)
-    found = ProfileContact(femur, tibia).contact(place)
-    theta = np.linspace(0.0, 2.0 * np.pi, 1501)
-    one = femur.frames(theta)[0]
-    other = tibia.frames(theta)[0] @ turn(place[2]).T + np.array(place[:2])
-    apart = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
-    assert apart.min() > 0.005
-    assert_allclose(found.gap, apart.min(), rtol=0.0, atol=1e-6)
-    i, _ = np.unravel_index(apart.argmin(), apart.shape)
-    assert_allclose(found.point, one[i], rtol=0.0, atol=2e-4)
-
-
-@KINDS
 def test_start_changes_nothing(kind):
     contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
     place = place_for(-0.002, 0.01, 0.8)

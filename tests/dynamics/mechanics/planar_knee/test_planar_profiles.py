@@ -48,24 +48,6 @@ def test_ellipse_against_its_equation(kind, place, turn):
 
 
 @KINDS
-def test_error_of_a_line_falls_with_the_samples(kind):
-    angles = np.linspace(-0.5, 0.5, 133)
-    error = [
-        np.abs(PolarProfile.line(0.2, 0.6, n, kind).frames(angles)[0][:, 0] - 0.2).max()
-        for n in (21, 41, 81)
-    ]
-    order = {"cubic": 3.7, "akima": 2.5, "pchip": 1.8}[kind]
-    assert np.log2(error[0] / error[1]) > order
-    assert np.log2(error[1] / error[2]) > order
-
-
-def test_line_has_a_constant_normal_and_no_curvature():
-    _, normals, curvatures = PolarProfile.line(0.2, 0.6, 81).frames(np.linspace(-0.6, 0.6, 31))
-    assert_allclose(normals, np.tile([1.0, 0.0], (31, 1)), rtol=0.0, atol=1e-5)
-    assert_allclose(curvatures, 0.0, rtol=0.0, atol=2e-2)
-
-
-@KINDS
 def test_tangent_and_curvature_are_derivatives(kind):
     profile, step = ellipse(40, kind), 1e-6
     for angle in (0.21, 1.3, 2.9, 4.4):
@@ -87,21 +69,3 @@ def test_seam_of_a_closed_profile_is_nowhere(kind):
     other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
     for angle in np.linspace(-1.0, 7.5, 63):
         assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
-
-
-@KINDS
-def test_goes_through_its_samples(kind):
-    angle = np.array([-0.6, -0.3, 0.1, 0.2, 0.5, 0.9])
-    radius = np.array([0.2, 0.22, 0.21, 0.25, 0.2, 0.23])
-    points, _, _ = PolarProfile(angle, radius, kind).frames(angle)
-    assert_allclose(np.hypot(*points.T), radius, rtol=1e-14, atol=0.0)
-
-
-def test_pchip_keeps_the_shape_and_cubic_does_not():
-    angle = np.linspace(-0.5, 0.5, 11)
-    radius = np.where(angle < 0.01, 0.2, 0.21)
-    fine = np.linspace(-0.5, 0.5, 301)
-    for kind, beyond in (("pchip", 0.0), ("cubic", 5e-4)):
-        points, _, _ = PolarProfile(angle, radius, kind).frames(fine)
-        over = np.hypot(*points.T).max() - 0.21
-        assert over <= 1e-15 if kind == "pchip" else over > beyond
