@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
-    Sweep,
     followers,
     with_markers,
     write_functions,
@@ -86,17 +85,6 @@ def test_a_model_follows_the_functions():
     assert_allclose(np.array(points, dtype=float), AT**3)
 
 
-def test_functions_of_other_coordinates_are_refused():
-    with pytest.raises(InputError, match="found hip"):
-        ConstraintFunctions("hip", ("add",), AT, AT[:, None]).add_to(MODEL)
-
-
-@pytest.mark.parametrize("at", [AT[:3], AT[::-1]])
-def test_few_or_falling_points_are_refused(at):
-    with pytest.raises(InputError, match="at least 4 increasing values of flex"):
-        ConstraintFunctions("flex", ("add",), at, at[:, None])
-
-
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "functions.xml"
     path.write_text("<OpenSimDocument><FunctionSet><objects/></FunctionSet></OpenSimDocument>")
@@ -106,12 +94,6 @@ def test_other_files_are_refused(tmp_path):
     path.write_text(path.read_text().replace("<x>0.0 ", "<x>-1.0 ", 1))
     with pytest.raises(InputError, match="through the same points, found different ones"):
         ConstraintFunctions.read(path, "flex")
-
-
-def test_a_sweep_begins_at_rest_and_ends_in_time():
-    course = Sweep("flex", ("add",), 0.2, 1.2, 3.0).course
-    assert len(course.time) == 301
-    assert_allclose(course.values[[0, 150, 300]], [0.2, 0.45, 1.2])
 
 
 def test_markers_replace_those_of_the_model(tmp_path):

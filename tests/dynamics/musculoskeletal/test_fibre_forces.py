@@ -1,7 +1,5 @@
 """COMAK with force, length and velocity of the fibres, on a mass with known equations."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -66,23 +64,9 @@ def test_forces_are_active_times_activation_plus_passive():
     )
 
 
-def test_fibres_of_full_strength_change_nothing():
-    plant = DrivenMass(TIME, 0.02 * TIME)
-    plant.strength, plant.passive = np.ones(2), np.zeros(2)
-    plain, fibres = solved(plant), solved(plant, fibre_forces=True)
-    for name in ("values", "activations", "muscle_forces", "reserves", "costs"):
-        assert_allclose(getattr(fibres, name), getattr(plain, name), rtol=1e-9, atol=1e-9)
-
-
 def test_a_passive_muscle_that_holds_alone_needs_the_least_activation():
     plant = DrivenMass(TIME, 0.0 * TIME)
     plant.passive = np.array([0.0, 20.0 - 0.01 * 0.9 * 50.0])
     found = solved(plant, fibre_forces=True)
     assert_allclose(found.activations[:, 1], 0.01, atol=1e-4)
     assert solved(plant).activations[:, 1] == pytest.approx(0.4, rel=0.1)
-
-
-def test_settings_keep_the_option_in_records():
-    given = settings(fibre_forces=True)
-    assert ComakSettings.from_json(given.to_json()) == given
-    assert not dataclasses.replace(given, fibre_forces=False).fibre_forces

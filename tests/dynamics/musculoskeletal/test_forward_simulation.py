@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pulled_mass import ARM, DAMPING, MASS, MAX_FORCE, STIFFNESS, PulledMass, pulled_mass
+from pulled_mass import ARM, DAMPING, MASS, STIFFNESS, PulledMass, pulled_mass
 from scipy.integrate import solve_ivp
 
 from dynamics.musculoskeletal import MuscleDrive, PlantContacts, PlantForces, simulate_forward
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
-from foundation.base.errors import InputError, PoseError
-
-NONE = np.full((200, 1), np.nan)
 
 
 def drive(activation, count=200):
@@ -63,15 +60,6 @@ def test_motion_converges_to_that_of_a_fine_integrator(activation):
     assert errors[1] < 0.6 * errors[0] < 2e-3
 
 
-def test_a_given_force_replaces_the_activation():
-    contacts = pulled_mass()
-    both = MuscleDrive(np.full((200, 1), 0.9), np.full((200, 1), 12.0))
-    given = simulate_forward(contacts, both, np.zeros(1))
-    alone = simulate_forward(contacts, np.array([12.0]), np.zeros(1))
-    assert_allclose(given.values, alone.values, rtol=0, atol=0)
-    assert_allclose(given.activations, 0.0)
-
-
 def test_a_muscle_does_not_push():
     plant = PulledMass([0.0, 0.1], [0.0, 0.0])
     tension = drive(0.01, 2).tensions(plant, 0, np.array([0.2]), np.array([3.0]))
@@ -99,29 +87,6 @@ def test_derivatives_by_length_are_those_of_each_muscle():
     assert_allclose(found.columns(moments, arms), by_value, atol=1e-5)
     assert_allclose(found.columns(moments, arms, 100.0), by_value + 100.0 * by_speed, atol=1e-3)
     assert_allclose(found.speed_columns(moments, arms), by_speed, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("activations", "forces", "told"),
-    [(np.full((2, 1), 1.2), np.full((2, 1), np.nan), "1.2"), (np.zeros((2, 1)), NONE, "200")],
-)
-def test_a_wrong_drive_is_refused(activations, forces, told):
-    with pytest.raises(InputError, match=told):
-        MuscleDrive(activations, forces)
-
-
-def test_forces_of_another_number_of_frames_are_refused():
-    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
-        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
-    with pytest.raises(InputError, match="tensions"):
-        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
-
-
-def test_no_balance_at_the_first_instant_is_named():
-    plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
-    plant.forces = lambda frame, values, speeds: PlantForces(5.0 + values**2, np.array([[ARM]]))
-    with pytest.raises(PoseError, match=r"^0 s: no "):
-        simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
 
 
 @pytest.mark.parametrize("kind", ["equilibrium", "dynamic"])

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from differences import differences
 
-from dynamics.musculoskeletal.joint_contact import JointContact, pose_of
+from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import KinematicChain, Placement
 from foundation.base.errors import InputError
 from foundation.base.loads import ContactLoads
-from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force
 
 #: Joints from bed to target with their numbers of coordinates: bed on the child (<) or parent (>).
 JOINTS = [
@@ -72,11 +73,6 @@ def any_contact(rng, joints):
     return JointContact("c", Springs(rng), any_chain(rng, joints), placement(rng), placement(rng))
 
 
-def differences(function, values, step=1e-6):
-    steps = step * np.eye(len(values))
-    return np.array([(function(values + h) - function(values - h)) / (2 * step) for h in steps]).T
-
-
 @pytest.mark.parametrize("joints", JOINTS)
 def test_forces_are_the_work_of_the_wrench_on_the_target(joints):
     rng = np.random.default_rng(len(joints))
@@ -105,34 +101,6 @@ def test_the_joint_of_opensim_jam_has_the_poses_of_its_coordinates():
         values = np.r_[rng.uniform(-0.2, 1.8), rng.uniform(-0.3, 0.3, 2), 0.05 * rng.normal(size=3)]
         wanted = Pose.from_opensim(*values)
         np.testing.assert_allclose(contact.pose(values).array, wanted.array, atol=1e-12)
-
-
-def test_a_target_that_moves_by_its_pose_has_the_forces_of_the_pose():
-    rng = np.random.default_rng(4)
-    # The child is the target: its coordinates in the parent are those of a pose.
-    axes = [[0, -1, 0], [-1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    slopes = np.zeros((6, 6))
-    slopes[[0, 1, 2, 3, 4, 5], [2, 1, 0, 3, 4, 5]] = 1.0
-    joint = KinematicChain.of_joint(("f", "a", "r", "x", "y", "z"), axes, slopes, np.zeros(6))
-    model = Springs(rng)
-    contact = JointContact("pose", model, joint)
-    values = np.array([0.7, 0.1, -0.2, 0.01, -0.02, 0.005])
-    pose = Pose.from_array(values)
-    loads, jacobian = model.loads_and_jacobian(pose)
-    found = contact.evaluate(values)
-    np.testing.assert_allclose(contact.pose(values).array, values, atol=1e-14)
-    np.testing.assert_allclose(found.forces, generalised_force(pose, loads.wrench), atol=1e-12)
-    wanted = generalised_force_jacobian(pose, loads.wrench, jacobian)
-    np.testing.assert_allclose(found.jacobian, wanted, atol=1e-12)
-
-
-def test_a_placement_and_its_inverse_cancel():
-    rng = np.random.default_rng(5)
-    there = placement(rng)
-    both = there.after(there.inverse)
-    np.testing.assert_allclose(both.rotation, np.eye(3), atol=1e-15)
-    np.testing.assert_allclose(both.origin, 0.0, atol=1e-16)
-    assert np.abs(pose_of(both).array).max() < 1e-15
 
 
 def test_wrong_joints_are_refused():

@@ -150,13 +150,3 @@ def test_a_coarser_accuracy_where_opensim_finds_no_motion_is_told(
     (note,) = found.notes
     assert note.endswith(f"with the accuracy {accuracy:g}, and not with 1e-05")
     assert np.abs(found.motion.values).max() < 1e-3
-
-
-def test_markers_that_opensim_never_follows_are_an_error(opensim, tmp_path, monkeypatch):
-    def fails(*_):
-        raise RuntimeError("AssemblySolver::track() attempt failed")
-
-    monkeypatch.setattr(marker_kinematics, "_run", fails)
-    settings = MarkerSettings(tuple((n, 1.0) for n in PLACES))
-    with pytest.raises(InputError, match=r"OpenSim cannot follow the markers: .*track"):
-        follow_markers(MODEL, markers(tmp_path / "walk.trc", PLACES), settings)

@@ -109,17 +109,6 @@ def test_markers_that_would_mislead_are_told(tmp_path, change, told, empty):
     np.testing.assert_array_equal(again.positions, found.positions)
 
 
-def test_markers_that_nobody_measured_are_told(tmp_path):
-    found = read_markers(write(tmp_path / "walk.trc", walking()))
-    (note,) = marker_notes(found, (*NAMES, "heel", "ear"), (*NAMES, "heel"))
-    assert note.startswith("walk.trc: heel: weights of markers that the file does not have")
-
-
-def test_a_person_who_stands_has_no_note(tmp_path):
-    found = read_markers(write(tmp_path / "walk.trc", np.tile(PLACES, (6, 1, 1))))
-    assert marker_notes(found, NAMES, NAMES) == ()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

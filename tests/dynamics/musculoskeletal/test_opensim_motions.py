@@ -179,34 +179,6 @@ def test_no_file_or_output_stays_beside_the_motion(opensim, tmp_path):
     assert [*empty.iterdir()] == []
 
 
-@pytest.mark.slow
-def test_memory_stays_flat_over_ten_cycles(walker):
-    def cycle():
-        q = walker.defaults.copy()
-        for k in range(60):
-            q[walker.coordinates.index("knee_flex_r")] = 0.01 * k
-            walker.set(0.0, q, np.zeros_like(q))
-            walker.set_tensions(np.full(len(walker.muscles.names), 10.0))
-            walker.needed_forces(np.zeros_like(q))
-            walker.arms()
-            walker.ligament_paths()
-            walker.mass()
-            walker.contractions(0.0, q, np.zeros_like(q))
-
-    sizes = []
-    for _ in range(10):
-        cycle()
-        sizes.append(resident_bytes())
-    assert sizes[-1] - sizes[1] < 4e6
-
-
-def resident_bytes():
-    status = Path("/proc/self/statm")
-    if not status.is_file():
-        pytest.skip("the resident memory of this system is unknown")
-    return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_weights_over_time_are_those_of_opensim(opensim):
     times, weights = (1.3, 1.35, 1.36), (1.0, 2.0, 2.6)
     function, own = opensim.PiecewiseLinearFunction(), MuscleWeight("ham", times, weights)

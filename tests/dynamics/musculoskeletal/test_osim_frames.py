@@ -59,14 +59,6 @@ def test_a_frame_follows_any_other_frame(model, parent):
     assert_allclose(bed.placement.origin, [0, 1.2, height + 0.5], atol=1e-15)
 
 
-def test_a_mesh_may_be_in_a_frame_of_a_joint(model):
-    target = "<socket_frame>/bodyset/femur</socket_frame>"
-    frame = "<socket_frame>/jointset/knee/femur_offset</socket_frame>"
-    target = model(target, frame).contacts[0].target
-    assert target.body == "femur"
-    assert_allclose(target.placement.origin, [0.01, 0.02, 0.03])
-
-
 def test_a_joint_may_be_in_frames_of_bodies(model):
     child = "<socket_child_frame>/bodyset/tibia</socket_child_frame>"
     text = text_with("/bodyset/tibia").replace(child, child.replace("tibia<", "tibia/tray/insert<"))
@@ -93,8 +85,3 @@ def test_a_name_of_several_frames_is_told(model):
     text = text_with("insert").replace('"far"', '"insert"')
     with pytest.raises(InputError, match="of /bodyset/tibia/tray/insert, /componentset/insert"):
         _ = model(text=text).contacts
-
-
-def test_a_factor_of_zero_is_told(model):
-    with pytest.raises(InputError, match="target, scale_factors: expected three factors other"):
-        _ = model("1 2 3", "1 0 3").contacts

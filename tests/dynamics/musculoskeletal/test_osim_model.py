@@ -8,7 +8,7 @@ import pytest
 from dynamics.musculoskeletal import OsimModel
 from dynamics.musculoskeletal.reserves import Reserve
 from foundation.base.errors import InputError
-from tests.dynamics.musculoskeletal.osim_texts import LEG, MODEL
+from tests.dynamics.musculoskeletal.osim_texts import LEG
 
 FORMULATION = "<elastic_foundation_formulation>"
 
@@ -29,24 +29,6 @@ def test_contacts_have_meshes_layers_and_law(model, tmp_path):
     (tmp_path / "bed.stl").touch()
     assert found.contacts[0].bed.file == tmp_path / "bed.stl"
     assert found.contact_mesh_files == ("bed.stl", "target.stl", "bone.stl")
-
-
-@pytest.mark.parametrize("no", ["False", "0"])
-def test_booleans_of_contacts_are_those_of_opensim(model, no):
-    (contact,) = model("<use_variable_thickness>true<", "<use_variable_thickness>1<").contacts
-    assert contact.target.back_file is not None
-    lumped = "<use_lumped_contact_model>false<", f"<use_lumped_contact_model>{no}<"
-    assert not model(*lumped).contacts[0].lumped
-    assert model("<appliesForce>true<", f"<appliesForce>{no}<").contacts == ()
-    assert len(model("<appliesForce>true<", "<appliesForce>True<").contacts) == 1
-
-
-def test_bodies_and_coordinates_have_names_and_defaults(model):
-    text = '<Coordinate name="ty"><default_value>-0.4</default_value></Coordinate>'
-    found = model('<Coordinate name="ty"/>', text)
-    assert found.bodies == ("femur", "tibia")
-    assert found.coordinate_defaults == {"flex": 0.0, "ty": -0.4}
-    assert found.coordinate_paths == {n: f"/jointset/knee/{n}" for n in ("flex", "ty")}
 
 
 def test_joints_have_frames_and_linear_motion(model):
@@ -135,12 +117,6 @@ def test_joints_without_linear_motion_are_refused(model):
         found.chain_between("tibia", "femur")
 
 
-@pytest.mark.parametrize(("least", "depth"), [("0", 0.01), ("-0.001", 0.01)])
-def test_least_overlaps_up_to_zero_change_nothing(model, least, depth):
-    text = f"<min_proximity>{least}</min_proximity>{FORMULATION}"
-    assert model(FORMULATION, text).contacts[0].search_depth == depth
-
-
 def test_defaults_of_the_model_stand_for_what_an_object_leaves_out(model):
     defaults = """<defaults><Smith2018ArticularContactForce name="default">
     <max_proximity>0.03</max_proximity><use_lumped_contact_model>true</use_lumped_contact_model>
@@ -178,12 +154,6 @@ def test_muscles_have_flags_of_their_own_or_of_the_defaults(model):
 def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told):
     notes = model(old, new, LEG).notes(free)
     assert [text.startswith(told) for text in notes] == [True] * bool(told)
-
-
-def test_coordinates_that_the_model_holds_are_known(model):
-    assert model(text=LEG).held_coordinates == ("fixed", "roll")
-    assert model(text=LEG).locked_coordinates == {"fixed": 0.0}
-    assert model(text=MODEL).held_coordinates == ()
 
 
 def test_the_model_of_opensim_jam(jam_folder):

@@ -84,17 +84,6 @@ def test_ligaments_do_the_work_of_their_tensions():
     assert_allclose(pull[1:], -gradient @ tensions, rtol=1e-5, atol=1e-8)
 
 
-def test_stiffer_ligaments_pull_more():
-    plant = record()
-    stiffer = plant.with_ligaments(plant.ligaments.scaled(stiffness=2.0))
-    at = (0, plant.frames.values[0], np.zeros(2))
-    slow = plant.with_ligaments(_undamped(plant.ligaments)).ligament_tensions(*at)
-    twice = stiffer.with_ligaments(_undamped(stiffer.ligaments)).ligament_tensions(*at)
-    assert_allclose(twice, 2.0 * slow)
-    with pytest.raises(InputError, match="band0, band1, band2"):
-        plant.with_ligaments(type(plant.ligaments)(("other",), *(np.ones(1) for _ in range(4))))
-
-
 def test_fibres_follow_the_lengths_of_the_muscles():
     plant, frame = record(), 1
     values = plant.frames.values[frame] + [2e-3, 3e-4]
@@ -137,14 +126,6 @@ def test_a_record_is_read_as_written(tmp_path):
     assert_array_equal(found.muscles.bounds, plant.muscles.bounds)
 
 
-def test_a_record_of_an_earlier_version_has_no_digest(tmp_path):
-    path = tmp_path / "plant.npz"
-    record().save(path)
-    with np.load(path) as stored:
-        np.savez(path, **{name: stored[name] for name in stored.files if name != "model"})
-    assert RecordedPlant.load(path).model == ""
-
-
 @pytest.mark.parametrize(
     ("key", "change", "told"),
     [
@@ -179,20 +160,4 @@ def test_damaged_records_are_refused(tmp_path):
         RecordedPlant.load(path)
     np.savez(path, format="something else")
     with pytest.raises(InputError, match="something else"):
-        RecordedPlant.load(path)
-
-
-@pytest.mark.parametrize("key", ["needed", "arms", "start", "settings", "muscle_bounds"])
-def test_records_that_lack_or_bend_an_array_are_refused(tmp_path, key):
-    path = tmp_path / "plant.npz"
-    record().save(path)
-    with np.load(path) as stored:
-        data = {name: stored[name] for name in stored.files}
-    lacking = {name: array for name, array in data.items() if name != key}
-    np.savez(path, **lacking)
-    with pytest.raises(InputError, match=f"{key}.*record again"):
-        RecordedPlant.load(path)
-    bent = np.array("{}") if key == "settings" else data[key][..., :1]
-    np.savez(path, **(data | {key: bent}))
-    with pytest.raises(InputError, match=key.removeprefix("muscle_")):
         RecordedPlant.load(path)

@@ -56,23 +56,6 @@ def test_what_is_not_prescribed_rests(knee, waves, damping):
         assert (np.abs(drag).max() > 1e-2) == (damping > 0.0)
 
 
-@pytest.mark.slow
-def test_full_dynamics_of_the_others_are_those_of_newton(knee, waves):
-    """M q'' + C q' = Q by differences of the result."""
-    cycle, dishes = waves(**BOTH), knee(offset=(4e-3, 3e-3), stiffness=1e7)
-    result = simulate(dishes, SIMULATOR, cycle, samples=1001, rtol=1e-7)
-    h = result.time[1]
-    for k in (150, 450, 750):
-        pose, applied = Pose.from_array(result.poses[k]), cycle.at(result.time[k])[1]
-        force = SIMULATOR.force(pose, dishes.loads(pose).wrench, applied)[1:]
-        acceleration = (result.rates[k + 1] - result.rates[k - 1])[1:] / (2.0 * h)
-        needed = SIMULATOR.inertia * acceleration + SIMULATOR.damping * result.rates[k, 1:]
-        free = [0, 3, 4]
-        assert_allclose(force[free], needed[free], rtol=0.0, atol=0.05)
-        # The drive of the prescribed ones supplies the difference.
-        assert np.abs(force - needed)[2] > 10.0
-
-
 def test_motions_count_from_a_neutral_pose_over_flexion(knee, waves):
     """From where the springs are slack at the flexion of the start."""
     path = ReferencePath.through(

@@ -5,14 +5,11 @@ from dataclasses import replace
 import naive_simulator
 import numpy as np
 import pytest
-from beds import IMPLANT, POLYETHYLENE, implant_model
-from numpy.testing import assert_allclose
 from scipy.optimize import root
 
 from dynamics import AppliedLoads, GaitCycle, KneeSimulator, Ligament, simulate
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.laws import LinearLaw
 
 FREE_OF_DAMPING = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
 #: Two collaterals and a cruciate, taut: they press the condyles into their dishes.
@@ -91,51 +88,3 @@ def test_energy_is_kept_without_damping(knee, quasi_static):
     assert (result.loads[:, 1] > 100.0).all()
     assert np.ptp(result.poses[:, 3]) > 1e-3
     assert_kept(simulator, result, dishes.energy, 1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("quasi_static", [(), REDUCED], ids=["full", "reduced"])
-def test_energy_never_grows_with_damping(knee, quasi_static):
-    dishes = knee(stiffness=1e7)
-    simulator = replace(
-        KNEE, quasi_static=quasi_static, superior_damping=100.0, anterior_damping=50.0,
-        adduction_damping=0.2, rotation_damping=0.05, lateral_damping=50.0,
-    )  # fmt: skip
-    result = simulate(dishes, simulator, inputs(0.1), initial=START, samples=101, rtol=1e-9)
-    total = sum(energies(simulator, result, dishes.energy))
-    lost = total[0] - total[-1]
-    assert lost > 1e-3
-    assert np.diff(total).max() <= 1e-9 * lost
-    # What is lost is what the dampers took.
-    power = (result.rates[:, 1:] ** 2 * simulator.damping).sum(axis=1)
-    if not quasi_static:
-        taken = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]))]) * 1e-3
-        assert_allclose(total[0] - total[-1], taken[-1], rtol=0.03)
-
-
-@pytest.mark.slow
-def test_energy_under_the_axial_force_in_the_sagittal_plane(knee):
-    """The axial force through the origin has a potential while nothing tilts the knee."""
-    dishes = knee(stiffness=1e7)
-    simulator = KneeSimulator(medial_offset=0.0, **FREE_OF_DAMPING)
-    rows = np.ones(6)
-    cycle = GaitCycle(np.linspace(0, 100, 6), 0.3 * rows, 800.0 * rows, period=0.2)
-    start = Pose(0.3, anterior=3e-3, superior=-1.3e-3)
-    result = simulate(dishes, simulator, cycle, initial=start, samples=201, rtol=1e-8)
-    assert_kept(simulator, result, dishes.energy, 1e-6)
-    assert_allclose(result.poses[:, [1, 2, 5]], 0.0, rtol=0.0, atol=1e-12)
-
-
-@pytest.mark.slow
-def test_energy_on_a_conservative_bed_of_springs():
-    """Limited by the seams of its patches, where the force has a kink."""
-    bed = implant_model(LinearLaw(*POLYETHYLENE), edge=3e-3, conservative=True)
-    home = IMPLANT.home_pose(0.4)
-    simulator = KneeSimulator(
-        medial_offset=0.0, lateral_stiffness=1e4, neutral=home, **FREE_OF_DAMPING
-    )
-    rows = np.ones(6)
-    cycle = GaitCycle(np.linspace(0, 100, 6), home.flexion * rows, 800.0 * rows, period=0.025)
-    start = replace(home, anterior=home.anterior + 1e-3, superior=home.superior - 0.12e-3)
-    result = simulate(bed, simulator, cycle, initial=start, samples=26, rtol=1e-6)
-    assert_kept(simulator, result, bed.stored_energy, 2e-4)

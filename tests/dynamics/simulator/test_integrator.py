@@ -3,11 +3,9 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-import naive_simulator
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import simpson
 
 import dynamics.simulator.integrator
 from dynamics import (
@@ -19,7 +17,6 @@ from dynamics import (
     simulate,
 )
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
-from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import LOAD_COLUMNS
 from foundation.base.pose import Pose
 
@@ -81,32 +78,6 @@ def test_damping_of_a_spring_coordinate(knee, constant):
     assert_allclose(result.poses[:, 3], 2e-3 * np.exp(-decay * t) * swing, rtol=0.0, atol=2e-7)
 
 
-@pytest.mark.slow
-def test_energy_balance_over_level_walking(knee, walking):
-    """d(kinetic + elastic)/dt = power of the loads and of the flexion drive - dissipation."""
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    result = simulate(dishes, simulator, walking, samples=1601, rtol=1e-5)
-    free_rates = result.rates[:, 1:]
-    kinetic = 0.5 * (free_rates**2 * simulator.inertia).sum(axis=1)
-    elastic, power = np.empty(1601), np.empty(1601)
-    spring = np.array([0.0, 0.0, simulator.rotation_stiffness, 30e3, 0.0, 0.0])
-    for k, (q, v, t) in enumerate(zip(result.poses, result.rates, result.time, strict=True)):
-        pose = Pose.from_array(q)
-        applied = walking.at(t)[1]
-        elastic[k] = dishes.energy(pose) + 0.5 * spring @ q**2
-        at_work = simulator.force(pose, np.zeros(6), applied) - naive_simulator.restraint(
-            simulator, pose
-        )
-        drive = -simulator.force(pose, dishes.loads(pose).wrench, applied)[0]
-        power[k] = at_work @ v + drive * v[0] - simulator.damping @ v[1:] ** 2
-    stored = kinetic + elastic
-    supplied = np.array([simpson(power[: k + 1], x=result.time[: k + 1]) for k in (400, 800, 1600)])
-    change = stored[[400, 800, 1600]] - stored[0]
-    throughput = simpson(np.abs(power), x=result.time)
-    assert throughput > 0.3
-    assert_allclose(change, supplied, rtol=0.0, atol=2e-5 * throughput)
-
-
 def test_symmetric_knee_stays_symmetric(knee, walking):
     symmetric = replace(walking, internal_torque=np.zeros(101))
     simulator = KneeSimulator(medial_offset=0.0)
@@ -115,22 +86,6 @@ def test_symmetric_knee_stays_symmetric(knee, walking):
     medial, lateral = result.compartment_loads
     assert_allclose(medial[:, :3], lateral[:, :3] * [1.0, 1.0, -1.0], rtol=1e-9, atol=1e-6)
     assert np.ptp(result.poses[:, 3]) > 1e-3
-
-
-@pytest.mark.slow
-def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    errors = []
-    for period in (20.0, 200.0):
-        result = simulate(dishes, simulator, replace(walking, period=period), samples=11)
-        shares = result.gait_percent / 100.0
-        poses = [resting(dishes, simulator, walking, share).array for share in shares]
-        errors.append(np.abs(result.poses - poses).max(axis=0)[1:])
-    # The lag behind rest is the damping's and falls with the speed, to the integrator's own.
-    assert_allclose(errors[0], 0.0, rtol=0.0, atol=1e-3)
-    assert_allclose(errors[1], 0.0, rtol=0.0, atol=1e-4)
-    assert (errors[1][2:] < 1e-5).all()
-    assert errors[1][1] < 0.2 * errors[0][1]
 
 
 @pytest.mark.slow
@@ -144,18 +99,6 @@ def test_multistep_methods_agree_with_radau(knee, walking, method):
     assert_allclose(other.poses[:, :3], radau.poses[:, :3], rtol=0.0, atol=2e-5)
     assert_allclose(other.poses[:, 3:], radau.poses[:, 3:], rtol=0.0, atol=5e-7)
     assert_allclose(other.loads[:, :3], radau.loads[:, :3], rtol=0.0, atol=2.0)
-
-
-@pytest.mark.slow
-def test_tighter_tolerance_converges(knee, walking):
-    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    truth = simulate(dishes, simulator, walking, samples=51, rtol=1e-6).loads[:, 1]
-    errors = [
-        np.abs(simulate(dishes, simulator, walking, samples=51, rtol=r).loads[:, 1] - truth).max()
-        for r in (1e-4, 1e-5)
-    ]
-    assert errors[0] < 1.0
-    assert errors[1] < 0.7 * errors[0]
 
 
 def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
@@ -235,28 +178,6 @@ def test_last_cycle_of_several_is_returned(knee, walking):
     assert_allclose(two.poses[-1], one.poses[-1], rtol=0.0, atol=1e-5)
 
 
-@pytest.mark.slow
-def test_flags_are_gathered_with_their_first_time(knee, walking):
-    class Flagging(knee):
-        def _evaluate(self, pose):
-            loads, jacobian = super()._evaluate(pose)
-            if pose.flexion > 0.9:
-                beyond = np.degrees(pose.flexion - 0.9)
-                flag = Flag(FlagKind.OUTSIDE_FLEXION, "medial", (beyond,))
-                loads = replace(loads, flags=(flag,))
-            return loads, jacobian
-
-    result = simulate(Flagging(), KneeSimulator(), walking, samples=101)
-    flexion = result.poses[:, 0]
-    (found,) = result.flags
-    first = np.argmax(flexion > 0.9)
-    assert found.flag.cause == (FlagKind.OUTSIDE_FLEXION, "medial")
-    assert_allclose(found.flag.values, np.degrees(flexion[first] - 0.9), rtol=1e-12)
-    assert found.time == result.time[first]
-    assert found.samples == result.flagged == (flexion > 0.9).sum()
-    assert simulate(knee(), KneeSimulator(), walking, samples=11).flags == ()
-
-
 def test_failure_of_the_model_is_chained_with_time_and_pose(knee, walking):
     class Failing(knee):
         def loads_and_jacobian(self, pose):
@@ -305,22 +226,6 @@ def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypat
         SimulationError, match=r"stopped at 0\.0\d+ s, flexion .* mm: the end .* after 20 steps"
     ):
         simulate(knee(), KneeSimulator(), walking)
-
-
-@pytest.mark.slow
-def test_knock_of_the_contact_is_stepped_through_and_counted(knee, walking):
-    """A jump in the loads costs steps that are tried again, and nothing else."""
-
-    class Jumping(knee):
-        def _evaluate(self, pose):
-            at = replace(pose, superior=pose.superior - (5e-6 if pose.flexion > 0.8 else 0.0))
-            return super()._evaluate(at)
-
-    smooth = simulate(knee(), KneeSimulator(), walking, samples=11)
-    result = simulate(Jumping(), KneeSimulator(), walking, samples=11)
-    assert result.statistics.rejected > smooth.statistics.rejected
-    assert result.statistics.steps > smooth.statistics.steps
-    assert_allclose(result.poses[-1], smooth.poses[-1], rtol=0.0, atol=1e-5)
 
 
 def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):

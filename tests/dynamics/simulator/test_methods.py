@@ -94,34 +94,6 @@ def advanced(model, simulator, cycle, first, rates, times):
 
 
 @pytest.mark.slow
-def test_full_dynamics_tends_to_reduced_as_masses_vanish(knee, waves):
-    """In proportion to the mass, damping the same."""
-    dishes, cycle = knee(offset=OFFSET), waves(0.5)
-    reduced = simulate(dishes, replace(DAMPED, quasi_static=REDUCED), cycle, samples=21, rtol=1e-7)
-    errors = []
-    for share in (1.0, 0.1):
-        light = replace(
-            DAMPED,
-            adduction_inertia=share * DAMPED.adduction_inertia,
-            superior_mass=share * DAMPED.superior_mass,
-            lateral_mass=share * DAMPED.lateral_mass,
-        )
-        full = simulate(dishes, light, cycle, samples=21, rtol=1e-7)
-        errors.append(np.abs(full.poses - reduced.poses).max(axis=0)[[1, 4, 5]])
-    assert_allclose(errors[1] / errors[0], 0.1, rtol=0.3)
-
-
-@pytest.mark.slow
-def test_reduced_dynamics_differ_little_at_the_speed_of_walking(knee, waves):
-    dishes, cycle = knee(offset=OFFSET), waves(1.0)
-    full = simulate(dishes, KneeSimulator(), cycle, samples=51)
-    reduced = simulate(dishes, KneeSimulator(quasi_static=REDUCED), cycle, samples=51)
-    assert share_of_range(reduced.poses, full.poses) < 1e-2
-    assert_allclose(reduced.loads[:, 1], full.loads[:, 1], rtol=0.0, atol=2.0)
-    assert reduced.statistics.steps <= full.statistics.steps
-
-
-@pytest.mark.slow
 def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, waves, resting):
     dishes, cycle = knee(offset=OFFSET), waves(1.0)
     none = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
@@ -136,20 +108,6 @@ def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, wav
     after, before = (resting(dishes, simulator, cycle, 0.3 + s * h, tolerance=1e-11).array
                      for s in (1, -1))  # fmt: skip
     assert_allclose(result.rates[3], (after - before) / (2 * h), rtol=0.02, atol=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "simulator",
-    first_of([replace(DAMPED, quasi_static=REDUCED), MASSLESS]),
-    ids=["damped", "massless"],
-)
-def test_rates_of_quasi_static_coordinates_are_those_of_the_poses(knee, waves, simulator):
-    result = simulate(knee(offset=OFFSET), simulator, waves(0.5), samples=801, rtol=1e-6)
-    slope = (result.poses[2:] - result.poses[:-2]) / (result.time[2:] - result.time[:-2])[:, None]
-    scale = np.abs(slope).max(axis=0)
-    slope, rates = slope[20:], result.rates[21:-1]  # beyond the transient of the start
-    assert (np.abs(slope - rates).max(axis=0) < 5e-3 * scale).all()
 
 
 @pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])

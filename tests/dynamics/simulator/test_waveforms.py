@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics import GaitCycle, KneeSimulator, load_gait_cycle
+from dynamics import KneeSimulator, load_gait_cycle
 from dynamics.kernels.equations import inputs_at
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, WAVEFORM_COLUMNS
 from foundation.base.pose import Pose
@@ -55,13 +55,6 @@ def test_spline_follows_harmonics_with_rate_and_acceleration(write):
     assert_allclose(cycle.applied(t)[:, 0], 1000 + 800 * np.cos(w * t), rtol=1e-6)
 
 
-def test_at_agrees_with_the_arrays(write):
-    cycle = load_gait_cycle(write(table()), 0.9)
-    flexion, applied = cycle.at(0.2)
-    assert_allclose(flexion, cycle.motion("flexion", 0.2)[0], rtol=1e-15)
-    assert_allclose(applied.array, cycle.applied(0.2), rtol=1e-15)
-
-
 @pytest.mark.parametrize("time", [0.01, 0.2, 0.44, 0.89, 2.1])
 def test_inputs_of_the_equations_are_those_of_the_cycle(write, time):
     """The kernel's values, and its rates against differences of the spline."""
@@ -84,15 +77,6 @@ def test_inputs_of_the_equations_are_those_of_the_cycle(write, time):
     assert_allclose(rates, slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max())
 
 
-def test_cycle_is_periodic_to_the_second_derivative(write):
-    cycle = load_gait_cycle(write(table()), 1.0)
-    assert_allclose(
-        cycle.motion("flexion", 0.3), cycle.motion("flexion", 2.3), rtol=1e-9, atol=1e-12
-    )
-    before, after = cycle.motion("flexion", np.array([1.0 - 1e-9, 1.0 + 1e-9])).T
-    assert_allclose(before, after, rtol=0.0, atol=1e-5)
-
-
 def test_scaled_multiplies_the_loads_alone(write):
     cycle = load_gait_cycle(write(table()), 1.0)
     doubled = cycle.scaled(axial=2.0, ap=0.5, torque=-1.0)
@@ -107,13 +91,6 @@ def test_a_table_may_have_an_adduction_torque(write):
     assert_allclose(cycle.applied(np.array([0.0, 0.25, 0.75]))[:, 3], [0.0, 20.0, -20.0], atol=1e-9)
     assert cycle.at(0.25)[1].adduction_torque == pytest.approx(20.0)
     assert load_gait_cycle(write(columns), 1.0).adduction_torque is None
-
-
-def test_columns_may_come_in_any_order_and_with_others(write):
-    columns = {"note": np.zeros(21)} | dict(reversed(table().items()))
-    assert_allclose(
-        load_gait_cycle(write(columns), 1.0).percent, table()["gait_percent"], rtol=1e-12
-    )
 
 
 def test_shipped_level_walking_keeps_to_its_extremes():
@@ -140,13 +117,6 @@ def test_shipped_level_walking_keeps_to_its_extremes():
     assert 0.44 < fine[axial.argmax()] < 0.46
     assert axial[(fine > 0.2) & (fine < 0.35)].min() < 0.5 * axial[stance].max()
     assert axial[(fine > 0.7) & (fine < 0.95)].max() < 250.0
-
-
-def test_shipped_level_walking_is_no_standards_table_and_says_so():
-    lines = LEVEL_WALKING.read_text(encoding="utf-8").splitlines()
-    header = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
-    assert "not the table of any standard" in header
-    assert len([line for line in lines if not line.startswith("#")]) <= 102
 
 
 def change(name, index, value):
@@ -217,13 +187,3 @@ def test_empty_table_and_bad_period(write, tmp_path):
         load_gait_cycle(write(table(4)), 1.0)
     with pytest.raises(FileNotFoundError):
         load_gait_cycle(tmp_path / "none.csv", 1.0)
-
-
-def test_signals_are_copied_and_read_only():
-    c = list(table().values())
-    c[1] = np.radians(c[1])
-    cycle = GaitCycle(*c)
-    c[2][:] = 0.0
-    assert cycle.axial_force.max() == 1800.0
-    with pytest.raises(ValueError, match="read-only"):
-        cycle.axial_force[0] = 1.0

@@ -43,17 +43,6 @@ def removed(before, after):
     return cones[0] - cones[1]
 
 
-def test_one_block_is_linear_extrapolation(implant):
-    model, swing = implant
-    count = 1e6
-    linear = bed_wear(model, swing(model), LAW).after(count)
-    found = extrapolate(model, swing, count, 1)
-    np.testing.assert_allclose(found.volume, [[0.0, 0.0], linear.volume], rtol=1e-12, atol=0.0)
-    np.testing.assert_allclose(found.wear.depth, linear.depth, rtol=1e-12, atol=0.0)
-    np.testing.assert_array_equal(found.cycles, [0.0, count])
-    assert found.wear.mass == pytest.approx(linear.mass, rel=1e-12)
-
-
 @pytest.mark.parametrize("blocks", [1, 2, 5])
 def test_blocks_on_a_plate_are_the_steps_of_explicit_euler(blocks):
     """dh/dN = k K (d - h) s for a plate held at depth d: h falls behind by (1 - x/B) a block."""
@@ -64,15 +53,6 @@ def test_blocks_on_a_plate_are_the_steps_of_explicit_euler(blocks):
     depth = PRESSED * (1.0 - (1.0 - 0.6 / blocks) ** np.arange(blocks + 1))
     np.testing.assert_allclose(found.volume.sum(axis=1), depth * 20e-3**2, rtol=1e-9, atol=0.0)
     np.testing.assert_allclose(found.wear.depth, depth[-1], rtol=1e-9, atol=0.0)
-
-
-@pytest.mark.slow
-def test_more_blocks_converge(implant):
-    model, swing = implant
-    volumes = [extrapolate(model, swing, 2e6, b).wear.total_volume for b in (1, 2, 4)]
-    changes = np.abs(np.diff(volumes))
-    assert changes[1] < 0.7 * changes[0]
-    assert changes[1] < 0.04 * volumes[-1]
 
 
 def test_mesh_loses_the_volume_that_is_worn(implant):

@@ -1,4 +1,4 @@
-"""Contact points of profiles and of the joint with clearance."""
+"""Polar profiles, and contact points of profiles and of the joint with clearance."""
 
 from __future__ import annotations
 
@@ -133,3 +133,37 @@ def test_concentric_journal_has_the_clearance_for_a_gap():
     found = ClearanceJoint(R, 1e-3, np.array([0.2, 0.1])).contact((-0.2, -0.1, 0.0))
     assert found.gap == 1e-3
     assert np.isfinite(found.normal).all()
+
+
+# Half axes of the ellipse [m].
+LONG, SHORT = 0.05, 0.035
+
+
+def ellipse(samples: int, kind: str) -> PolarProfile:
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((LONG * np.cos(t), SHORT * np.sin(t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@KINDS
+def test_tangent_and_curvature_are_derivatives(kind):
+    profile, step = ellipse(40, kind), 1e-6
+    for angle in (0.21, 1.3, 2.9, 4.4):
+        x, y, t_x, t_y, curvature, speed = profile.frame(angle)
+        ahead, behind = profile.frame(angle + step), profile.frame(angle - step)
+        slope = (np.array(ahead) - np.array(behind)) / (2.0 * step)
+        assert_allclose(slope[:2], np.array([t_x, t_y]) * speed, rtol=1e-7, atol=1e-10)
+        # d t / ds = -kappa n with n = (t_y, -t_x).
+        wanted = -curvature * speed * np.array([t_y, -t_x])
+        assert_allclose(slope[2:4], wanted, rtol=1e-6, atol=1e-7)
+        assert t_y * x - t_x * y > 0.0  # outward
+
+
+@KINDS
+def test_seam_of_a_closed_profile_is_nowhere(kind):
+    one = ellipse(30, kind)
+    shifted = np.roll(one.angle, -11)
+    shifted[-11:] += 2.0 * np.pi
+    other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
+    for angle in np.linspace(-1.0, 7.5, 63):
+        assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)

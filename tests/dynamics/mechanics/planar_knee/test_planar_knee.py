@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from differences import differences
 from numpy.testing import assert_allclose
-from scipy.integrate import cumulative_simpson, quad
-from scipy.optimize import brentq
+from scipy.integrate import quad
 from some_slow import first_of
 
 from dynamics.mechanics.contact import Mode
@@ -26,18 +25,16 @@ from dynamics.mechanics.planar_knee import (
     Pull,
     machado_clearance_knee,
     machado_knee,
-    machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
-from foundation.contact_laws import HertzLaw, LankaraniNikraveshLaw
+from foundation.contact_laws import HertzLaw
 
 MASS, INERTIA, STIFFNESS = 3.75, 0.165, 8e5
 R, H = 0.04, 0.2255
 #: Pushed into the femur and turned, LCL and PCL taut.
 STATE = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 LIGAMENT = PlanarLigament("one", [-0.02, -0.01], [0.16, 0.01], 0.06, 15e6)
-START = [-0.35, 0.0, 0.0, -1.0, 0.2, 0.5]
 
 
 def plane_knee(law, gravity: float = 0.0) -> PlanarKnee:
@@ -92,12 +89,6 @@ def test_pull_adds_its_force_and_decays():
     assert np.abs(sizes[times >= 0.05]).max() < 0.0011 * 150.0
 
 
-def test_impact_rate_has_a_lower_limit():
-    knee = machado_knee(law="lankarani-nikravesh")
-    found = [force(knee, STATE, approach=rate)[0] for rate in (1e-9, 0.01, 0.02)]
-    assert found[0] == found[1] != found[2]
-
-
 def test_ligament_tension_is_the_slope_of_its_energy():
     assert LIGAMENT.tension(0.06) == LIGAMENT.tension(0.05) == 0.0
     assert_allclose(LIGAMENT.tension(0.062), 15e6 * 0.002**2, rtol=1e-13)
@@ -113,16 +104,6 @@ def test_ligament_tension_is_the_slope_of_its_energy():
 # ---- motion in closed form ----
 
 
-def test_free_flight_is_a_parabola():
-    motion = simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS), 9.0), START, 0.1)
-    t = motion.time
-    wanted = np.column_stack((-0.35 - t, 0.2 * t - 4.5 * t**2, 0.5 * t))
-    assert_allclose(motion.state[:, :3], wanted, rtol=0.0, atol=1e-13)
-    assert motion.impacts == ()
-    assert not motion.contact_force.any()
-    assert motion.ligament_force.shape == (201, 0)
-
-
 def test_hertz_impact_in_closed_form():
     speed, gap = 0.3, 0.003
     knee = plane_knee(HertzLaw(STIFFNESS))
@@ -134,30 +115,6 @@ def test_hertz_impact_in_closed_form():
     # Johnson 1985, sect. 11.4: the contact lasts 2.94 times deepest / speed.
     assert_allclose((motion.contact_force > 0.0).sum() * 5e-5, 2.943 * deepest / speed, rtol=3e-3)
     assert_allclose(motion.state[-1, 3:], [-speed, 0.0, 0.0], rtol=0.0, atol=1e-7)
-
-
-@pytest.mark.parametrize("restitution", [0.3, 0.8])
-def test_lankarani_nikravesh_impact_returns_what_the_law_does(restitution):
-    law = LankaraniNikraveshLaw(STIFFNESS, restitution)
-    motion = simulate_planar_knee(plane_knee(law), before(0.001, 0.2), 0.12)
-    a = 0.75 * (1.0 - restitution**2)
-    truth = brentq(lambda e: a * (1.0 + e) - math.log((1.0 + a) / (1.0 - a * e)), 1e-6, 1.0)
-    assert_allclose(-motion.state[-1, 3] / 0.2, truth, rtol=1e-6)
-    lost = 0.5 * MASS * 0.2**2 * (1.0 - truth**2)
-    assert_allclose(motion.contact_loss[-1], lost, rtol=1e-6)
-    assert (np.diff(motion.contact_loss) >= 0.0).all()
-
-
-def test_eccentric_impact_conserves_momentum_and_energy():
-    """A blow beside the centre of mass: moment = arm times impulse, no loss."""
-    start = np.array([-0.242, 0.03, 0.0, 0.2, 0.0, 0.0])
-    motion = simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS)), start, 0.1)
-    end = motion.state[-1]
-    impulse = MASS * (end[3] - 0.2)
-    effective = 1.0 / (1.0 / MASS + 0.03**2 / INERTIA)
-    assert_allclose(impulse, -2.0 * effective * 0.2, rtol=2e-2)
-    assert_allclose(INERTIA * end[5], 0.03 * impulse, rtol=2e-2)
-    assert abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
 
 
 def test_short_flight_is_not_missed():
@@ -172,26 +129,8 @@ def test_short_flight_is_not_missed():
 
 
 @cache
-def free(law: str = "hertz", pull: float = 50.0, duration: float = 0.3):
-    return simulate_planar_knee(machado_knee(pull, law), machado_state(), duration)
-
-
-def test_contact_points_lie_on_both_bodies_the_indentation_apart():
-    found = free()
-    assert_allclose(np.hypot(*found.femoral_contact.T), R, rtol=0.0, atol=1e-12)
-    # Between its samples the shape-preserving spline of a line is not straight.
-    assert_allclose(found.tibial_contact[:, 0], H, rtol=0.0, atol=1e-6)
-    x, y, angle = found.state[:, :3].T
-    z = x + 1j * y + np.exp(1j * angle) * (found.tibial_contact @ [1.0, 1j])
-    apart = np.column_stack((z.real, z.imag)) - found.femoral_contact
-    outward = (apart * found.femoral_contact).sum(axis=1) / R
-    assert_allclose(outward, -found.indentation, rtol=0.0, atol=1e-12)
-    # The knee rolls and slides from the back of the tibia to its middle.
-    assert 0.025 < found.tibial_contact[:, 1].max() < 0.03
-    integral = cumulative_simpson(found.indentation_rate, x=found.time, initial=0.0)
-    gained = found.indentation - found.indentation[0]
-    assert_allclose(integral, gained, rtol=0.0, atol=1e-6)
-    assert np.abs(gained).max() > 4e-3
+def free(law: str):
+    return simulate_planar_knee(machado_knee(law=law), machado_state(), 0.3)
 
 
 @pytest.mark.parametrize("joint", [False, True])
@@ -244,16 +183,6 @@ def test_a_ligament_beyond_its_limit_is_told():
     pulls = motion.ligament_force[:, 2]
     assert passed.largest == pulls.max()
     assert_allclose(passed.time, motion.time[np.flatnonzero(pulls > 622.0)[0]], rtol=0.0)
-
-
-def test_linear_ligaments_meet_the_quadratic_ones_at_one_strain():
-    for quadratic, linear in zip(machado_ligaments(), machado_ligaments("linear"), strict=True):
-        length, half = 1.05 * quadratic.rest_length, 1.025 * quadratic.rest_length
-        assert_allclose(linear.tension(length), quadratic.tension(length), rtol=1e-12)
-        assert_allclose(linear.tension(half), 2.0 * quadratic.tension(half), rtol=1e-12)
-        assert linear.force_limit == quadratic.force_limit
-    motion = simulate_planar_knee(machado_knee(ligaments="linear"), machado_state(), 0.1)
-    assert np.abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
 
 
 joint = partial(ClearanceJoint, journal_radius=R, clearance=1e-3, socket_centre=[0.0, 0.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import quad
 from some_slow import first_of
 
 from dynamics.mechanics.unilateral import UnilateralLink, simulate_links
@@ -153,15 +153,6 @@ def test_a_contraction_at_an_even_rate_in_closed_form():
     assert_allclose(errors[0] / errors[1], 2.0, rtol=0.1)
 
 
-def test_a_constant_contraction_is_a_smaller_gap():
-    def run(gap, contraction):
-        link = UnilateralLink([1.0], 1e4, 5.0, gap=gap, contraction=contraction)
-        return simulate_links([[1.0]], [link], [0.0], [-1.0], step=1e-4, n_steps=500).position
-
-    assert_allclose(run(0.02, 0.015), run(0.005, 0.0), rtol=0.0, atol=1e-12)
-    assert_allclose(run(0.02, lambda t: 0.015), run(0.005, 0.0), rtol=0.0, atol=1e-12)
-
-
 MASS, SPRING, DEPTH = 0.5, 2e4, 1e-3
 
 
@@ -225,82 +216,6 @@ def test_rebound_of_a_point_mass_that_sticks_in_closed_form(ratio):
     expected = along * np.cos(np.pi * np.sqrt(ratio))
     assert_allclose(motion.velocity[-1, 0], expected, rtol=0.0, atol=8e-3)
     assert_allclose(motion.velocity[-1, 1], normal_speed, rtol=6e-3)
-
-
-def by_fine_integration(ratio, friction, along, down):
-    """Spring, slider and normal spring, with the tip's velocity cut off at the limit."""
-    kt, rate = ratio * SPRING, 1e7
-
-    def slope(_, state):
-        x, y, vx, vy, tip = state
-        pressed = max(-y, 0.0)
-        normal = SPRING * pressed * (1.0 + pressed / DEPTH)
-        # The tip creeps fast where the spring exceeds the limit.
-        pull = kt * (x - tip)
-        excess = pull - np.clip(pull, -friction * normal, friction * normal)
-        force = pull - excess
-        return [vx, vy, -force / MASS, normal / MASS, rate * excess / kt]
-
-    end = lambda _, state: state[1]  # noqa: E731
-    end.terminal, end.direction = True, 1.0
-    found = solve_ivp(
-        slope, (0.0, 0.1), [0.0, 0.0, along, -down, 0.0], "LSODA", events=end, rtol=1e-9,
-        atol=1e-12, max_step=1e-5,
-    )  # fmt: skip
-    return found.y[2:4, -1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("friction", "along"), [(0.3, 0.4), (0.8, 1.0), (0.3, 1.5)])
-def test_oblique_impact_that_sticks_and_slips_against_fine_integration(friction, along):
-    ratio, down = 2.0 / 3.0, 1.0
-    link = UnilateralLink(
-        [0.0, 1.0], SPRING, friction=friction, tangent=[1.0, 0.0], doubling_depth=DEPTH,
-        tangential_stiffness=ratio * SPRING,
-    )  # fmt: skip
-    motion = simulate_links(
-        MASS * np.eye(2), [link], [0.0, 0.0], [along, -down], step=5e-6, n_steps=2800
-    )
-    assert motion.normal[-1, 0] == 0.0
-    assert_allclose(
-        motion.velocity[-1], by_fine_integration(ratio, friction, along, down), atol=4e-3
-    )
-
-
-@pytest.mark.slow
-def test_energy_never_rises_with_growth_and_tangential_springs():
-    rng = np.random.default_rng(1)
-    for _ in range(4):
-        root = rng.normal(size=(3, 3))
-        mass = root @ root.T + np.eye(3)
-        links = [
-            UnilateralLink(
-                rng.normal(size=3), 1e4, damping, 0.005, 0.4, rng.normal(size=3),
-                doubling_depth=0.01, tangential_stiffness=5e3,
-            )
-            for damping in (0.0, 15.0)
-        ]  # fmt: skip
-        springs = np.diag([100.0, 150.0, 80.0])
-        motion = simulate_links(
-            mass, links, np.zeros(3), rng.normal(size=3), step=1e-3, n_steps=300,
-            stiffness=springs,
-        )  # fmt: skip
-        total = 0.5 * np.einsum("ti,ij,tj->t", motion.velocity, mass, motion.velocity)
-        total += 0.5 * np.einsum("ti,ij,tj->t", motion.position, springs, motion.position)
-        for column, link in enumerate(links):
-            tip = [0.0]
-            for n in motion.normal[:, column]:
-                # k ξ (1 + ξ / Um) + c (ξ - ξ') / h = N.
-                c = link.damping / 1e-3
-                tip.append(max(np.roots([1e6, 1e4 + c, -n - c * tip[-1]]).real))
-            tip = np.array(tip)
-            total += 1e4 * (tip**2 / 2.0 + tip**3 / 0.03)
-            total[1:] += motion.friction[:, column] ** 2 / 1e4
-        assert np.diff(total).max() < 1e-9 * total[0]
-        assert total[-1] < 0.99 * total[0]
-        assert (motion.normal.max(axis=0) > 0.0).any()
-        limits = 0.4 * motion.normal
-        assert (np.abs(motion.friction) <= limits * (1.0 + 1e-9) + 1e-9).all()
 
 
 # ---- two bodies in a row and a wall (multiple impact) ----

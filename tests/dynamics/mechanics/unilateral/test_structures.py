@@ -135,24 +135,6 @@ def test_law_of_every_member_with_bars_and_pretension(two_sided, order):
         assert_allclose(solution.elongations, -balance.T @ solution.displacement, atol=1e-12)
 
 
-def test_two_contracting_muscles_stiffen_a_joint():
-    # Agonist and antagonist of one joint, no load: the contractions meet in the middle.
-    arms, k, c = np.array([[0.04, -0.02]]), np.array([1e4, 3e4]), np.array([0.01, 0.005])
-    solution = solve_structure(arms, k, [0.0], contraction=c)
-    # Σ r k (-r u + c) = 0.
-    u = (arms[0] * k * c).sum() / (arms[0] ** 2 * k).sum()
-    assert_allclose(solution.displacement, [u], rtol=1e-9)
-    assert_allclose(solution.forces, k * (c - arms[0] * u), rtol=1e-9)
-    assert (solution.forces > 0.0).all()
-    # Half the activation: half stiffness and half contraction, a quarter of the force.
-    half = solve_structure(arms, k, [0.0], contraction=c, activation=0.5)
-    assert_allclose(half.forces, 0.25 * solution.forces, rtol=1e-9)
-    # One alone turns the joint until it is slack.
-    one = solve_structure(arms, k, [0.0], contraction=[0.01, 0.0], activation=[1.0, 0.0])
-    assert_allclose(one.forces, 0.0, rtol=0.0, atol=1e-9)
-    assert_allclose(one.displacement, [0.25], rtol=1e-9)
-
-
 def test_activation_scales_the_stiffness_and_leaves_the_pretension():
     # Kolesnikov (2004), eq. 31, 32: F = a k (D₀ - r u), Σ r F = 0.
     arms, k, d = np.array([[0.04, -0.02]]), np.array([1e4, 3e4]), np.array([0.01, 0.005])

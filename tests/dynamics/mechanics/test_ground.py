@@ -1,4 +1,4 @@
-"""Strikes on compliant ground: closed forms, statics, energy, lasting contact, two legs."""
+"""Strikes on compliant and on rigid ground: closed forms, energy, legs, laws of impact."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from some_slow import first_of
 
-from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, FreeBase
+from dynamics.mechanics.chains import GROUND, Assembly, Chain, ChainSegment, FreeBase, PinClosure
 from dynamics.mechanics.ground import (
     CompliantGround,
     ContactPoint,
     PenaltyGround,
+    newton_impact,
+    path_impact,
     simulate_strike,
     standing_start,
     striking_legs,
 )
 from foundation.contact_laws import CompliantFriction, HertzLaw
-from tests.oracles.heel_strike import heel_strike, kinetic, places, rows, soft
+from tests.oracles.heel_strike import (
+    heel_strike,
+    kinetic,
+    places,
+    rigid_motion,
+    rows,
+    soft,
+)
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
 SOIL = PenaltyGround(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))
 RNG = np.random.default_rng(7)
-KNEES = {"joint_stiffness": [0.0, 500.0], "joint_damping": [0.0, 12.0]}
-REST = np.radians([[0.0, -16.0], [0.0, -7.0]])
-WANTED = [*np.radians([-10.0, -32.0, 27.0, 20.0]), 0.3, 0.9]
-RATES = [-1.5, -1.0, -1.0, -1.2, 1.2, -0.2]
 
 
 def foot(centre: float = 0.0, gravity: float = 9.81) -> Assembly:
@@ -93,41 +98,6 @@ def test_damped_oscillation_about_rest_in_closed_form():
     assert_allclose(result.forces[-1, 0, 1], 9.81, rtol=1e-2)
 
 
-@pytest.mark.slow
-def test_sliding_stops_after_v2_over_2_mu_g():
-    start = [0.0, 0.0, 0.02 - 0.5 * 9.81 * 1e-5], [0.0, 1.0, 0.0]
-    ground = PenaltyGround(1e-5, 200.0, GRIP)
-    result = simulate_strike(foot(), under(-0.1, 0.1, sole=0.02), ground, *start, 0.4)
-    assert_allclose(result.position[-1, 1], 1.0 / (2.0 * 0.4 * 9.81), rtol=1e-3)
-    assert_allclose(result.velocity[-1, 1], 0.0, atol=1e-6)
-    assert_allclose(result.tangential_loss[-1], 0.5, rtol=1e-3)
-    sliding = (result.time > 0.02) & (result.time < 0.24)
-    assert_allclose(result.reaction[sliding, 0], -0.4 * 9.81, rtol=5e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [(-0.1, 0.1), (-0.1, 0.02, 0.1)])
-def test_standing_by_the_rule_of_the_lever(at):
-    """Dropped and tilted, the foot comes to rest on all points, which carry its weight."""
-    ground, start = PenaltyGround(1e-5, 200.0, GRIP), [0.02, 0.0, 0.06]
-    result = simulate_strike(foot(0.05), under(*at), ground, start, np.zeros(3), 0.5)
-    loads = result.forces[-1, :, 1]
-    assert (loads > 0.0).all()
-    assert_allclose(loads.sum(), 9.81, rtol=1e-5)
-    assert_allclose(loads @ np.array(at), 9.81 * 0.05, rtol=1e-2)
-    assert_allclose(result.energy + result.loss, result.energy[0], rtol=1e-7)
-
-
-def test_points_that_land_together_both_count():
-    ground, points = PenaltyGround(1e-5, 50.0, GRIP), under(-0.1, 0.1)
-    result = simulate_strike(foot(), points, ground, [0.0, 0.0, 0.15], np.zeros(3), 0.25)
-    closing = [change for change in result.changes if change.closed]
-    assert {change.point for change in closing[:2]} == {each.name for each in points}
-    assert_allclose(closing[0].time, np.sqrt(2.0 * 0.1 / 9.81), rtol=1e-8)
-    assert_allclose(closing[1].time, closing[0].time, rtol=1e-10)
-    assert_allclose(result.position[:, 0], 0.0, atol=1e-9)
-
-
 def test_a_short_dip_below_the_ground_is_noticed():
     """The tip of a pendulum, at 3 m/s, is below the ground for 3 ms."""
     rod = ChainSegment("rod", [0.0, -1.0], 10.0, 1.0, [0.0, -0.5])
@@ -166,19 +136,6 @@ def test_reaction_is_the_change_of_momentum():
 # ---- legs ----
 
 
-def test_locked_ankle_moves_as_a_hinged_one_without_motion():
-    """Kinetic and potential energy agree where the hinged foot turns with its shank."""
-    locked, points = striking_legs(sides=("leg",))
-    hinged, same = striking_legs(sides=("leg",), ankle="hinged")
-    q, v = np.array([0.4, 0.1, 0.3, 0.9]), np.array([2.0, -3.0, 1.0, -0.5])
-    q3, v3 = np.insert(q, 2, q[1]), np.insert(v, 2, v[1])
-    one, other = locked.evaluate(0.0, q, v), hinged.evaluate(0.0, q3, v3)
-    assert_allclose([locked.weight, hinged.weight], 75.0 * 9.81, rtol=1e-14)
-    assert_allclose(one.kinetic, other.kinetic, rtol=1e-13)
-    assert_allclose(one.potential, other.potential, rtol=1e-13)
-    assert_allclose(places(locked, points, q), places(hinged, same, q3), rtol=1e-13)
-
-
 def test_the_mass_at_the_hip_moves_with_the_hip():
     """Kinetic and potential energy are those of legs without it and of a point mass."""
     whole, bare = (striking_legs(hip_mass=mass)[0] for mass in (40.0, 0.0))
@@ -199,22 +156,6 @@ def test_pinned_legs_do_not_know_of_each_other():
         part = slice(2 * k, 2 * k + 2)
         alone, _ = striking_legs(sides=("leg",), joint_rest=rest[k], **laws)
         assert_allclose(found[part], alone.accelerations(0.0, q[part], v[part]), rtol=1e-11)
-
-
-@pytest.mark.slow
-def test_energy_and_momentum_of_lasting_contact_and_strike():
-    legs, points = striking_legs(joint_rest=REST, **KNEES)
-    ground = PenaltyGround()
-    q, v = standing_start(legs, points, ground, WANTED, RATES, "stance ball")
-    result = simulate_strike(legs, points, ground, q, v, 0.15, samples=3001)
-    assert np.diff(result.energy).max() <= 1e-8
-    assert_allclose(result.energy + result.loss, result.energy[0], rtol=0.0, atol=1e-6)
-    strike = next(each.time for each in result.changes if each.point == "swing heel")
-    assert result.loaded("stance ball")[result.time < strike].all()
-    assert (result.loaded("stance ball") & result.loaded("swing heel")).sum() > 100
-    ends = [legs.evaluate(0.0, result.position[k], result.velocity[k]) for k in (0, -1)]
-    impulse = np.trapezoid(result.reaction - [0.0, result.weight], result.time, axis=0)
-    assert_allclose(ends[1].momentum - ends[0].momentum, impulse, rtol=0.0, atol=0.05)
 
 
 def test_standing_start_bears_the_weight_at_rest():
@@ -243,3 +184,159 @@ def test_any_law_of_contact_bears_a_foot():
     assert_allclose(result.velocity[-1], [0.0, 0.2, 0.3], rtol=0.0, atol=1e-7)
     assert_allclose(result.energy, result.energy[0], rtol=1e-7)
     assert_array_equal(result.forces[..., 0], 0.0)
+
+
+def random_impacts(count: int, seed: int):
+    """Legs pinned at the hip or free, with the heel on its way down."""
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        leg, points = striking_legs(sides=("leg",), anchor=[0.0, 0.0] if k % 2 else None)
+        q, v = rng.uniform(-1.2, 1.2, 4 - 2 * (k % 2)), rng.uniform(-4.0, 4.0, 4 - 2 * (k % 2))
+        heel = rows(leg, points[:1], q)[0] @ v
+        yield leg, points, q, v if heel[1] < 0.0 else -v, *rng.uniform(0.0, 1.0, 2)
+
+
+def test_newton_and_coulomb_hold_for_one_and_two_points():
+    modes = set()
+    for leg, points, q, v, e, mu in random_impacts(200, 1):
+        touching = points if len(q) == 4 else points[:1]
+        found = newton_impact(leg, touching, q, v, restitution=e, friction=mu)
+        pushed = rows(leg, touching, q).reshape(-1, len(q)).T @ found.impulse.ravel()
+        change = leg.terms(0.0, q, v)[0] @ (found.velocity - v)
+        assert_allclose(change, pushed, rtol=0.0, atol=1e-9 * np.abs(pushed).max())
+        tiny = 1e-7 * max(np.abs(found.before).max(), 1.0)
+        for (_, down), (vt, vn), (lt, ln) in zip(
+            found.before, found.after, found.impulse, strict=True
+        ):
+            gain = vn + e * down
+            assert gain >= -tiny
+            assert ln >= -1e-7
+            assert abs(gain * ln) <= 1e-6 * max(ln, 1.0)
+            assert abs(lt) <= mu * ln + 1e-6 * max(ln, 1.0)
+            if abs(vt) > 1e-6 and ln > 1e-6:
+                assert_allclose(lt, -mu * ln * np.sign(vt), rtol=1e-6)
+            modes.add("open" if ln <= 1e-9 else "stick" if abs(vt) < 1e-9 else "slide")
+    assert modes == {"open", "stick", "slide"}
+
+
+def test_newton_gains_only_with_friction_restitution_and_an_end_of_sliding():
+    gains = 0
+    for leg, points, q, v, e, mu in random_impacts(200, 2):
+        heel, tiny = points[:1], 1e-9 * kinetic(leg, q, v)
+        smooth = newton_impact(leg, heel, q, v, restitution=e, friction=0.0)
+        assert smooth.energy_change <= tiny
+        assert newton_impact(leg, heel, q, v, restitution=0.0, friction=mu).energy_change <= tiny
+        found = newton_impact(leg, heel, q, v, restitution=e, friction=mu)
+        if found.energy_change > tiny:
+            gains += 1
+            assert found.before[0, 0] * found.after[0, 0] <= 1e-9
+    assert gains > 5
+
+
+def test_flat_foot_lands_on_both_points():
+    body = ChainSegment("foot", 0.1, 2.0, 0.01, [0.02, 0.0])
+    foot, still = Assembly((Chain("a", (body,), FreeBase()),)), [0.0, 0.0, 0.05]
+    found = newton_impact(
+        foot, under(-0.1, 0.1), still, [0.0, 0.5, -1.0], restitution=0.0, friction=5.0
+    )
+    # Sticking, which both points share: the foot stands still at once.
+    assert_allclose(found.velocity, 0.0, atol=1e-12)
+    assert_allclose(found.impulse.sum(axis=0), [-1.0, 2.0], rtol=1e-12)
+    slid = newton_impact(
+        foot, under(-0.1, 0.1), still, [0.0, 3.0, -1.0], restitution=0.0, friction=0.1
+    )
+    assert_allclose(slid.velocity, [0.0, 2.9, 0.0], rtol=1e-10, atol=1e-10)
+
+
+def test_an_impact_of_a_closed_structure_keeps_its_pins():
+    """A loose rod pinned to the ground is struck like a rod that hangs there."""
+    rod = ChainSegment("rod", [0.6, -0.8], 2.0, 0.1, [0.3, -0.4])
+    tip = [ContactPoint("tip", ("a", "rod"), [0.6, -0.8])]
+    pin = PinClosure("pin", GROUND, [0.0, 0.8], ("a", "rod"), [0.0, 0.0])
+    loose = Assembly((Chain("a", (rod,), FreeBase()),), closures=(pin,))
+    hung = Assembly((Chain("a", (rod,), [0.0, 0.8]),))
+    law = {"restitution": 0.4, "friction": 0.2}
+    found = newton_impact(loose, tip, [0.0, 0.0, 0.8], [-1.5, 0.0, 0.0], **law)
+    other = newton_impact(hung, tip, [0.0], [-1.5], **law)
+    assert_allclose(found.velocity, [*other.velocity, 0.0, 0.0], rtol=0.0, atol=1e-12)
+    assert_allclose(found.impulse, other.impulse, rtol=1e-10)
+
+
+def path_by_steps(compliance, before, e, mu, law, steps=300_000):
+    """The path of the normal impulse in small steps, as an oracle."""
+    (tt, tn), (_, nn) = compliance
+    vt, vn = before
+    dp = 10.0 * abs(vn) / nn / steps
+    p = lt = lost = back = 0.0
+    squeezed = None
+    while True:
+        ratio = -mu * np.sign(vt) if abs(vt) > 2.0 * dp * (abs(tn) + tt) else None
+        if ratio is None:
+            hold = -tn / tt
+            ratio = hold if abs(hold) <= mu else -mu * np.sign(tn)
+        work = vn * dp
+        if vn < 0.0:
+            lost += work
+        else:
+            squeezed = p if squeezed is None else squeezed
+            back += work
+            done = p >= (1.0 + e) * squeezed if law == "poisson" else back >= -(e**2) * lost
+            if done:
+                return np.array([vt, vn]), np.array([lt, p])
+        vt, vn = vt + (tn + tt * ratio) * dp, vn + (nn + tn * ratio) * dp
+        p, lt = p + dp, lt + ratio * dp
+
+
+@pytest.mark.parametrize("law", ["poisson", "stronge"])
+def test_path_against_small_steps(law):
+    reversed_ = stuck = 0
+    for leg, points, q, v, e, mu in random_impacts(14, 5):
+        found = path_impact(leg, points[0], q, v, restitution=e, friction=mu, law=law)
+        j = rows(leg, points[:1], q)[0]
+        compliance = j @ np.linalg.solve(leg.terms(0.0, q, v)[0], j.T)
+        after, impulse = path_by_steps(compliance, j @ v, e, mu, law)
+        scale = np.abs(found.before).max()
+        assert_allclose(found.after[0], after, rtol=0.0, atol=2e-3 * scale)
+        assert_allclose(found.impulse[0], impulse, rtol=2e-3, atol=2e-3 * impulse[1])
+        reversed_ += found.before[0, 0] * found.after[0, 0] < -1e-6
+        stuck += abs(found.after[0, 0]) < 1e-9
+    assert reversed_ > 0
+    assert stuck > 0
+
+
+def test_laws_agree_where_sliding_does_not_change():
+    same = 0
+    for leg, points, q, v, e, mu in random_impacts(100, 7):
+        law = {"restitution": e, "friction": 0.3 * mu}
+        stronge = path_impact(leg, points[0], q, v, **law)
+        poisson = path_impact(leg, points[0], q, v, **law, law="poisson")
+        newton = newton_impact(leg, points[:1], q, v, **law)
+        assert stronge.energy_change <= 1e-12
+        assert poisson.energy_change <= 1e-12
+        if stronge.before[0, 0] * stronge.after[0, 0] > 1e-6:
+            same += 1
+            assert_allclose(stronge.velocity, newton.velocity, rtol=1e-8, atol=1e-9)
+            assert_allclose(poisson.velocity, newton.velocity, rtol=1e-8, atol=1e-9)
+    assert same > 20
+
+
+def test_one_point_stops_as_in_a_plastic_impact_that_sticks():
+    legs, points = striking_legs(hip_mass=0.0)
+    wanted = [*np.radians([-10.0, -32.0, 27.0, 20.0]), 0.3, 0.9]
+    free = np.array([-1.5, -1.0, -1.0, -1.2, 1.2, -0.9])
+    q, v = standing_start(legs, points, PenaltyGround(), wanted, free, "stance ball")
+    struck = newton_impact(legs, points[1:2], q, free, restitution=0.0, friction=1e3)
+    assert struck.before[0, 1] < 0.0
+    assert_allclose(struck.velocity, v, rtol=0.0, atol=1e-9)
+
+
+# ---- over time, by Moreau's scheme of the oracles ----
+
+
+def test_sliding_foot_stops_after_v2_over_2_mu_g():
+    start, law = ([0.0, 0.0, 0.05], [0.0, 1.0, 0.0]), {"restitution": 0.0, "friction": 0.4}
+    result = rigid_motion(foot(0.05), under(-0.1, 0.1), *start, 0.4, steps=1000, **law)
+    assert_allclose(result.position[-1, 1], 1.0 / (2.0 * 0.4 * 9.81), rtol=3e-3)
+    assert_allclose(result.velocity[-1], 0.0, atol=1e-9)
+    mean = result.forces[-200:, :, 1].mean(axis=0)
+    assert_allclose(mean, [9.81 * 0.25, 9.81 * 0.75], rtol=1e-2)
