@@ -157,11 +157,3 @@ def test_bundles_torn_or_slack_along_a_path_are_told(table, superior, told):
     assert bool(text) == bool(told)
     assert f"found {told} in MCLd1" in text or not told
     assert unfit_strains((), poses) == ""
-
-
-def test_the_ligaments_of_a_left_knee_fit_no_other_side(knee_data):
-    """S192803 is a left knee whose table stands in the frame of a right one."""
-    path = knee_data / "s192803_knee" / "ligaments_product.csv"
-    assert len(load_ligaments(path)) == 31
-    with pytest.raises(InputError, match=r"ALS1: expected on the lateral side"):
-        load_ligaments(path, side="left")

@@ -137,21 +137,6 @@ def test_values_are_read_only_copies_and_unknown_columns_named():
         table.angle("b")
 
 
-def test_the_shipped_files_are_read(knee_data):
-    folder = knee_data / "opensim_core_gait"
-    for name, rows, columns in (
-        ("subject01_walk_IK.mot", 151, 10),
-        ("subject01_walk_grf.mot", 1501, 18),
-        ("normal_gait.mot", 51, 17),
-    ):
-        table = read_motion_table(folder / name)
-        assert table.values.shape == (rows, columns)
-        assert table.in_degrees is True
-    solution = read_motion_table(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
-    assert len(solution.time) == 112
-    assert_allclose(solution.time[[0, -1]], [1.21, 2.32], rtol=0.0, atol=1e-9)
-
-
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_line_ends_of_other_systems(tmp_path, end):
     (tmp_path / "a.mot").write_bytes(VERSION_1.replace("\n", end).encode("utf-8-sig"))

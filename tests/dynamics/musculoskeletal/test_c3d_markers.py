@@ -43,14 +43,6 @@ def test_markers_are_metres_with_y_up(tmp_path, unit, screen):
     assert marker_notes(found, NAMES, NAMES) == ()
 
 
-@pytest.mark.parametrize("screen", [("+X", "+Y"), (), ("-Z", "+Y")])
-def test_markers_with_y_up_stay(tmp_path, screen):
-    places = walking() @ Z_UP.T
-    found = read_markers(write_c3d(tmp_path / "walk.c3d", places, screen=screen))
-    turn = {"-Z": [[0, 0, -1], [0, 1, 0], [1, 0, 0]]}.get(screen[0] if screen else "", np.eye(3))
-    assert_allclose(found.positions, places @ np.array(turn).T, atol=1e-7)
-
-
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0, 260.0])
 def test_who_walks_far_walks_along_x(tmp_path, turn):
     def turned(by):

@@ -111,13 +111,3 @@ def test_markers_replace_those_of_the_model(tmp_path):
     path.write_text(f"<MarkerSet><objects>{old}</objects></MarkerSet>")
     with pytest.raises(InputError, match="found markers with a body, as OpenSim before 4"):
         with_markers(MODEL, path)
-
-
-def test_functions_of_the_example_are_read(jam_folder):
-    folder = jam_folder / "examples/walking/results/comak-inverse-kinematics"
-    found = ConstraintFunctions.read(
-        folder / "secondary_coordinate_constraint_functions.xml", "knee_flex_r"
-    )
-    assert found.values.shape == (20, 11)
-    at_rest = dict(zip(found.secondary, found(np.zeros(1))[0], strict=True))
-    assert at_rest["knee_add_r"] == -0.00300239

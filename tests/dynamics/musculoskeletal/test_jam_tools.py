@@ -1,6 +1,5 @@
 """Files of settings of OpenSim-JAM's tools: values, unknown settings, settings not carried out."""
 
-import numpy as np
 import pytest
 
 from dynamics.musculoskeletal import (
@@ -145,20 +144,3 @@ def test_tasks_and_weights_of_inverse_kinematics_that_are_not_done_are_told(edit
 def test_wrong_settings_of_markers_are_refused(edited, old, new, told):
     with pytest.raises(InputError, match=told):
         read_marker_settings(edited(MARKERS, old, new))
-
-
-def test_settings_of_the_example_of_markers_are_read(jam_folder):
-    path = jam_folder / "examples/walking/inputs/comak_inverse_kinematics_settings.xml"
-    settings, sweep, files, notes = read_marker_settings(path)
-    assert sweep.coupled == "knee_flex_r"
-    assert len(sweep.secondary) == 11
-    assert np.degrees(sweep.stop) == pytest.approx(110.0)
-    assert (sweep.seconds, sweep.settle_threshold, sweep.points) == (3.0, 1e-4, 20)
-    assert dict(settings.weights)["R.ASIS"] == 10.0
-    assert dict(settings.weights)["R_HJC"] == 0.0
-    assert (settings.start, settings.stop) == (0.0, 2.36)
-    assert (
-        files.markers == jam_folder.resolve() / "models/lenhart2015/motion_data/overground_17.trc"
-    )
-    assert files.functions is None
-    assert notes == ()

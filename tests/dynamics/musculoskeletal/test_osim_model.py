@@ -79,11 +79,6 @@ def test_the_rest_of_the_model_stays(model):
     assert len(found.contacts) == 1
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="no such file; check the path of the model"):
-        OsimModel(tmp_path / "none.osim")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -154,19 +149,6 @@ def test_muscles_have_flags_of_their_own_or_of_the_defaults(model):
 def test_what_a_model_states_and_is_not_done_is_told(model, old, new, free, told):
     notes = model(old, new, LEG).notes(free)
     assert [text.startswith(told) for text in notes] == [True] * bool(told)
-
-
-def test_the_model_of_opensim_jam(jam_folder):
-    found = OsimModel(jam_folder / "models" / "lenhart2015" / "lenhart2015.osim")
-    assert [c.name for c in found.contacts] == ["tf_contact", "pf_contact"]
-    for contact, name in zip(found.contacts, ("knee_r", "pf_r"), strict=True):
-        assert contact.law == "linear"
-        assert contact.lumped
-        assert contact.bed.thickness + contact.target.thickness == pytest.approx(0.006)
-        (joint,) = (each for each in found.joints if each.name == name)
-        assert joint.child == contact.bed.body
-        chain = found.chain_between(contact.bed.body, contact.target.body)
-        assert chain.coordinates == joint.coordinates
 
 
 @pytest.mark.parametrize(

@@ -33,29 +33,6 @@ def test_prescribed_motions_are_followed(knee, waves, moved, quasi_static):
         assert (np.ptp(result.applied[:, column]) == 0.0) == (name in moved)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("damping", [0.0, 100.0])
-def test_what_is_not_prescribed_rests(knee, waves, damping):
-    """Quasi-static without damping: no force is left on the free coordinates."""
-    cycle, dishes = waves(**BOTH), knee(offset=(4e-3, 3e-3), stiffness=1e8)
-    simulator = replace(
-        SIMULATOR,
-        quasi_static=REDUCED,
-        superior_damping=damping,
-        adduction_damping=1e-3 * damping,
-        lateral_damping=damping,
-    )
-    result = simulate(dishes, simulator, cycle, samples=11, rtol=1e-8)
-    rows = [COORDINATES.index(name) for name in REDUCED]
-    for k in range(1, 11):
-        pose, applied = Pose.from_array(result.poses[k]), cycle.at(result.time[k])[1]
-        force = simulator.force(pose, dishes.loads(pose).wrench, applied)[rows]
-        drag = simulator.damping[[0, 3, 4]] * result.rates[k, rows]
-        assert_allclose(force[[1, 2]], drag[[1, 2]], rtol=0.0, atol=1e-2)
-        assert_allclose(force[0], drag[0], rtol=0.0, atol=1e-3)
-        assert (np.abs(drag).max() > 1e-2) == (damping > 0.0)
-
-
 def test_motions_count_from_a_neutral_pose_over_flexion(knee, waves):
     """From where the springs are slack at the flexion of the start."""
     path = ReferencePath.through(

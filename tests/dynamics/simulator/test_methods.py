@@ -5,13 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_ivp
 from some_slow import first_of
 
 from dynamics import KneeSimulator, simulate
-from dynamics.kernels import rosenbrock
-from dynamics.kernels.tableaus import RODAS5P
-from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
 from foundation.base.pose import COORDINATES, Pose
 
@@ -39,58 +35,6 @@ def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
         assert share_of_range(found.poses, radau.poses) < 1e-8
         inertial = [k for k, n in enumerate(COORDINATES) if n not in quasi_static]
         assert share_of_range(found.rates[:, inertial], radau.rates[:, inertial]) < 1e-7
-
-
-@pytest.mark.slow
-def test_massless_coordinates_against_elimination(knee, waves, resting):
-    """The equilibria solved within each call of an integrator of ordinary equations."""
-    dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.1)
-    first = resting(dishes, MASSLESS, cycle, 0.0, tolerance=1e-12)
-    equations = KneeEquations(dishes, MASSLESS, cycle, first)
-    moving = equations.mass == 1.0
-    rows = ~moving
-    assert rows.sum() == 3
-    guess = np.zeros(equations.size)
-
-    def complete(time, y):
-        guess[moving] = y
-        for _ in range(20):
-            left = equations.derivative(time, guess)[rows]
-            step = np.linalg.solve(equations.jacobian(time, guess)[np.ix_(rows, rows)], left)
-            guess[rows] -= step
-            if np.abs(step).max() < 1e-14:
-                break
-        return guess.copy()
-
-    times = np.linspace(0.0, 0.1, 41)
-    start = np.zeros(moving.sum())
-    start[-2:] = 0.05, 0.01  # not the motion of rest
-    oracle = solve_ivp(
-        lambda t, y: equations.derivative(t, complete(t, y))[moving],
-        (0.0, 0.1), start, "Radau", times, rtol=1e-8, atol=1e-11,
-    )  # fmt: skip
-    # Backwards, for the guess stands at the end.
-    pairs = list(zip(times, oracle.y.T, strict=True))
-    expected = np.array([complete(t, y) for t, y in reversed(pairs)])[::-1]
-
-    # The same start, which `simulate` would not take: rates come with the initial pose at rest.
-    found = advanced(dishes, MASSLESS, cycle, first, start[-2:], times)
-    assert_allclose(found[:, :5], expected[:, :5], rtol=0.0, atol=2e-9)
-    assert np.ptp(expected[:, :5], axis=0).min() > 1e-5
-
-
-def advanced(model, simulator, cycle, first, rates, times):
-    """States that the Rosenbrock method gives from a pose and rates."""
-    equations = KneeEquations(model, simulator, cycle, first)
-    state = np.concatenate([np.zeros(len(equations.free)), rates])
-    limits = rosenbrock.Limits(1e-9, np.full(state.size, 1e-13), np.full(5, 1.0), 1e-2, 100_000)
-    states = np.empty((len(times), state.size))
-    ended = rosenbrock.integrate(
-        equations.fill, None, RODAS5P, equations.mass, state, times, limits,
-        np.zeros(4, dtype=np.int64), np.zeros(2), states,
-    )  # fmt: skip
-    assert ended == rosenbrock.DONE
-    return states
 
 
 @pytest.mark.slow

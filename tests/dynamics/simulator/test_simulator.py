@@ -85,19 +85,6 @@ def test_forces_are_those_of_the_naive_simulator(simulator, pose, wrench):
     assert_allclose(found, expected, rtol=1e-11, atol=1e-9)
 
 
-def test_springs_act_beyond_their_gaps_towards_neutral():
-    simulator = KneeSimulator(
-        anterior_stiffness=30e3, anterior_gap=2e-3, rotation_stiffness=40.0, rotation_gap=0.1
-    )
-    for pose, expected, stiffness in (
-        (Pose(rotation=0.05, anterior=-5e-3), [0.0, 0.0, 0.0, 90.0, 0.0, 0.0], [0, 0, 0, 30e3]),
-        (Pose(rotation=0.25, anterior=1e-3), [0.0, 0.0, -6.0, 0.0, 0.0, 0.0], [0, 0, 40, 0]),
-    ):
-        force, jacobian = simulator.forces(pose, NOTHING, np.zeros((6, 6)), AppliedLoads())
-        assert_allclose(force, expected, rtol=1e-12, atol=0.0)
-        assert_allclose(jacobian, -np.diag([*stiffness, 0, 0]), rtol=1e-12, atol=0.0)
-
-
 POSES = [
     Pose(0.4, 0.01, 0.1, 2e-3, -1e-4, 1e-3),
     Pose(1.0, -0.02, -0.15, -4e-3, -3e-4, -2e-3),

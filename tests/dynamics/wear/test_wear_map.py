@@ -42,27 +42,6 @@ def implant_cycle():
     return model, cycles.carried_out(model, *cycles.swinging_poses(implant, 41))
 
 
-def test_flat_punch_wears_its_triangles_evenly():
-    model = plate_model(lambda x, y, z: 2e6 * (max(abs(x), abs(z + 0.01)) < 5e-3))
-    force = 2e6 * 1e-4
-    loads = cycles.pressed(force, 1e-4, centre=(0.0, 0.0, -0.01))
-    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 2.0]), LAW)
-    np.testing.assert_allclose(wear.volume, [LAW.factor * force * 0.1, 0.0], rtol=1e-12, atol=0)
-    pressed = model.pressure > 0.0
-    np.testing.assert_allclose(wear.depth[pressed], LAW.factor * 2e6 * 0.1, rtol=1e-12, atol=0.0)
-    assert not wear.depth[~pressed].any()
-
-
-def test_bed_carries_the_loads_of_the_result():
-    """The middles of the triangles give the distribution, the integrated loads the magnitude."""
-    model = plate_model(lambda x, y, z: 1e6 * (abs(x) < 5e-3))
-    medial = cycles.pressed(700.0, centre=(0.0, 0.0, -0.01))
-    lateral = cycles.pressed(300.0, centre=(0.0, 0.0, 0.01))
-    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, medial, lateral, [0.0, 1.0]), LAW)
-    expected = LAW.factor * 0.05 * np.array([700.0, 300.0])
-    np.testing.assert_allclose(wear.volume, expected, rtol=1e-12, atol=0.0)
-
-
 def test_patch_between_the_middles_wears_the_nearest_triangle():
     model = plate_model(lambda x, y, z: 0.0)
     loads = cycles.pressed(2.0, 1e-9, centre=(0.011, 0.0, -0.012))

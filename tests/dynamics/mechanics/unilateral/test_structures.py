@@ -15,23 +15,6 @@ from dynamics.mechanics.unilateral import (
     PlanarStructure,
     solve_structure,
 )
-from foundation.base.errors import InputError
-
-
-def kolesnikov2004_muscles() -> PlanarStructure:
-    """Thigh on (5, 10), shank on (5, 0); muscles 3, 4 and 5 meet in a free node."""
-    node = (3.8, 2.5)
-    return PlanarStructure(
-        [PinnedSegment("thigh", (5.0, 10.0)), PinnedSegment("shank", (5.0, 0.0), "thigh")],
-        [
-            Member("ground", (6.5, 10.0), "thigh", (5.7, 4.0), 200.0),
-            Member("thigh", (5.7, 1.8), "shank", (10.0, -1.3), 180.0),
-            Member("ground", (3.0, 10.0), "node", node, 100.0),
-            Member("ground", (6.0, 10.0), "node", node, 100.0),
-            Member("node", node, "shank", (3.5, 0.0), 400.0),
-        ],
-        ["node"],
-    )
 
 
 def test_one_member_and_two_beside_each_other():
@@ -135,43 +118,6 @@ def test_law_of_every_member_with_bars_and_pretension(two_sided, order):
         assert_allclose(solution.elongations, -balance.T @ solution.displacement, atol=1e-12)
 
 
-def test_activation_scales_the_stiffness_and_leaves_the_pretension():
-    # Kolesnikov (2004), eq. 31, 32: F = a k (D₀ - r u), Σ r F = 0.
-    arms, k, d = np.array([[0.04, -0.02]]), np.array([1e4, 3e4]), np.array([0.01, 0.005])
-    a = np.array([0.5, 0.8])
-    solution = solve_structure(arms, k, [0.0], pretension=d, activation=a)
-    u = (arms[0] * a * k * d).sum() / (arms[0] ** 2 * a * k).sum()
-    assert_allclose(solution.forces, a * k * (d - arms[0] * u), rtol=1e-9)
-    # A common activation scales forces, not displacements.
-    half = solve_structure(arms, k, [0.0], pretension=d, activation=0.5)
-    whole = solve_structure(arms, k, [0.0], pretension=d)
-    assert_allclose(half.forces, 0.5 * whole.forces, rtol=1e-9)
-    assert_allclose(half.displacement, whole.displacement, rtol=1e-9)
-
-
-def test_no_member_active():
-    assert_array_equal(solve_structure([[1.0]], [1.0], [0.0], activation=0.0).forces, 0.0)
-    with pytest.raises(InfeasibleLoadError):
-        solve_structure([[1.0]], [1.0], [1.0], activation=0.0)
-
-
-def test_joint_reactions_with_loads_balance_every_segment():
-    muscles = kolesnikov2004_muscles()
-    weight, at = np.array([3.0, -20.0]), (5.5, -4.0)
-    load = -muscles.generalised_force("shank", at, weight)
-    forces = solve_structure(muscles.balance, muscles.stiffness, load).forces
-    reactions = muscles.joint_reactions(forces, [("shank", weight)])
-    pulls = {"thigh": np.zeros(2), "shank": weight.copy()}
-    for member, f in zip(muscles.members, forces, strict=True):
-        for body, pull in ((member.start_body, member.pull), (member.end_body, -member.pull)):
-            if body in pulls:
-                pulls[body] += f * pull
-    assert_allclose(reactions[1], -pulls["shank"], rtol=1e-12)
-    assert_allclose(reactions[0], -pulls["thigh"] - pulls["shank"], rtol=1e-12)
-    with pytest.raises(InputError, match="loads: body: expected one of"):
-        muscles.joint_reactions(forces, [("foot", weight)])
-
-
 BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
 
 
@@ -215,3 +161,15 @@ def test_balance_is_minus_the_derivative_of_the_lengths():
     slopes = differences(lambda freedoms: naive_lengths(structure, freedoms), np.zeros(4))
     assert_allclose(structure.balance, -slopes.T, rtol=0.0, atol=1e-9)
     assert_allclose(structure.stiffness, [100.0, 200.0, 300.0, 400.0, 500.0], rtol=0.0)
+
+
+def test_reactions_balance_every_segment():
+    structure, weight = arm(), np.array([3.0, -20.0])
+    tension = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    upper, lower = structure.joint_reactions(tension, [("lower", weight)])
+    first, second, third, fourth, _ = (
+        f * member.pull for f, member in zip(tension, structure.members, strict=True)
+    )
+    # At the end of a member the pull is the opposite of that at its start.
+    assert_allclose(lower + weight - second - third + fourth, 0.0, rtol=0.0, atol=1e-13)
+    assert_allclose(upper - lower - first + second, 0.0, rtol=0.0, atol=1e-13)
