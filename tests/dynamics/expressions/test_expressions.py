@@ -13,7 +13,6 @@ from some_slow import some_slow
 from dynamics.expressions import (
     Elementary,
     KneeExpressions,
-    ligament_forces,
     ligament_tensions,
     plus,
 )
@@ -131,19 +130,6 @@ def test_stretched_and_slack_bundles_have_the_tension_of_the_kernel():
     found = np.array([evaluate(pose) for pose in everywhere])
     assert_allclose(found, expected, rtol=1e-12, atol=1e-10)
     assert 0.2 < (expected > 0.0).mean() < 0.95
-
-
-def test_stiffness_may_be_a_variable(problem):
-    packed = problem.ligaments
-    functions, pose = Elementary.of(casadi), poses(1)[0]
-    stiffness = casadi.SX.sym("k", packed.rest_length.size)
-    rows = ligament_forces(functions, pose, packed, stiffness=stiffness)
-    force = casadi.Function("f", [stiffness], [casadi.vertcat(*rows)])
-    assert_allclose(
-        np.array(force(2.0 * packed.stiffness)).ravel(),
-        2.0 * in_numpy(lambda np_, q: ligament_forces(np_, q, packed))(pose),
-        rtol=1e-12,
-    )
 
 
 def test_equations_of_motion_are_those_of_the_kernel(waves):

@@ -98,15 +98,6 @@ def test_weights_of_muscles_and_reserves(tool):
     np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
 
 
-@pytest.mark.parametrize(
-    ("time", "weight"), [(1.32, 1.4), (1.3, 1.0), (1.28, 0.6), (1.35, 2.0), (1.4, 5.0), (1.37, 3.2)]
-)
-def test_a_weight_over_time_goes_on_beyond_its_points_as_in_opensim(time, weight):
-    """OpenSim's PiecewiseLinearFunction gives the same numbers (`test_opensim_motions`)."""
-    found = MuscleWeight("ham", (1.3, 1.35, 1.36), (1.0, 2.0, 2.6))
-    assert found.at(time) == pytest.approx(weight)
-
-
 def test_a_weight_that_becomes_negative_is_refused_with_muscle_and_instant():
     weight = MuscleWeight("ham", (1.3, 1.35), (1.0, 2.0))
     with pytest.raises(InputError, match=r"ham: expected a weight >= 0 at 1 s, found -5: the line"):

@@ -115,14 +115,6 @@ def test_locked_coordinates_that_something_would_move_are_told(solved, courses, 
     assert all(words in notes[0] for words in told)
 
 
-@pytest.mark.parametrize(
-    ("lengths", "name"), [((1471.7, 0.03), "pelvis_tx"), ((1.0, -33.2), "knee_ty")]
-)
-def test_translations_in_millimetres_are_refused(lengths, name):
-    with pytest.raises(InputError, match=rf"{name}: expected metres, .* look like millimetres"):
-        CoordinateTable(leg(STRIDE, lengths), LEG).check_lengths(("knee_ty",))
-
-
 def test_a_motion_in_millimetres_is_refused_as_it_is_read(tmp_path):
     path = write(tmp_path / "a.mot", 0.1 * TIME)
     table = read_motion_table(path)

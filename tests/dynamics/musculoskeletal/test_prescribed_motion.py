@@ -89,24 +89,6 @@ def test_angles_have_the_unit_that_table_or_column_states(tmp_path, name, in_deg
     assert_allclose(course.values, expected)
 
 
-@pytest.mark.parametrize(
-    ("head", "name", "told"),
-    [
-        ("inDegrees=no\n", "flex", "column flex: expected radians, as the header has inDegrees=no"),
-        (
-            "",
-            "/jointset/knee/flex/value",
-            "flex/value: expected radians, as its name ends in /value",
-        ),
-    ],
-)
-def test_degrees_that_are_stated_as_radians_are_refused(tmp_path, head, name, told):
-    path = tmp_path / "prescribed.sto"
-    path.write_text(f"{head}endheader\ntime\t{name}\n0\t0\n1\t-40\n")
-    with pytest.raises(InputError, match=f"{told}, found 40; state inDegrees=yes"):
-        read_prescribed(path, SYSTEM)
-
-
 def test_a_table_without_coordinates_is_refused(tmp_path):
     path = tmp_path / "prescribed.sto"
     write_motion_table(path, MotionTable(("hip",), np.arange(2.0), np.zeros((2, 1)), True))

@@ -43,12 +43,6 @@ def test_stiffness_scales_forces_and_pressures_and_no_area(knee):
     assert found.flags == flags
 
 
-def test_variations_add_up(knee):
-    nested = VariedContact(VariedContact(knee(), 0.4 * OFFSET, 1.5), 0.6 * OFFSET, 0.8)
-    once = VariedContact(knee(), OFFSET, 1.2)
-    assert_allclose(nested.loads(POSE).total.array, once.loads(POSE).total.array, rtol=1e-12)
-
-
 def test_settled_pose_is_at_rest(knee, constant):
     """With angles turned, too: `settle` and the equations of motion agree on what rest is."""
     varied = VariedContact(knee(offset=(4e-3, 3e-3)), OFFSET, 1.2)

@@ -1,7 +1,8 @@
-"""The planar knee beside tests/literature/test_machado.py: impact, energy, sliding, limits."""
+"""The planar knee beside tests/literature: impact, energy, sliding, profiles, contact points."""
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -14,13 +15,14 @@ from dynamics.mechanics.planar_knee import (
     MACHADO_LAWS,
     LigamentLimitWarning,
     PlanarKnee,
-    PolarProfile,
-    ProfileContact,
     machado_clearance_knee,
     machado_knee,
     machado_state,
     simulate_planar_knee,
 )
+from dynamics.mechanics.planar_knee.contact_point import ClearanceJoint, ProfileContact
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import HertzLaw
 
 MASS, INERTIA, STIFFNESS = 3.75, 0.165, 8e5
@@ -112,3 +114,158 @@ def test_a_ligament_beyond_its_limit_is_told():
     pulls = motion.ligament_force[:, 2]
     assert passed.largest == pulls.max()
     assert_allclose(passed.time, motion.time[np.flatnonzero(pulls > 622.0)[0]], rtol=0.0)
+
+
+KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
+
+
+def turn(angle: float) -> np.ndarray:
+    return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+
+
+def place_for(gap: float, slide: float, angle: float) -> tuple[float, float, float]:
+    """Tibia whose plane has a gap to the circle, its foot point `slide` along eta."""
+    x, y = turn(angle) @ np.array([-(R + gap + H), -slide])
+    return float(x), float(y), angle
+
+
+def oval(kind: str, samples: int = 160) -> PolarProfile:
+    """A smooth femur far from a circle, convex, its pole not in its middle."""
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((0.006 + 0.05 * np.cos(t), 0.035 * np.sin(t) + 0.004 * np.cos(2 * t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@pytest.mark.parametrize("gap", [0.03, 1e-6, 0.0, -1e-6, -0.008])
+@pytest.mark.parametrize("angle", [0.6, 1.5, -2.4])
+def test_circle_on_a_line(gap, angle):
+    slide = 0.0237
+    contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.35, 161))
+    found = contact.contact(place_for(gap, slide, angle))
+    normal = turn(angle) @ np.array([-1.0, 0.0])
+    assert_allclose(found.gap, gap, rtol=0.0, atol=2e-10)
+    assert_allclose(found.normal, normal, rtol=0.0, atol=1e-6)
+    assert_allclose(found.point, R * normal, rtol=0.0, atol=1e-7)
+    assert_allclose(found.angles[1], math.atan2(slide, H), rtol=0.0, atol=1e-6)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.05, 0.0, -0.02])
+def test_circle_on_a_circle_never_on_the_far_side(kind, gap):
+    femur, tibia = PolarProfile.circle(R, kind=kind), PolarProfile.circle(0.03, kind=kind)
+    reach = R + 0.03 + gap
+    found = ProfileContact(femur, tibia).contact(
+        (reach * math.cos(2.0), reach * math.sin(2.0), 0.7)
+    )
+    assert_allclose(found.gap, gap, rtol=0.0, atol=1e-14)
+    assert_allclose(found.normal, [math.cos(2.0), math.sin(2.0)], rtol=0.0, atol=1e-12)
+
+
+@KINDS
+@pytest.mark.parametrize("offset", [0.004, 0.006])
+def test_circle_in_a_socket(kind, offset):
+    """A concave arc of radius 0.045: gap of the journal in a socket, on either side of zero."""
+    centre, radius = 0.25, 0.045
+    t = np.linspace(math.pi + 1.2, math.pi - 1.2, 401)
+    points = np.column_stack((centre + radius * np.cos(t), radius * np.sin(t)))
+    tibia = PolarProfile.from_points(points, kind)
+    direction = turn(0.3) @ np.array([-1.0, 0.0])
+    x, y = np.array([-centre, 0.0]) - offset * direction
+    found = ProfileContact(PolarProfile.circle(R, kind=kind), tibia).contact((x, y, 0.0))
+    assert_allclose(found.gap, radius - R - offset, rtol=0.0, atol=3e-8)
+    assert_allclose(found.normal, direction, rtol=0.0, atol=1e-3)
+    joint = ClearanceJoint(R, radius - R, np.array([centre, 0.0])).contact((x, y, 0.0))
+    assert_allclose(joint.gap, radius - R - offset, rtol=0.0, atol=1e-15)
+    assert_allclose(joint.normal, direction, rtol=0.0, atol=1e-13)
+    assert_allclose(joint.point, R * direction, rtol=0.0, atol=1e-14)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.01, -0.004])
+@pytest.mark.parametrize("angle", [0.2, 1.1, 2.3])
+def test_oval_on_a_line_against_brute_force(kind, gap, angle):
+    femur, tibia = oval(kind), PolarProfile.line(H, 0.4, 201, kind)
+    dense, _, _ = femur.frames(np.linspace(0.0, 2.0 * np.pi, 20_001))
+    normal = turn(angle) @ np.array([-1.0, 0.0])
+    height = (dense @ normal).max()
+    x, y = -(height + gap + H) * -normal + 0.01 * turn(angle)[:, 1]
+    found = ProfileContact(femur, tibia).contact((float(x), float(y), angle))
+    assert_allclose(found.gap, gap, rtol=0.0, atol=2e-7 if kind == "pchip" else 2e-9)
+    assert_allclose(found.point, dense[np.argmax(dense @ normal)], rtol=0.0, atol=2e-4)
+
+
+@KINDS
+def test_start_changes_nothing(kind):
+    contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
+    place = place_for(-0.002, 0.01, 0.8)
+    alone = contact.contact(place)
+    for start in (
+        contact.contact(place_for(-0.001, 0.012, 0.78)).angles,
+        (0.3, 0.0),
+        (alone.angles[0] + math.pi, -0.3),
+        (0.0, 2.0),
+    ):
+        found = contact.contact(place, start)
+        assert_allclose(found.gap, alone.gap, rtol=0.0, atol=1e-14)
+        assert_allclose(found.angles, alone.angles, rtol=0.0, atol=1e-9)
+
+
+@KINDS
+@pytest.mark.parametrize("gap", [0.006, -0.003])
+def test_gradient_of_the_gap_is_the_normal(kind, gap):
+    contact = ProfileContact(oval(kind), PolarProfile.line(H, 0.4, 201, kind))
+    place = np.array(place_for(gap, 0.01, 0.8))
+    at = contact.contact(tuple(place))
+    arm = at.point - place[:2]
+    wanted = [*at.normal, arm[0] * at.normal[1] - arm[1] * at.normal[0]]
+    # The moment arm is that of any point of the common normal.
+    slope = differences(lambda at: contact.contact(tuple(at)).gap, place)
+    assert_allclose(slope, wanted, rtol=0.0, atol=1e-8)
+
+
+def test_no_common_normal_is_an_error():
+    contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.1))
+    with pytest.raises(
+        SimulationError, match="expected a common normal of the profiles, found none"
+    ):
+        contact.contact(place_for(0.001, 0.05, 0.3))
+
+
+def test_concentric_journal_has_the_clearance_for_a_gap():
+    found = ClearanceJoint(R, 1e-3, np.array([0.2, 0.1])).contact((-0.2, -0.1, 0.0))
+    assert found.gap == 1e-3
+    assert np.isfinite(found.normal).all()
+
+
+# Half axes of the ellipse [m].
+LONG, SHORT = 0.05, 0.035
+
+
+def ellipse(samples: int, kind: str) -> PolarProfile:
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((LONG * np.cos(t), SHORT * np.sin(t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@KINDS
+def test_tangent_and_curvature_are_derivatives(kind):
+    profile, step = ellipse(40, kind), 1e-6
+    for angle in (0.21, 1.3, 2.9, 4.4):
+        x, y, t_x, t_y, curvature, speed = profile.frame(angle)
+        ahead, behind = profile.frame(angle + step), profile.frame(angle - step)
+        slope = (np.array(ahead) - np.array(behind)) / (2.0 * step)
+        assert_allclose(slope[:2], np.array([t_x, t_y]) * speed, rtol=1e-7, atol=1e-10)
+        # d t / ds = -kappa n with n = (t_y, -t_x).
+        wanted = -curvature * speed * np.array([t_y, -t_x])
+        assert_allclose(slope[2:4], wanted, rtol=1e-6, atol=1e-7)
+        assert t_y * x - t_x * y > 0.0  # outward
+
+
+@KINDS
+def test_seam_of_a_closed_profile_is_nowhere(kind):
+    one = ellipse(30, kind)
+    shifted = np.roll(one.angle, -11)
+    shifted[-11:] += 2.0 * np.pi
+    other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
+    for angle in np.linspace(-1.0, 7.5, 63):
+        assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
