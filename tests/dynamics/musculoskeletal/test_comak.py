@@ -89,6 +89,22 @@ def test_the_solution_balances_all_coordinates(solved):
         previous = result.values[frame]
 
 
+def test_fibres_pull_by_activation_times_active_plus_passive_force(solved):
+    comak, _ = solved
+    by_fibres = settings(tolerance=1e-7, fibre_forces=True)
+    result = Comak(comak.plant, comak.contacts.contacts, by_fibres).run(comak.plant.start)
+    assert not result.flags
+    previous = comak.plant.start
+    for frame, values in enumerate(result.values):
+        active, passive, _ = comak.plant.contractions(frame, values, result.speeds[frame])
+        pull = result.activations[frame] * active + passive
+        assert_allclose(result.muscle_forces[frame], pull, rtol=1e-9)
+        arms, surplus = balance(comak, frame, values, previous)
+        left = arms @ (pull / comak.plant.muscles.max_force) + result.reserves[frame] + surplus
+        assert_allclose(left, 0.0, atol=1e-5)
+        previous = values
+
+
 def test_a_guide_changes_the_start_and_not_the_solution(solved):
     comak, result = solved
     away = result.values + np.array([3e-3, 1e-3])

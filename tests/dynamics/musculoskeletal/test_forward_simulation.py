@@ -1,23 +1,69 @@
-"""Muscle forces by activation and by fibres, on a mass with known equations."""
+"""Muscle forces by activation, on a mass on a spring and a damper: a plant with known equations."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pulled_mass import ARM, DAMPING, MASS, MAX_FORCE, STIFFNESS, PulledMass, pulled_mass
 from scipy.integrate import solve_ivp
 
 from dynamics.musculoskeletal import (
-    Comak,
-    ComakSettings,
     Contractions,
+    CoordinateMotion,
+    LigamentSet,
     MuscleDrive,
     MuscleSet,
     PlantContacts,
     PlantForces,
-    SecondaryCoordinate,
     simulate_forward,
 )
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
+
+MASS, STIFFNESS, DAMPING, MAX_FORCE = 0.5, 800.0, 6.0, 120.0
+#: The muscle is this long at zero, and pulls towards positive values by this arm.
+LENGTH, ARM = 0.3, 0.8
+
+
+class PulledMass:
+    """The mass moves along `x` [m]; a driven coordinate `drive` [m] pulls at the spring's end."""
+
+    free = secondary = ("x",)
+    muscles = MuscleSet(
+        ("pull",), np.array([MAX_FORCE]), np.array([0.1]), np.array([[0.01], [1.0]])
+    )
+    ligaments = LigamentSet((), *(np.zeros(0) for _ in range(4)))
+
+    def __init__(self, time, drive):
+        values = np.column_stack([np.asarray(drive, dtype=float), np.zeros(len(time))])
+        rest = np.zeros_like(values)
+        self.motion = CoordinateMotion(
+            ("drive", "x"), (False, False), np.asarray(time, dtype=float), values, rest, rest
+        )
+
+    def forces(self, frame, values, speeds):
+        stretch = values - self.motion.values[frame, :1]
+        return PlantForces(STIFFNESS * stretch + DAMPING * speeds, np.array([[ARM]]))
+
+    def columns(self, frame, values, speeds, tensions):
+        return np.array([[-STIFFNESS]])
+
+    def mass(self, frame, values):
+        return np.array([[MASS]])
+
+    def contractions(self, frame, values, speeds):
+        length, rate = LENGTH - ARM * values, -ARM * speeds
+        active = MAX_FORCE * (1.0 - 4.0 * (length - LENGTH) ** 2) / (1.0 - 2.0 * rate)
+        return Contractions(active, 300.0 * np.maximum(length - 0.25, 0.0), 5.0 * rate)
+
+    def outside(self, values):
+        return np.zeros(values.shape, dtype=np.bool_)
+
+    def ligament_tensions(self, frame, values, speeds):
+        return np.zeros(0)
+
+
+def pulled_mass(count=200, step=0.002, end=0.05):
+    """Return the mass, without contact, while its spring moves steadily from zero to an end."""
+    time = step * np.arange(count)
+    return PlantContacts(PulledMass(time, end * time / time[-1]), ())
 
 
 def drive(activation, count=200):
@@ -186,62 +232,3 @@ def test_whole_steps_that_diverge_are_shortened():
 
     found = equilibrium(forces, lambda x: 50.0 * width / (width**2 + (x - 0.02) ** 2), 0.024)
     assert found == pytest.approx(0.02, abs=1e-9)
-
-
-TIME = 0.01 * np.arange(20)
-
-
-class DrivenMass(PulledMass):
-    """The primary coordinate `drive` must be held against its spring, a second muscle pulls it."""
-
-    free = ("drive", "x")
-    muscles = MuscleSet(
-        ("pull", "hold"),
-        np.array([MAX_FORCE, 50.0]),
-        np.array([0.1, 0.1]),
-        np.array([[0.01, 0.01], [1.0, 1.0]]),
-    )
-    strength, passive = np.array([0.7, 0.9]), np.array([3.0, 5.0])
-
-    def forces(self, frame, values, speeds):
-        spring = STIFFNESS * (values[0] - self.motion.values[frame, 0])
-        forces = super().forces(frame, values, speeds)
-        arms = np.array([[0.0, 1.0], [ARM, 0.0]])
-        return forces._replace(needed=np.array([20.0 - 0.01 * spring, spring]), arms=arms)
-
-    def columns(self, frame, values, speeds, tensions):
-        return STIFFNESS * np.array([[0.01], [-1.0]])
-
-    def mass(self, frame, values):
-        return np.eye(2)
-
-    def contractions(self, frame, values, speeds):
-        return Contractions(self.strength * self.muscles.max_force, self.passive, np.zeros(2))
-
-
-def settings(**changes):
-    return ComakSettings(("drive",), (SecondaryCoordinate("x", 0.0),), tolerance=1e-6, **changes)
-
-
-def solved(plant, **changes):
-    return Comak(plant, (), settings(**changes)).run(np.zeros(1))
-
-
-def test_forces_are_active_times_activation_plus_passive():
-    plant = DrivenMass(TIME, 0.02 * TIME)
-    found = solved(plant, fibre_forces=True)
-    assert not found.flags
-    active, passive, _ = plant.contractions(0, None, None)
-    assert_allclose(found.muscle_forces, found.activations * active + passive)
-    needed = plant.forces(5, found.values[5], found.speeds[5])
-    assert_allclose(
-        needed.arms @ found.muscle_forces[5] + found.reserves[5], needed.needed, atol=1e-6
-    )
-
-
-def test_a_passive_muscle_that_holds_alone_needs_the_least_activation():
-    plant = DrivenMass(TIME, 0.0 * TIME)
-    plant.passive = np.array([0.0, 20.0 - 0.01 * 0.9 * 50.0])
-    found = solved(plant, fibre_forces=True)
-    assert_allclose(found.activations[:, 1], 0.01, atol=1e-4)
-    assert solved(plant).activations[:, 1] == pytest.approx(0.4, rel=0.1)
