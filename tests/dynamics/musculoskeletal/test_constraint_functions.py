@@ -47,18 +47,6 @@ def test_functions_are_read_as_written(tmp_path):
     assert names == list(PATHS.values())
 
 
-def test_functions_of_both_legs_share_a_file(tmp_path):
-    path = tmp_path / "functions.xml"
-    other = ConstraintFunctions("bend", ("tx",), AT + 1.0, AT[:, None])
-    write_functions(path, [functions(), other], PATHS | {"tx": "/jointset/other/tx"})
-    found = ConstraintFunctions.read(path, "bend", ("tx",))
-    assert (found.coupled, found.secondary) == ("bend", ("tx",))
-    assert_allclose(found.at, AT + 1.0, rtol=0, atol=0)
-    assert ConstraintFunctions.read(path, "flex", ("add", "ty")).secondary == ("add", "ty")
-    with pytest.raises(InputError, match="expected SimmSplines of rz, found none"):
-        ConstraintFunctions.read(path, "flex", ("rz",))
-
-
 def test_coordinates_follow_the_coupled_one_of_their_leg(tmp_path):
     joints = leg_model(tmp_path, right=True).joints
     coupled = ("hip_l_rz", "knee_r_rz")

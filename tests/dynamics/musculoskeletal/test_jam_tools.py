@@ -47,7 +47,6 @@ def test_activations_are_those_of_the_tool(edited, stated, activation):
         ({"use_activation_dynamics": "false", "use_tendon_compliance": "False"}, True, []),
         ({"ignore_activation_dynamics": "1", "ignore_tendon_compliance": "True"}, True, []),
         ({"use_muscle_physiology": "false"}, False, []),
-        ({"use_muscle_physiology": "0", "use_tendon_compliance": "true"}, False, []),
         ({"ignore_muscle_dynamics": "true"}, False, []),
         (
             {"ignore_muscle_dynamics": "false", "ignore_tendon_compliance": "false"},
@@ -56,11 +55,6 @@ def test_activations_are_those_of_the_tool(edited, stated, activation):
                 "use_activation_dynamics: expected false, found none, which stands for true",
                 "ignore_tendon_compliance: expected true, found false",
             ],
-        ),
-        (
-            {"use_activation_dynamics": "true", "use_tendon_compliance": "false"},
-            True,
-            ["use_activation_dynamics: expected false, found true"],
         ),
     ],
 )
