@@ -139,6 +139,8 @@ UNILATERAL = [
     (one_way, {"friction": 0.1}, r"link: tangent: expected a direction with friction"),
     (one_way, {"friction": 0.1, "tangent": [1, 2]}, r"link: tangent: expected shape \(1\)"),
     (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
+    (partial(unilateral.solve_structure, load=[1.0]),
+     {"balance": np.empty((1, 0)), "stiffness": []}, r"stiffness: expected at least one member"),
     (structure, {"activation": 0.0}, r"load: .* can balance, found \[1.0\]; \[1.0\] remains"),
     (planar, {"segments": [TWO]}, r"segment two: parent: expected one of .* found 'three'"),
     (planar, {"segments": [ONE, ONE]}, r"bodies: expected unique names"),

@@ -344,3 +344,19 @@ def test_unknown_coordinates_are_refused(notes):
         notes("/jointset/a/py", "/jointset/a/flxe")
     with pytest.raises(InputError, match=r"here: .* one of flex, px, py, ty, found QQQ"):
         check_coordinates("here", ["flex", "QQQ"], COORDINATES)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "found"), [("2 -1", 3.0), ("-2 9", 5.0), ("0 4", 4.0), ("0.5 0", 1.0)]
+)
+def test_a_weight_can_be_a_linear_function(tool, coefficients, found):
+    function = f"<LinearFunction><coefficients>{coefficients}</coefficients></LinearFunction>"
+    settings = ComakFile(tool("<Constant><value>3</value></Constant>", function)).settings()
+    assert settings.muscle_weight(("gas",), 2.0) == pytest.approx([found])
+
+
+def test_actuators_that_are_no_reserves_are_told(notes):
+    more = '<PointActuator name="FX"/><TorqueActuator name="off"><appliesForce>False'
+    more += "</appliesForce></TorqueActuator></objects>"
+    found = notes(reserves=RESERVES.replace("</objects>", more))
+    assert found == ("reserves.xml: ignored forces: FX, which are not CoordinateActuators",)

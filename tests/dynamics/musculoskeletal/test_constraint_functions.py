@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
+    Sweep,
     followers,
     with_markers,
     write_functions,
@@ -99,3 +100,20 @@ def test_markers_replace_those_of_the_model(tmp_path):
     path.write_text(f"<MarkerSet><objects>{old}</objects></MarkerSet>")
     with pytest.raises(InputError, match="found markers with a body, as OpenSim before 4"):
         with_markers(MODEL, path)
+
+
+def test_functions_of_other_coordinates_are_refused():
+    with pytest.raises(InputError, match="found hip"):
+        ConstraintFunctions("hip", ("add",), AT, AT[:, None]).add_to(MODEL)
+
+
+@pytest.mark.parametrize("at", [AT[:3], AT[::-1]])
+def test_few_or_falling_points_are_refused(at):
+    with pytest.raises(InputError, match="at least 4 increasing values of flex"):
+        ConstraintFunctions("flex", ("add",), at, at[:, None])
+
+
+def test_a_sweep_begins_at_rest_and_ends_in_time():
+    course = Sweep("flex", ("add",), 0.2, 1.2, 3.0).course
+    assert len(course.time) == 301
+    assert_allclose(course.values[[0, 150, 300]], [0.2, 0.45, 1.2])

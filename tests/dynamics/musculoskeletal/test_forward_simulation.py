@@ -16,6 +16,7 @@ from dynamics.musculoskeletal import (
     simulate_forward,
 )
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from foundation.base.errors import InputError, PoseError
 
 MASS, STIFFNESS, DAMPING, MAX_FORCE = 0.5, 800.0, 6.0, 120.0
 #: The muscle is this long at zero, and pulls towards positive values by this arm.
@@ -232,3 +233,21 @@ def test_whole_steps_that_diverge_are_shortened():
 
     found = equilibrium(forces, lambda x: 50.0 * width / (width**2 + (x - 0.02) ** 2), 0.024)
     assert found == pytest.approx(0.02, abs=1e-9)
+
+
+def test_no_balance_at_the_first_instant_is_named():
+    plant = PulledMass([0.0, 0.1, 0.2], [0.0, 0.0, 0.0])
+    plant.forces = lambda frame, values, speeds: PlantForces(5.0 + values**2, np.array([[ARM]]))
+    with pytest.raises(PoseError, match=r"^0 s: no "):
+        simulate_forward(PlantContacts(plant, ()), np.zeros(1), np.zeros(1), kind="equilibrium")
+
+
+def test_drives_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match=r"expected shape \(1\) or \(200, 1\), found \(3, 1\)"):
+        simulate_forward(pulled_mass(), drive(0.5, 3), np.zeros(1))
+    with pytest.raises(InputError, match="tensions"):
+        simulate_forward(pulled_mass(), np.full(4, MAX_FORCE), np.zeros(1))
+    with pytest.raises(InputError, match=r"found 1\.2"):
+        MuscleDrive(np.full((2, 1), 1.2), np.full((2, 1), np.nan))
+    with pytest.raises(InputError, match="200"):
+        MuscleDrive(np.zeros((2, 1)), np.zeros((200, 1)))

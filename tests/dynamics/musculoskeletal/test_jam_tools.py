@@ -138,3 +138,8 @@ def test_tasks_and_weights_of_inverse_kinematics_that_are_not_done_are_told(edit
 def test_wrong_settings_of_markers_are_refused(edited, old, new, told):
     with pytest.raises(InputError, match=told):
         read_marker_settings(edited(MARKERS, old, new))
+
+
+def test_a_marker_needs_a_weight():
+    with pytest.raises(InputError, match="a marker with a weight above 0, found none"):
+        MarkerSettings(())

@@ -138,3 +138,6 @@ def test_a_coarser_accuracy_where_opensim_finds_no_motion_is_told(
     (note,) = found.notes
     assert note.endswith(f"with the accuracy {accuracy:g}, and not with 1e-05")
     assert np.abs(found.motion.values).max() < 1e-3
+    tried, failures = [], 9
+    with pytest.raises(InputError, match=r"OpenSim cannot follow the markers: .*track"):
+        follow_markers(MODEL, tmp_path / "walk.trc", settings)

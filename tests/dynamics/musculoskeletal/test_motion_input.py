@@ -181,3 +181,14 @@ def test_frames_at_the_ends_of_a_filtered_motion_are_told(start, stop, lowpass, 
     for words in told:
         assert words in text
     assert bool(told) == bool(notes)
+
+
+def test_small_angles_in_degrees_that_are_stated_as_radians_are_refused(tmp_path):
+    """None is beyond two turns, but half of those that move are beyond half a turn."""
+    path = write(tmp_path / "a.mot", np.linspace(0.0, 9.0, len(TIME)))
+    with pytest.raises(InputError, match=r"1 of 1 angles beyond half a turn, such as hip up to 9;"):
+        read_motion(path, SYSTEM, settings())
+    turned = leg(
+        np.radians(STRIDE) + np.array([0.0, 0.0, 6.0]), in_degrees=False
+    )  # A walk in circles.
+    CoordinateTable(turned, LEG).check_angles()

@@ -16,6 +16,7 @@ FORMULATION = "<elastic_foundation_formulation>"
 
 def test_contacts_have_meshes_layers_and_law(model, tmp_path):
     found = model()
+    assert found.bodies == ("femur", "tibia")
     (contact,) = found.contacts
     assert (contact.name, contact.law, contact.lumped) == ("tf", "logarithmic", False)
     assert contact.search_depth == 0.01
@@ -87,6 +88,7 @@ def test_the_rest_of_the_model_stays(model):
         ('Version="40000"', 'Version="30000"', "version 30000"),
         ("contactgeometryset/bed<", "contactgeometryset/bad<",
          "tf, socket_casting_mesh: expected a contact mesh among bed, target, found '/contactg"),
+        ("1 2 3", "1 0 3", "target, scale_factors: expected three factors other"),
         ("5e6", "soft", r"model\.osim, bed, elastic_modulus: expected a number, found 'soft'"),
         ("0 0 0.5", "0 0", r"bed, location: expected 3 numbers, found '0 0'"),
         ("nonlinear", "quadratic", "tf, elastic_foundation_formulation: expected one of"),
@@ -245,3 +247,16 @@ def test_a_name_of_several_frames_is_told(model):
     text = text_with("insert").replace('"far"', '"insert"')
     with pytest.raises(InputError, match="of /bodyset/tibia/tray/insert, /componentset/insert"):
         _ = model(text=text).contacts
+
+
+def test_the_model_of_opensim_jam(jam_folder):
+    found = OsimModel(jam_folder / "models" / "lenhart2015" / "lenhart2015.osim")
+    assert [c.name for c in found.contacts] == ["tf_contact", "pf_contact"]
+    for contact, name in zip(found.contacts, ("knee_r", "pf_r"), strict=True):
+        assert contact.law == "linear"
+        assert contact.lumped
+        assert contact.bed.thickness + contact.target.thickness == pytest.approx(0.006)
+        (joint,) = (each for each in found.joints if each.name == name)
+        assert joint.child == contact.bed.body
+        chain = found.chain_between(contact.bed.body, contact.target.body)
+        assert chain.coordinates == joint.coordinates

@@ -163,3 +163,25 @@ def test_external_loads_name_body_point_and_force(tmp_path):
     assert_allclose(np.transpose(columns), [[0, 0, 0], [50, 0, -2], [100, 0, -4]])
     points = [table.column(element.find("point_identifier").text + axis) for axis in "xyz"]
     assert_allclose(np.transpose(points), np.tile(load.point, (3, 1)))
+
+
+@pytest.mark.parametrize("at", [[0.0, 0.0], [1.0], [1.0, 0.5]])
+def test_a_course_without_increasing_times_is_refused(at):
+    with pytest.raises(InputError, match="increasing times"):
+        Course.through(np.array(at), np.array([1.0, 2.0]), 0.01)
+
+
+def test_muscles_are_given_by_name_or_by_path():
+    time = np.arange(2.0)
+    by_path = {"/forceset/vas_force": constant(50.0), "/forceset/rec_activation": constant(0.3)}
+    drive = drive_muscles(MUSCLES, by_path, 0.02, time)
+    assert_allclose(drive.forces[:, 0], 50.0)
+    assert_allclose(drive.activations[:, 1], 0.3)
+    twice = {**by_path, "vas_force": constant(60.0)}
+    with pytest.raises(InputError, match="found /forceset/vas_force and vas_force"):
+        drive_muscles(MUSCLES, twice, 0.02, time)
+
+
+def test_an_unknown_coordinate_is_refused():
+    with pytest.raises(InputError, match="found hip"):
+        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))

@@ -67,6 +67,12 @@ def test_ligaments_do_the_work_of_their_tensions():
     assert_allclose(pull[1:], -gradient @ tensions, rtol=1e-5, atol=1e-8)
 
 
+def test_ligaments_of_other_names_are_refused():
+    plant = record()
+    with pytest.raises(InputError, match="band0, band1, band2"):
+        plant.with_ligaments(type(plant.ligaments)(("other",), *(np.ones(1) for _ in range(4))))
+
+
 def test_fibres_follow_the_lengths_of_the_muscles():
     plant, frame = record(), 1
     values = plant.frames.values[frame] + [2e-3, 3e-4]

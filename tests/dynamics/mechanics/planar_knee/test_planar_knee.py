@@ -17,6 +17,7 @@ from dynamics.mechanics.planar_knee import (
     PlanarKnee,
     machado_clearance_knee,
     machado_knee,
+    machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
@@ -269,3 +270,11 @@ def test_seam_of_a_closed_profile_is_nowhere(kind):
     other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
     for angle in np.linspace(-1.0, 7.5, 63):
         assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
+
+
+def test_linear_ligaments_meet_the_quadratic_ones_at_one_strain():
+    for quadratic, linear in zip(machado_ligaments(), machado_ligaments("linear"), strict=True):
+        length, half = 1.05 * quadratic.rest_length, 1.025 * quadratic.rest_length
+        assert_allclose(linear.tension(length), quadratic.tension(length), rtol=1e-12)
+        assert_allclose(linear.tension(half), 2.0 * quadratic.tension(half), rtol=1e-12)
+        assert linear.force_limit == quadratic.force_limit

@@ -69,6 +69,7 @@ def test_counterexample_fast_rule_without_end():
     assert most_negative_rows(a, b, 60) == [3, 0, 1] * 20
     solution = solve_complementarity(a, b)
     assert solution.safeguarded
+    assert solution.repeated
     assert not solution.by_lemke
     assert residual(a, b, solution) < 1e-12
     assert_allclose(solution.x, by_enumeration(a, b), rtol=1e-10, atol=1e-12)
