@@ -1,17 +1,14 @@
-"""Closed structures: four-bar by its one coordinate, trees with pins by MuJoCo's matrices."""
+"""Trees and closed structures: against MuJoCo, and a four-bar and a slider crank in closed form."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import mujoco
 import numpy as np
 import pytest
-from mujoco_chains import Tree, at_row, check_reactions, joints_of, needed_forces
+from mujoco_chains import Tree, at_row, check_reactions, joints_of, motion, needed_forces
 from numpy.testing import assert_allclose
 from random_chains import random_assembly, random_state
-from scipy.integrate import solve_ivp
-from some_slow import slow_rows
 
 from dynamics.mechanics.chains import (
     GROUND,
@@ -24,7 +21,6 @@ from dynamics.mechanics.chains import (
     PinClosure,
     PrescribedMotion,
     SlidingJoint,
-    ViscoelasticLink,
     simulate_chains,
 )
 from dynamics.simulator.equations import SimulationError
@@ -73,43 +69,22 @@ def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
     return mass @ np.abs(speeds) ** 2 + inertia @ w**2, G * mass @ centres.imag, w
 
 
-def oracle_motion(crank: float, rate: float) -> np.ndarray:
-    """Angles at TIMES from I(θ) θ'' + I' θ'²/2 + V' = 0, derivatives by differences."""
-
-    def derivative(time, state):
-        h = 1e-3
-        weights = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h)
-        shifted = [oracle_at(state[0] + s * h)[:2] for s in (-2, -1, 1, 2)]
-        # Error of order h^4 is removed by a second difference of half the step.
-        fine = [oracle_at(state[0] + s * h / 2)[:2] for s in (-2, -1, 1, 2)]
-        slopes = (16.0 * (2.0 * weights) @ np.array(fine) - weights @ np.array(shifted)) / 15.0
-        inertia = oracle_at(state[0])[0]
-        return [state[1], (-0.5 * slopes[0] * state[1] ** 2 - slopes[1]) / inertia]
-
-    found = solve_ivp(derivative, (0.0, 2.0), [crank, rate], "DOP853", TIMES, rtol=1e-11,
-                      atol=1e-12)  # fmt: skip
-    return np.array([[each, *bars_at(each)] for each in found.y[0]])
-
-
 def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[float]]:
     return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
 
 
-@pytest.mark.slow
 def test_a_four_bar_moves_as_its_one_coordinate():
-    assembly = four_bar()
-    found = simulate_chains(assembly, TIMES, *start_of_four_bar(1.0, 6.0))
-    assert np.ptp(found.angles[:, 0]) > 4.0
-    expected = oracle_motion(1.0, 6.0)
-    turns = np.unwrap(expected, axis=0)
-    assert_allclose(found.angles, turns, rtol=0.0, atol=1e-8)
-    assert_allclose(found.energy, found.energy[0], rtol=0.0, atol=1e-8)
+    """The angle of the crank has the others, and the energy I(θ) θ'²/2 + V(θ) the rate."""
+    found = simulate_chains(four_bar(), TIMES[:21], *start_of_four_bar(1.0, 6.0))
+    crank, rate = found.angles[:, 0], found.rates[:, 0]
+    assert np.ptp(crank) > 2.0
+    bars = np.unwrap([bars_at(each) for each in crank], axis=0)
+    assert_allclose(found.angles[:, 1:], bars, rtol=0.0, atol=1e-8)
+    inertia, height = np.array([oracle_at(each)[:2] for each in crank]).T
+    energy = 0.5 * inertia * rate**2 + height
+    assert_allclose(energy, energy[0], rtol=0.0, atol=1e-8)
+    assert_allclose(found.energy, energy, rtol=0.0, atol=1e-8)
     assert found.drift.max() < 1e-9
-    pin = found.joints[:, 1] + 0.7 * np.column_stack([np.cos(found.angles[:, 1]),
-                                                      np.sin(found.angles[:, 1])])  # fmt: skip
-    other = found.joints[:, 2] + 0.5 * np.column_stack([np.cos(found.angles[:, 2]),
-                                                        np.sin(found.angles[:, 2])])  # fmt: skip
-    assert_allclose(pin, other, rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["RK4", "Radau"])
@@ -119,44 +94,6 @@ def test_other_integrators_find_the_same_four_bar(method):
     expected = simulate_chains(four_bar(), times, *start).angles
     found = simulate_chains(four_bar(), times, *start, method=method, rtol=1e-7, atol=1e-9)
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-5)
-
-
-def closed_accelerations(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations of MuJoCo's joints with exact pins, and the forces of the pins."""
-    model, data = tree.model, tree.data
-    mass = np.zeros((model.nv, model.nv))
-    for row, unit in zip(mass, np.eye(model.nv), strict=True):
-        mujoco.mj_mulM(model, data, row, unit)
-    rows, bias = [], []
-    for pin in tree.assembly.closures:
-        both = []
-        for end in (0, 1):
-            site = model.site(f"{pin.name}.{end}").id
-            jacobian, dot = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-            mujoco.mj_jacSite(model, data, jacobian, None, site)
-            body = model.site_bodyid[site]
-            mujoco.mj_jacDot(model, data, dot, None, data.site_xpos[site], body)
-            both.append((jacobian[:2], dot[:2] @ data.qvel))
-        rows.append(both[1][0] - both[0][0])
-        bias.append(both[1][1] - both[0][1])
-    g, curved = np.vstack(rows), np.concatenate(bias)
-    force = data.qfrc_passive - data.qfrc_bias
-    zero = np.zeros((len(g), len(g)))
-    solved = np.linalg.solve(np.block([[mass, -g.T], [g, zero]]), np.concatenate([force, -curved]))
-    return solved[: model.nv], solved[model.nv :].reshape(-1, 2)
-
-
-def closed_motion(tree: Tree, positions, rates, times) -> np.ndarray:
-    """Positions of MuJoCo's joints by its matrices and sites, integrated by scipy."""
-    count = tree.model.nv
-
-    def derivative(time, state):
-        tree.set(state[:count], state[count:])
-        return np.concatenate([state[count:], closed_accelerations(tree)[0]])
-
-    start = np.concatenate([positions, rates])
-    span = (times[0], times[-1])
-    return solve_ivp(derivative, span, start, "DOP853", times, rtol=1e-10, atol=1e-11).y[:count].T
 
 
 def pinned(seed: int) -> Assembly:
@@ -182,104 +119,21 @@ def closed_state(seed: int) -> tuple[Assembly, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
+    """With the forces of the pins MuJoCo needs no others, and the pins stay closed."""
     assembly, state, rates = closed_state(seed)
     assert max(assembly.gaps(0.0, state, rates)) < 1e-11
     found = assembly.evaluate(0.0, state, rates)
-    tree = Tree(assembly)
-    tree.set(*joints_of(tree, found))
-    accelerations, forces = closed_accelerations(tree)
-    scale = np.abs(accelerations).max()
-    assert_allclose(found.accelerations, tree.absolute(accelerations), rtol=0.0, atol=1e-9 * scale)
-    assert_allclose(found.closure_forces, forces, rtol=1e-8, atol=1e-8 * np.abs(forces).max())
-    still, needed = needed_forces(assembly, found)
-    assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * np.abs(forces).max() + 1e-9)
-    check_reactions(still, found, atol=1e-9 * np.abs(forces).max() + 1e-8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("seed", "times"), [(SEEDS[0], TIMES[:11]), *slow_rows((seed, TIMES) for seed in SEEDS[:2])]
-)
-def test_pinned_trees_over_up_to_two_seconds(seed, times):
-    assembly, state, rates = closed_state(seed)
-    sliding = np.array([name in assembly.slide_names for name in assembly.coordinate_names[:-2]])
-    found = simulate_chains(
-        assembly, times, state[:-2][~sliding], rates[:-2][~sliding], rtol=1e-10,
-        slides=state[:-2][sliding], slide_rates=rates[:-2][sliding],
-        bases=[state[-2:]], base_rates=[rates[-2:]],
-    )  # fmt: skip
-    assert np.ptp(found.angles, axis=0).max() > 0.3
-    tree = Tree(assembly)
-    start = joints_of(tree, assembly.evaluate(0.0, state, rates))
-    positions = closed_motion(tree, *start, times)
-    angles = np.array([tree.absolute(each - positions[0]) for each in positions])
-    assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=1e-7)
-    assert found.drift.max() < 1e-8
-    for row in (0, 7, len(times) - 1):
-        at = at_row(found, row)
-        still, needed = needed_forces(assembly, at)
-        largest = np.abs(at.closure_forces).max()
-        assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * largest)
-        check_reactions(still, at, atol=1e-9 * largest)
+    tree, needed = needed_forces(assembly, found)
+    largest = np.abs(found.closure_forces).max()
+    assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * largest + 1e-9)
+    check_reactions(tree, found, atol=1e-9 * largest + 1e-8)
+    change = assembly.accelerations(0.0, state, rates)
+    h = 2e-7
+    _, opening = assembly.gaps(0.0, state + h * rates, rates + h * change)
+    assert opening / h < 1e-5 * np.abs(change).max()
 
 
 TABLE = np.linspace(-0.1, 2.1, 221)
-
-
-@pytest.mark.slow
-def test_the_torque_of_a_driven_four_bar_is_that_of_virtual_work():
-    """The crank turns evenly; torque = dV/dθ + I'/2 θ'², of the one coordinate."""
-    turning = PrescribedMotion(TABLE, 1.0 + 3.0 * TABLE[:, None])
-    assembly = Assembly(
-        (
-            Chain("motor", (CRANK,), angles=turning),
-            Chain("left", (COUPLER,), Attachment("motor", "crank", [0.2, 0.0])),
-            Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
-        ),
-        closures=(replace(four_bar().closures[0], first=("left", "coupler")),),
-    )
-    angles, rates = start_of_four_bar(1.0, 3.0)
-    found = simulate_chains(assembly, TIMES, angles[1:], rates[1:])
-    expected = []
-    for crank in found.angles[:, 0]:
-        h = 1e-4
-        (a, v, _), (b, w, _) = (oracle_at(crank + s * h) for s in (-1, 1))
-        expected.append((w - v) / (2 * h) + 0.5 * (b - a) / (2 * h) * 9.0)
-    assert_allclose(found.torques[:, 0], expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
-    assert_allclose(found.torques[:, 1:], 0.0, rtol=0.0, atol=0.0)
-    bars = np.unwrap([bars_at(crank) for crank in found.angles[:, 0]], axis=0)
-    assert_allclose(found.angles[:, 1:], bars, rtol=0.0, atol=1e-8)
-
-
-def floating_ring() -> tuple[Assembly, np.ndarray, np.ndarray]:
-    """Five bars in a ring that touches nothing, with a strap across."""
-    bars = tuple(ChainSegment(f"s{i}", 0.3, 1.0 + i, 0.02, [0.1, 0.02]) for i in range(5))
-    chain = Chain("ring", bars, FreeBase())
-    pin = PinClosure("pin", ("ring", "s0"), [0.0, 0.0], ("ring", "s4"), [0.3, 0.0])
-    strap = ViscoelasticLink(
-        "strap", ("ring", "s0"), [0.2, 0.0], ("ring", "s3"), [0.1, 0.0], 300.0, 2.0, 0.3,
-        pull_only=True,
-    )  # fmt: skip
-    assembly = Assembly((chain,), (strap,), [0.0, 0.0], (pin,))
-    angles = 0.3 + 2.0 * np.pi / 5.0 * np.arange(5)
-    rates = [2.0, -1.0, 3.0, 0.5, 1.0, 0.7, -0.4]
-    return assembly, *assembly.close(0.0, [*angles, 0.4, -0.2], rates)
-
-
-@pytest.mark.slow
-def test_momentum_of_a_floating_ring_is_conserved():
-    assembly, state, rates = floating_ring()
-    found = simulate_chains(
-        assembly, TIMES[:21], state[:5], rates[:5], bases=[state[5:]], base_rates=[rates[5:]],
-        rtol=1e-12, atol=1e-13,
-    )  # fmt: skip
-    assert np.ptp(found.angles, axis=0).min() > 1.0
-    assert np.abs(found.closure_forces).max() > 10.0
-    assert np.abs(found.momentum[0]).min() > 1.0
-    change = found.momentum - found.momentum[0]
-    assert_allclose(change, 0.0, rtol=0.0, atol=1e-10)
-    assert_allclose(found.angular_momentum, found.angular_momentum[0], rtol=0.0, atol=1e-10)
-    assert_allclose(found.base_forces, 0.0, rtol=0.0, atol=1e-9)
 
 
 def test_the_nearest_closed_state_moves_heavy_segments_least():
@@ -395,3 +249,100 @@ def test_steps_that_leave_the_structure_open_are_an_error():
     start = start_of_four_bar(1.0, 6.0)
     with pytest.raises(SimulationError, match=r"closures: expected gaps of at most 1e-05 m"):
         simulate_chains(four_bar(), [0.0, 0.5, 1.0], *start, method="RK4", step=0.04)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_accelerations_of_free_trees(seed):
+    assembly = random_assembly(seed, prescribed=False)
+    found = assembly.evaluate(0.0, *random_state(assembly, seed))
+    tree = Tree(assembly)
+    tree.set(*joints_of(tree, found))
+    expected = tree.absolute(tree.data.qacc)
+    assert_allclose(found.accelerations, expected, rtol=0.0, atol=1e-10 * np.abs(expected).max())
+    slides = [tree.data.qacc[tree.at(name)] for name in assembly.slide_names]
+    assert_allclose(found.slide_accelerations, slides, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_torques_and_reactions_of_trees_free_and_prescribed(seed):
+    """MuJoCo's inverse dynamics needs our torques at prescribed joints, and none at free ones."""
+    assembly = random_assembly(seed, prescribed=True)
+    time = 0.7
+    state = random_state(assembly, seed)
+    found = assembly.evaluate(time, *state)
+    tree, needed = needed_forces(assembly, found)
+    scale = np.abs(needed).max()
+    torques = [needed[tree.at(name)] for name in assembly.columns]
+    assert_allclose(found.torques, torques, rtol=0.0, atol=1e-10 * scale)
+    for name, force in zip("ab", (np.zeros(2), None), strict=True):
+        index = [c.name for c in assembly.chains].index(name)
+        felt = [needed[tree.at(f"{name}.s0 {axis}")] for axis in "xy"]
+        assert_allclose(found.base_forces[index], felt, rtol=0.0, atol=1e-10 * scale)
+        if force is not None:
+            assert_allclose(felt, force, rtol=0.0, atol=1e-9 * scale)
+    check_reactions(tree, found)
+
+
+def walker(base) -> Assembly:
+    """Two legs on one pelvis, with passive joints."""
+    pelvis = ChainSegment("pelvis", 0.12, 12.0, 0.1, [0.08, 0.01])
+    thigh = ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
+    shank = ChainSegment("shank", 0.43, 3.5, 0.06, [0.19, -0.01])
+    legs = [
+        Chain(name, (thigh, shank), Attachment("trunk", "pelvis", [x, -0.05]),
+              (Joint(20.0, 1.0, -1.5), Joint(10.0, 0.5, -0.2)))
+        for name, x in (("left", 0.02), ("right", -0.02))
+    ]  # fmt: skip
+    return Assembly((Chain("trunk", (pelvis,), base, (Joint(),)), *legs))
+
+
+def start_of(assembly, found) -> tuple[np.ndarray, np.ndarray]:
+    """Return the free coordinates and rates that a result without prescribed chains starts from."""
+    pins = [name not in assembly.slide_names for name in assembly.columns]
+    bases = [isinstance(chain.base, FreeBase) for chain in assembly.chains]
+    return (
+        assembly.free_coordinates(found.angles[0, pins], found.slides[0], found.bases[0, bases]),
+        assembly.free_coordinates(
+            found.rates[0, pins], found.slide_rates[0], found.base_rates[0, bases]
+        ),
+    )
+
+
+def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) -> None:
+    """Compare angles, displacements and bases with MuJoCo's own RK4."""
+    tree = Tree(assembly, step=step)
+    first = assembly.evaluate(0.0, *start_of(assembly, found))
+    positions, _ = motion(tree, *joints_of(tree, first), found.time)
+    moved = positions - positions[0]
+    angles = np.array([tree.absolute(each) for each in moved])
+    assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=atol)
+    for m, name in enumerate(assembly.slide_names):
+        assert_allclose(found.slides[:, m], positions[:, tree.at(name)], rtol=0.0, atol=atol)
+    for name in tree.moving:
+        chain = [each.name for each in assembly.chains].index(name.split(".")[0])
+        for axis in (0, 1):
+            expected = positions[:, tree.at(f"{name} {'xy'[axis]}")]
+            assert_allclose(found.bases[:, chain, axis], expected, rtol=0.0, atol=atol)
+
+
+def assert_same_reactions(assembly, found) -> None:
+    """Compare torques, and forces and moments at all joints, at some instants."""
+    for row in (0, 7, 23, 40):
+        at = at_row(found, row)
+        tree, needed = needed_forces(assembly, at)
+        torques = [needed[tree.at(name)] for name in assembly.columns]
+        assert_allclose(at.torques, torques, rtol=0.0, atol=1e-9)
+        check_reactions(tree, at)
+    assert np.abs(found.joint_forces).max() > 10.0
+
+
+@pytest.mark.parametrize("base", [FreeBase(), [0.0, 1.0]], ids=["free", "fixed"])
+def test_two_legs_on_one_pelvis_over_two_seconds(base):
+    assembly = walker(base)
+    free = isinstance(base, FreeBase)
+    start = {"bases": [[0.0, 1.0]], "base_rates": [[0.5, 2.0]]} if free else {}
+    angles, rates = [0.1, -1.2, -1.5, -1.9, -2.2], [1.0, 0.0, 2.0, -1.0, 0.5]
+    found = simulate_chains(assembly, TIMES, angles, rates, **start)
+    assert np.ptp(found.angles, axis=0).min() > 0.1
+    assert_same_motion(assembly, found)
+    assert_same_reactions(assembly, found)
