@@ -11,6 +11,7 @@ import pytest
 
 from foundation.contact_laws import (
     CompliantFriction,
+    ConstantHuntCrossleyLaw,
     EllipticContact,
     FloresLaw,
     HertzLaw,
@@ -23,6 +24,7 @@ from foundation.contact_laws import (
     effective_modulus,
     exact_factors,
     relative_radii,
+    returned_restitution,
     sphere_stiffness,
 )
 
@@ -81,6 +83,10 @@ REFUSED = [
     (KelvinVoigtLaw, (K, 0.0, 1.0), "restitution: expected > 0"),
     (KelvinVoigtLaw, (K, 0.5, -1.0), "mass: expected > 0 kg, found -1"),
     (FloresLaw, (K, 0.5, 0.0), "exponent: expected > 0, found 0"),
+    (ConstantHuntCrossleyLaw, (K, -0.1), "dissipation: expected >= 0"),
+    (ConstantHuntCrossleyLaw, (K, 1.0, 0.0), "exponen"),
+    (ConstantHuntCrossleyLaw(K, 1.0).restitution, (-1.0,), "speed: expected >= 0"),
+    (returned_restitution, (-1.0,), "factor: expected >= 0"),
     (CompliantFriction, (0.0, 1.0, 0.5), "stiffness: expected > 0 N/m"),
     (CompliantFriction, (1.0, 0.0, 0.5), "damping: expected > 0 N s/m"),
     (CompliantFriction, (1.0, 1.0, -0.5), "coefficient: expected >= 0"),
