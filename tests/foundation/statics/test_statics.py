@@ -8,7 +8,6 @@ import pytest
 import shapes
 from beds import NU, E, H, K, model_of
 
-from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw
 from foundation.statics.height import StaticsError, pose_at_load
@@ -49,14 +48,6 @@ def test_sphere_cap():
     found = pose_at_load(model, Pose(superior=RADIUS + 2e-3, lateral=15e-3), "lateral", load)
     assert RADIUS - found.pose.superior == pytest.approx(depth, rel=2e-4)
     assert found.pose.lateral == 15e-3
-
-
-def test_loads_are_those_of_the_pose_found(sphere):
-    start = Pose(flexion=0.1, superior=RADIUS, lateral=14e-3)
-    found = pose_at_load(sphere, start, "lateral", 400.0)
-    np.testing.assert_array_equal(found.loads, sphere.evaluate(found.pose).lateral.array)
-    assert (found.pose.flexion, found.pose.lateral) == (0.1, 14e-3)
-    assert 3 < found.evaluations < 14
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.3, 3.0, -1.0])
@@ -112,27 +103,12 @@ def test_without_contact_there_is_no_answer(punch):
         pose_at_load(punch, beside, "medial", 100.0)
 
 
-def test_a_start_too_deep_is_said(punch):
-    with pytest.raises(StaticsError, match="still touch 1 mm above the start"):
-        pose_at_load(punch, Pose(superior=-4e-3), "medial", 100.0, search=1e-3)
-
-
 def test_a_load_that_the_layer_does_not_carry_is_said(punch):
     carried = K * 0.5 * 20e-3**2 * H
     with pytest.raises(StaticsError, match=r"load not reached: .* \(strain (0\.99|1\.0)"):
         pose_at_load(punch, Pose(), "medial", 1.1 * carried)
     with pytest.raises(StaticsError, match=r"load not reached: .* N, [12]\.[0-9]+ mm below"):
         pose_at_load(punch, Pose(), "medial", 0.5 * carried, search=1e-3)
-
-
-def test_flagged_loads_are_no_answer(punch, monkeypatch):
-    def flags(pose, compartment):
-        assert pose.superior == pytest.approx(-400.0 / (K * 0.5 * 20e-3**2), rel=1e-9)
-        return (Flag(FlagKind.END_OF_FEMORAL_NODES, compartment),)
-
-    monkeypatch.setattr(punch, "compartment_flags", flags)
-    with pytest.raises(StaticsError, match=r"^lateral: contact reaches the end of the femoral"):
-        pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
 
 
 def test_a_layer_pressed_through_within_the_last_step_is_said():
