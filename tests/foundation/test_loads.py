@@ -48,21 +48,6 @@ def test_no_contact_has_no_centre_and_no_load():
     assert np.isnan(total.centre_of_pressure).all()
 
 
-def test_array_round_trip_in_the_order_of_the_columns():
-    loads = CompartmentLoads.from_array(MEDIAL)
-    assert_allclose(loads.array, MEDIAL, rtol=0.0, atol=0.0)
-    table = dict(zip(LOAD_COLUMNS, loads.array, strict=True))
-    assert table["force_y_N"] == loads.force[1] == MEDIAL[AXIAL_FORCE]
-    assert table["moment_z_Nm"] == loads.moment[2]
-    assert table["area_m2"] == loads.area == MEDIAL[AREA]
-    assert table["peak_pressure_Pa"] == loads.peak_pressure == MEDIAL[PEAK_PRESSURE]
-    assert table["mean_pressure_Pa"] == loads.mean_pressure
-    assert table["cop_z_m"] == loads.centre_of_pressure[2]
-    for part, place in ((loads.force, FORCE), (loads.moment, MOMENT), (loads.wrench, WRENCH)):
-        assert_allclose(part, MEDIAL[place], rtol=0.0, atol=0.0)
-    assert_allclose(loads.centre_of_pressure, MEDIAL[CENTRE], rtol=0.0, atol=0.0)
-
-
 def test_arrays_are_copied_and_read_only():
     force = np.array([1.0, 2.0, 3.0])
     loads = CompartmentLoads(force, np.zeros(3), 0.0, 0.0, 0.0, np.zeros(3))
@@ -154,3 +139,18 @@ def test_text_for_people():
     assert QUANTITIES["flexion_rad"].text(np.pi / 6.0) == "30.0 °"
     assert QUANTITIES["peak_pressure_Pa"].text(12.346e6) == "12.35 MPa"
     assert QUANTITIES["moment_x_Nm"].text(-0.0123) == "-12 N·mm"
+
+
+def test_array_round_trip_in_the_order_of_the_columns():
+    loads = CompartmentLoads.from_array(MEDIAL)
+    assert_allclose(loads.array, MEDIAL, rtol=0.0, atol=0.0)
+    table = dict(zip(LOAD_COLUMNS, loads.array, strict=True))
+    assert table["force_y_N"] == loads.force[1] == MEDIAL[AXIAL_FORCE]
+    assert table["moment_z_Nm"] == loads.moment[2]
+    assert table["area_m2"] == loads.area == MEDIAL[AREA]
+    assert table["peak_pressure_Pa"] == loads.peak_pressure == MEDIAL[PEAK_PRESSURE]
+    assert table["mean_pressure_Pa"] == loads.mean_pressure
+    assert table["cop_z_m"] == loads.centre_of_pressure[2]
+    for part, place in ((loads.force, FORCE), (loads.moment, MOMENT), (loads.wrench, WRENCH)):
+        assert_allclose(part, MEDIAL[place], rtol=0.0, atol=0.0)
+    assert_allclose(loads.centre_of_pressure, MEDIAL[CENTRE], rtol=0.0, atol=0.0)

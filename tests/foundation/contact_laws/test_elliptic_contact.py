@@ -138,20 +138,6 @@ def test_curvatures_against_the_hessian_of_the_gap():
         assert_allclose(relative_radii(first, second, angle), expected, rtol=1e-10)
 
 
-def test_contact_from_curvatures_of_a_condyle_in_a_dish():
-    # A condyle of 25 and 40 mm in a dish of 60 and 80 mm.
-    curvatures = (1 / 0.025, 1 / 0.04), (-1 / 0.06, -1 / 0.08)
-    contact = EllipticContact.from_curvatures(*curvatures, 4e6)
-    assert_allclose(contact.greater_radius, 1.0 / (25.0 - 12.5), rtol=1e-12)
-    assert_allclose(contact.smaller_radius, 1.0 / (40.0 - 1 / 0.06), rtol=1e-12)
-    close = EllipticContact.from_curvatures(*curvatures, 4e6, exact=False)
-    assert_allclose(close.stiffness, contact.stiffness, rtol=1.5 * 0.0025)
-    assert close.stiffness != contact.stiffness
-    a, b = contact.semi_axes([10.0, 80.0])
-    assert_allclose([a[1] / a[0], b[1] / b[0]], 2.0, rtol=1e-13)
-    assert (a > b).all()
-
-
 def test_two_equal_spheres_johnson1985_eq4_23():
     # F = K δ^(3/2) turned over: δ = (9 F² / (16 R E*²))^(1/3).
     stiffness = sphere_stiffness(0.02, 0.03, *CARTILAGE, *STEEL)
@@ -175,3 +161,17 @@ def test_socket_is_stiffer_than_plane_than_ball():
     assert values[0] > values[1] > values[2]
     assert_allclose(effective_radius(0.03, -0.04), 0.12, rtol=1e-14)
     assert_allclose(values[0] / values[1], 2.0, rtol=1e-14)
+
+
+def test_contact_from_curvatures_of_a_condyle_in_a_dish():
+    # A condyle of 25 and 40 mm in a dish of 60 and 80 mm.
+    curvatures = (1 / 0.025, 1 / 0.04), (-1 / 0.06, -1 / 0.08)
+    contact = EllipticContact.from_curvatures(*curvatures, 4e6)
+    assert_allclose(contact.greater_radius, 1.0 / (25.0 - 12.5), rtol=1e-12)
+    assert_allclose(contact.smaller_radius, 1.0 / (40.0 - 1 / 0.06), rtol=1e-12)
+    close = EllipticContact.from_curvatures(*curvatures, 4e6, exact=False)
+    assert_allclose(close.stiffness, contact.stiffness, rtol=1.5 * 0.0025)
+    assert close.stiffness != contact.stiffness
+    a, b = contact.semi_axes([10.0, 80.0])
+    assert_allclose([a[1] / a[0], b[1] / b[0]], 2.0, rtol=1e-13)
+    assert (a > b).all()

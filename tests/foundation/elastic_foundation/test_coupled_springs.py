@@ -22,7 +22,6 @@ from foundation.elastic_foundation import (
     SeriesLaw,
 )
 from foundation.elastic_foundation.dissipation import Dissipation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from tests.oracles.exact_layer import CASES, exact_contact, paraboloid
 from tests.oracles.flat_layer import ball, flat_bed
@@ -124,16 +123,6 @@ def test_two_equal_layers_are_one_of_half_the_modulus():
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1.0)
 
 
-def test_a_thickness_factor_is_another_thickness():
-    _, model = implant()
-    factor = model.with_law(CoupledLaw(E, NU, H, thickness_factor=1.25))
-    thicker = model.with_law(CoupledLaw(E, NU, 1.25 * H))
-    for pose in pressed():
-        np.testing.assert_allclose(
-            *(m.compartment_loads(pose, "lateral")[0] for m in (factor, thicker)), rtol=1e-9
-        )
-
-
 def test_pressures_on_the_triangles_bear_the_force():
     _, model = implant()
     for pose in pressed():
@@ -195,19 +184,6 @@ def test_light_touches_bear_a_load_wherever_they_are(depth):
     assert unlike >= {1e-6: 10, 1e-5: 60, 3e-5: 70, 1e-4: 78}[depth]
 
 
-def test_a_deep_overlap_of_separate_spots_has_an_answer():
-    """The nodes of one of the two lattices all lie between the spots."""
-    shape = CondylarImplant()
-    femur, tibia, labels = shape.tessellate(2e-3)
-    law = CoupledLaw(E, NU, H, nodes_across=4)
-    model = ElasticFoundation(femur, tibia, law, compartments=labels)
-    pose = Pose(
-        1.3557394366165678, -0.04745535341349795, 0.03412577294791552, -0.004685903995646201,
-        0.02703151023026154, -0.0195967818371092,
-    )  # fmt: skip
-    assert model.loads(pose).force[1] > 1e5
-
-
 @pytest.mark.parametrize(("lateral", "tolerance"), [(-0.452e-3, 0.15), (-1.5e-3, 0.01)])
 def test_the_rim_of_a_femur_beside_a_ridge_bears_as_on_a_fine_lattice(lateral, tolerance):
     """Lines of nodes on the ridge miss the femur, or meet its far side, as on an eminence."""
@@ -245,25 +221,6 @@ def test_what_only_independent_springs_have_is_refused(options, message):
             model.femur, model.tibia, CoupledLaw(E, NU, H), compartments=model.compartments,
             **options,
         )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"modulus_factor": 0.0}, "modulus_factor"),
-        ({"thickness_factor": -1.0}, "thickness_factor"),
-        ({"nodes_across": 3}, "nodes_across"),
-        ({"nodes_across": 8.5}, "nodes_across: expected a whole number, found 8.5"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(options, name):
-    with pytest.raises(InputError, match=name):
-        CoupledLaw(E, NU, H, **options)
-
-
-def test_two_layers_are_both_coupled_or_neither():
-    with pytest.raises(InputError, match="two coupled laws or no coupled law"):
-        SeriesLaw(CoupledLaw(E, NU, H), LinearLaw(E, NU, H))
 
 
 @pytest.mark.parametrize(

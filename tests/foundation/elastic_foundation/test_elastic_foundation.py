@@ -97,18 +97,6 @@ def test_common_rigid_motion_turns_the_loads(saddle, surface):
     np.testing.assert_allclose(result.moment, moment, rtol=1e-9, atol=1e-10)
 
 
-def test_springs_are_in_the_order_of_the_triangles(saddle):
-    femur, tibia, pose = saddle
-    model = model_of(femur, tibia)
-    state, result = model.spring_state(pose), model.evaluate(pose)
-    carried = state.pressure * tibia.areas
-    np.testing.assert_allclose(carried @ tibia.normals, result.force, rtol=1e-11)
-    np.testing.assert_allclose(state.pressure, K * state.indentation, rtol=1e-12)
-    centre = carried @ tibia.centroids / carried.sum()
-    np.testing.assert_allclose(result.centre_of_pressure, centre, rtol=1e-10)
-    assert result.area == pytest.approx(tibia.areas[state.pressure > 0].sum(), rel=1e-12)
-
-
 @BOTH
 def test_thickness_per_triangle_or_vertex_follows_the_mesh(saddle, surface):
     """A triangle's layer is as thick as given, or as the mean of its corners."""

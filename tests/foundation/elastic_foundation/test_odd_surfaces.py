@@ -74,17 +74,6 @@ def test_stray_and_repeated_vertices_change_nothing(surface):
     np.testing.assert_allclose(found.wrench, plain.wrench, rtol=1e-12, atol=1e-9)
 
 
-@BOTH
-def test_tibia_of_two_triangles(surface):
-    """One per compartment, pressed all over by a flat punch."""
-    tibia = shapes.plate(20e-3, 1)
-    punch = shapes.plate(60e-3, 2, up=False)
-    result = model_of(punch, tibia, surface=surface, labels=[0, 1]).evaluate(Pose(superior=-DEPTH))
-    assert result.force[1] == pytest.approx(K * 20e-3**2 * DEPTH, rel=1e-12)
-    assert result.medial.area == pytest.approx(200e-6, rel=1e-12)
-    assert result.centre_of_pressure == pytest.approx([0, 0, 0], abs=1e-12)
-
-
 RADIUS, SMALL = 25e-3, 8e-3
 PRESSED, SMALL_PRESSED = Pose(superior=RADIUS - 0.5e-3), Pose(superior=SMALL - 0.5e-3)
 

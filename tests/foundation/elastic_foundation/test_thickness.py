@@ -94,13 +94,6 @@ def test_what_cannot_vary_is_refused(law, excess, message):
         bed(law, excess=excess)
 
 
-def test_another_law_keeps_the_excess_times_a_factor():
-    excess = 1e-3 + 0.1 * FEMUR.vertices[:, 0]
-    twice = bed(linear(2e-3), excess=excess).with_law(linear(4e-3), excess_scale=2.0)
-    wanted = bed(linear(4e-3), excess=2.0 * excess).loads(POSE)
-    np.testing.assert_allclose(twice.loads(POSE).values, wanted.values, rtol=1e-12)
-
-
 def test_facets_have_the_thickness_where_the_springs_meet_them():
     """On flat facets, each spring is that of a bed as thick as the facet that it meets."""
     rng = np.random.default_rng(1)

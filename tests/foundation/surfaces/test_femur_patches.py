@@ -15,7 +15,6 @@ from foundation.kernels.search import (
     patch_hit,
     patch_normal,
     tree_hit,
-    walk_to_hit,
 )
 from foundation.surfaces.femur_patches import control_points, femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
@@ -110,30 +109,6 @@ def test_tree_finds_what_brute_force_finds(name, curved):
             assert min(u, v, 1 - u - v) >= -1e-9
         found.append(facet >= 0)
     assert 0 < sum(found) < len(found) or name == "sphere"
-
-
-@BOTH
-@EACH
-def test_walk_finds_a_point_of_the_surface_on_the_line(name, curved):
-    """From any facet; where it finds none it says so, which the tree then makes up for."""
-    femur = femur_named(name, curved)
-    rng = np.random.default_rng(2)
-    found = 0
-    for facet, start, along in lines(femur, 300, seed=3):
-        begin = facet if rng.random() < 0.5 else int(rng.integers(len(femur.patch)))
-        last, u, v, s, out = walk_to_hit(
-            femur.patch, femur.neighbour, curved, begin, *start, *along
-        )
-        assert 0 <= last < len(femur.patch)
-        if not np.isfinite(s):
-            continue
-        found += 1
-        at = points_of(femur.patch[last : last + 1], np.array([u]), np.array([v]))[0, 0]
-        np.testing.assert_allclose(start + s * along, at, rtol=0, atol=1e-11)
-        assert min(u, v, 1 - u - v) >= -0.05
-        if s > 0.0 and out > 0.0:
-            assert s >= brute_force(femur, start, along) - 1e-9
-    assert found > 100
 
 
 def start_at(femur, at):

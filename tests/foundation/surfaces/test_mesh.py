@@ -124,12 +124,6 @@ def test_degenerate_triangles_are_dropped_with_a_warning(tmp_path, insert):
     close(corners(loaded), corners(insert))
 
 
-def test_slivers_are_kept(tmp_path):
-    # 1e-6 of the length in height: thin, but a triangle with a normal.
-    path = write(tmp_path / "sliver.obj", [[0, 0, 0], [0.05, 0, 0], [0, 0, -5e-8]], [[0, 1, 2]])
-    np.testing.assert_allclose(load_mesh(path).normals, [[0, 1, 0]], rtol=0.0, atol=1e-12)
-
-
 def test_unreferenced_vertices_are_dropped_with_a_warning(tmp_path, insert):
     stray = np.concatenate([[[9.0, 9.0, 9.0]], insert.vertices])
     path = write(tmp_path / "stray.obj", stray, insert.faces + 1)
@@ -144,26 +138,6 @@ def test_areas_normals_and_centroids_of_one_triangle():
     np.testing.assert_allclose(mesh.areas, [3.0], rtol=1e-15, atol=0.0)
     np.testing.assert_allclose(mesh.normals, [[0, 1, 0]], rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(mesh.centroids, [[1, 0, 2 / 3]], rtol=1e-15, atol=0.0)
-
-
-def test_arrays_are_copied_and_read_only():
-    vertices = np.eye(3)
-    mesh = TriangleMesh(vertices, [[0, 1, 2]])
-    vertices[0, 0] = 5.0
-    assert mesh.vertices[0, 0] == 1.0
-    for array in (mesh.vertices, mesh.faces, mesh.centroids, mesh.normals, mesh.areas):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0
-
-
-@pytest.mark.parametrize("part", [0.4, 0.98])
-def test_triangles_lost_at_the_end_of_a_line_leave_vertices_that_are_told(tmp_path, insert, part):
-    path = write(tmp_path / "cut.obj", insert.vertices, insert.faces)
-    lines = path.read_text().splitlines(keepends=True)
-    begin = next(k for k, line in enumerate(lines) if line.startswith("f "))
-    path.write_text("".join(lines[: begin + int(part * (len(lines) - begin))]))
-    with pytest.warns(MeshWarning, match=r"cut\.obj: \d+ unreferenced .* may lack its last"):
-        load_mesh(path, check=False)
 
 
 def test_wrong_unit_is_named_and_check_can_be_left_off(tmp_path, insert):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from shapes import plate, swept
+from shapes import plate
 from smooth_shapes import RADIUS, grid, sphere, strip, torus, torus_distance, two_planes
 
 from foundation.implant.condylar_implant import CondylarImplant
@@ -126,40 +126,6 @@ def test_crease_stays_sharp_and_has_two_normals():
     close(surface.normals, flat_surface(mesh).normals, 1e-12)
 
 
-def test_below_the_crease_angle_the_same_edge_is_rounded():
-    surface = smooth_surface(two_planes(30.0))
-    departure = np.linalg.norm(surface.middles - straight(surface), axis=2)
-    assert departure.max() > 50e-6
-
-
-def test_cube_with_a_fillet_keeps_its_edges_and_rounds_the_fillet():
-    # Walls x = -+10 mm, roof y = 0 with a fillet of 4 mm towards +x and an edge towards -x.
-    fillet = np.linspace(0.0, 0.5 * np.pi, 7)
-    profile = np.concatenate(
-        [
-            [[-10e-3, -12e-3], [-10e-3, -6e-3], [-10e-3, 0.0], [-2e-3, 0.0]],
-            np.column_stack([6e-3 + 4e-3 * np.sin(fillet), -4e-3 + 4e-3 * np.cos(fillet)]),
-            [[10e-3, -8e-3], [10e-3, -12e-3]],
-        ]
-    )
-    flat = swept(lambda x, z: 0.0 * x, 10e-3, len(profile) - 1, 8, 1.0)
-    row = np.arange(len(flat.vertices)) // 9
-    vertices = np.column_stack([profile[row], flat.vertices[:, 2]])
-    mesh = TriangleMesh(vertices, flat.faces[:, ::-1], "cube")
-    surface = smooth_surface(mesh)
-    on_edge = (np.abs(mesh.vertices[:, :2] - [-10e-3, 0.0]) < 1e-9).all(axis=1)[mesh.faces]
-    close(np.abs(surface.normals[on_edge]).max(axis=1), 1.0, 1e-9)
-    both = on_edge & np.roll(on_edge, -1, axis=1)
-    assert both.sum() == 16
-    np.testing.assert_array_equal(surface.middles[both], straight(surface)[both])
-    middles = surface.middles.reshape(-1, 3)
-    # Away from where the curvature jumps at the ends of the fillet.
-    arc = (middles[:, 0] > 7.6e-3) & (middles[:, 1] > -2.4e-3)
-    depth = 4e-3 - np.hypot(middles[arc, 0] - 6e-3, middles[arc, 1] + 4e-3)
-    sagitta = 4e-3 * (1.0 - np.cos(fillet[1] / 2.0))
-    assert np.abs(depth).max() < 0.1 * sagitta
-
-
 def test_wrong_normals_are_bounded_and_do_not_fold():
     mesh = sphere(2)
     rng = np.random.default_rng(5)
@@ -196,14 +162,6 @@ def test_rotation_moves_the_surface_along(mesh):
     turned = smooth_surface(TriangleMesh(mesh.vertices @ turn.T, mesh.faces))
     close(turned.middles, surface.middles @ turn.T, 1e-15)
     close(turned.normals, surface.normals @ turn.T, 1e-12)
-
-
-def test_normals_the_mesh_carries_are_used():
-    mesh = sphere(2)
-    exact = mesh.vertices / RADIUS
-    # As read from a file in single precision.
-    carried = TriangleMesh(mesh.vertices, mesh.faces, "sphere", exact * (1.0 + 5e-7))
-    close(smooth_surface(carried).normals, exact[mesh.faces], 1e-15)
 
 
 def test_estimated_normals_are_of_second_order_on_the_rim():
@@ -259,31 +217,3 @@ def test_edges_of_three_triangles_are_creases():
     np.testing.assert_allclose(
         smooth_surface(mesh).normals, flat_surface(mesh).normals, rtol=0.0, atol=1e-12
     )
-
-
-def test_neighbours_that_disagree_on_the_outer_side_meet_at_a_crease():
-    # Folded back onto itself: both normals are alike, but the surface does not go on.
-    vertices = [[0, 0, 0], [0, 0, 1e-2], [1e-2, 0, 0], [1e-2, 0, 1e-2]]
-    cut = cut_at_creases(TriangleMesh(vertices, [[0, 1, 2], [0, 1, 3]]), CREASE_ANGLE)
-    assert cut.crease[:, 0].all()
-    assert len(cut.vertices) == 6
-
-
-def test_what_few_neighbours_leave_undetermined_is_left_out():
-    # One row of triangles: the slope across it cannot be told from the curvature, and neither may
-    # be read out of the rounding of a file in single precision and a roughness of 0.1 um.
-    row = swept(lambda x, z: 0.0 * x, 20e-3, 1, 20, 0.5e-3)
-    rough = np.random.default_rng(3).normal(size=row.vertices.shape) * [2e-9, 0.1e-6, 2e-9]
-    normals = jet_normals(row.vertices + rough, row.faces)
-    assert np.rad2deg(np.arccos(-normals[:, 1])).max() < 0.1
-
-
-# ---- normals that a mesh carries ----------------------------------------------------------------
-
-CORNERS = [[0, 0, 0], [0, 0, 2e-3], [3e-3, 0, 0]]
-UP = [[0.0, 1.0, 0.0]] * 3
-
-
-def test_normals_of_vertices_without_a_triangle_do_not_matter():
-    mesh = TriangleMesh([*CORNERS, [1, 1, 1]], [[0, 1, 2]], "one", [*UP, [0, 0, 0]])
-    assert np.isfinite(smooth_surface(mesh).middles).all()

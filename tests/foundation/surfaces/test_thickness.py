@@ -69,15 +69,6 @@ def tilted(angle, width=40e-3, cells=20):
     return TriangleMesh(flat.vertices @ turn.T + [0.0, H, 0.0], flat.faces, "tilted")
 
 
-def test_slab_that_ends_with_its_surface_has_its_thickness_up_to_the_rim():
-    turn = rotation_matrix(0.3, [1, 2, 3])[:3, :3]
-    for matrix in (np.eye(3), turn):
-        surface, solid = plate(40e-3, 7), box((40e-3, H, 40e-3), (0.0, 0.0, 0.0))
-        surface, solid = (TriangleMesh(m.vertices @ matrix.T, m.faces) for m in (surface, solid))
-        thickness = measured_thickness(surface, solid)
-        np.testing.assert_allclose(thickness, H, rtol=1e-10, atol=0.0)
-
-
 @pytest.mark.filterwarnings("error")
 def test_upper_side_of_the_solid_is_not_its_underside():
     """Vertices above and below the solid's own triangulation: measured from where they are."""

@@ -9,7 +9,6 @@ import manufactured
 import numpy as np
 import pytest
 
-from foundation.base.errors import InputError
 from surrogates.families.network import NetworkSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.spline import SplineSettings
@@ -91,35 +90,6 @@ def test_out_of_reach_the_cheapest_of_about_the_least_error_is_taken():
     assert found.point.family == "spline"
 
 
-@pytest.mark.slow
-def test_networks_are_added_until_they_do_not_help(monkeypatch):
-    """Splines cannot follow what bends in all inputs; more networks can, up to the noise."""
-    tried = []
-
-    def network(count):
-        settings = NetworkSettings(8, count, base_degree=1, terms=6, degree=1, steps=300)
-
-        def fit(x, y, w):
-            tried.append(count)
-            return fit_family("network", x, y, settings, None, w)
-
-        return Fitter(fit, True)
-
-    monkeypatch.setattr(selection, "TERMS", (16,))
-    straight = SplineSettings(degree=1, pieces=4)
-    fitters = Fitters(FITTERS.kriging, tuple(network(count) for count in (1, 2, 4, 8)))
-    few = samples(2500, noise=2e-6)
-    found = fit_cheapest(TRUE.space, few, drawn(), fitters, 1e-6, straight, TRUE.degree)
-    assert tried[0] == 1
-    assert 2 <= len(tried) <= 4
-    assert [point.size for point in found.front[1:]] == [8 * count for count in tried]
-    reached = found.front[1].load_error * 1.01
-    tried.clear()
-    again = fit_cheapest(TRUE.space, few, drawn(), fitters, reached, straight, TRUE.degree)
-    assert tried == [1]
-    assert again.point.family == "network"
-
-
 def test_errors_of_the_front_are_those_at_new_poses():
     found = selected(samples(2500, noise=2e-6), 1e-2)
     load, height = found.point.load_error, found.point.height_error
@@ -192,15 +162,6 @@ def test_a_load_that_is_always_zero_has_no_error():
     chosen = selected(Samples(found.poses, loads), 1e-3)
     assert np.isfinite(chosen.point.load_error)
     assert chosen.point.load_error < 1e-3
-
-
-def test_samples_of_one_flexion_stay_with_kriging(monkeypatch):
-    def refused(*_):
-        raise InputError("X: expected a first input that varies")
-
-    monkeypatch.setattr(selection, "fit_splines", refused)
-    found = selected(samples(40), 1e-4)
-    assert [point.family for point in found.front] == ["kriging"]
 
 
 def test_a_compression_is_cheaper_than_kriging(monkeypatch):

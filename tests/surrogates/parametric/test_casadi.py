@@ -1,6 +1,5 @@
 """Functions of CasADi over pose and design against the surrogates of single designs."""
 
-import made_designs
 import numpy as np
 import pytest
 from lazily import casadi as ca
@@ -12,11 +11,7 @@ from surrogates.formulations.registry import FORMULATIONS
 
 pytestmark = pytest.mark.casadi
 
-FAMILIES = ("polynomial", "network", "spline", "beside")
-EVERY = [(formulation, family) for formulation in FORMULATIONS for family in FAMILIES]
 FEW = [("inverted", "network"), ("direct", "polynomial"), ("inverted", "spline")]
-#: Steps of differences by the pose [rad, m].
-STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
 
 
 def differentiated(knee, second=False):
@@ -74,12 +69,6 @@ def test_without_smoothing_as_of_single_designs(formulation, family):
     check_without_smoothing(formulation, family, 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("formulation", "family"), EVERY)
-def test_without_smoothing_as_of_single_designs_at_many_poses(formulation, family):
-    check_without_smoothing(formulation, family, 500)
-
-
 @pytest.mark.parametrize(("formulation", "family"), first_rows(FEW, 2))
 def test_smoothed_as_of_single_designs(formulation, family):
     """Values and slopes, also beyond the samples, where the fall depends on the design."""
@@ -133,41 +122,6 @@ def test_a_moving_contact_dissipates_as_of_single_designs():
         assert np.array(function(pose, rate, design)[0]) == pytest.approx(wanted, rel=1e-9)
     with pytest.raises(InputError, match="dissipation"):
         knee.casadi(-1.0)
-
-
-def test_names_and_shapes_and_expansion():
-    knee = knee_over_designs("inverted", "polynomial", count=3)
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    assert (function.name(), function.name_in()) == ("knee", ["pose", "design"])
-    assert function.size_in(1) == (3, 1)
-    assert (function.size_out(0), function.size_out(1)) == ((12, 2), (12, 2))
-    pose = poses_of_design(knee, design, 4)[1]
-    wanted = np.array(function(pose, design)[0])
-    expanded = function.expand()
-    assert expanded.class_name() == "SXFunction"
-    for other in (expanded, ca.Function.deserialize(function.serialize())):
-        assert np.array(other(pose, design)[0]) == pytest.approx(wanted, rel=1e-9, nan_ok=True)
-
-
-@pytest.mark.parametrize("count", [1, 8])
-def test_the_fewest_and_the_most_parameters(count):
-    knee = knee_over_designs("inverted", "polynomial", count)
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    poses = poses_of_design(knee, design, 6)
-    found = np.array([np.array(function(pose, design)[0]).T for pose in poses])
-    assert off(found, knee.at(design).evaluate_batch(poses)[0]) < 1e-11
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_parameter_that_is_not_finite_gives_no_loads(bad):
-    knee = made_designs.knee_over_designs("direct", "polynomial")
-    function, design = knee.casadi(), designs_of(knee, 1)[0]
-    pose = poses_of_design(knee, design, 2)[0]
-    assert np.isfinite(np.array(function(pose, design)[0])).all()
-    for k in range(2):
-        broken = np.where(np.arange(2) == k, bad, design)
-        assert np.isnan(np.array(function(pose, broken)[0])).all()
-        assert np.isnan(np.array(function(pose, broken)[1])).all()
 
 
 def test_slopes_of_a_smoothed_surrogate_name_the_remedy():
