@@ -84,16 +84,6 @@ def test_all_modes_give_every_knee_back():
     )
 
 
-def test_what_few_modes_leave_is_the_variance_of_the_others():
-    knees = random_knees(7)
-    every, few = modes_of(knees), modes_of(knees, kept=2)
-    left = sum(few.weights_of(*bodies(knee)).rms ** 2 * SIZE for knee in knees)
-    assert_allclose(left, 6.0 * (every.deviations[2:] ** 2).sum(), rtol=1e-10)
-    far = few.weights_of(*bodies(knees[0]))
-    moved = np.concatenate(few.vertices(far.weights)) - knees[0]
-    assert_allclose(far.largest, np.linalg.norm(moved, axis=1).max(), rtol=1e-12)
-
-
 def test_given_displacements_are_the_modes_even_if_aslant():
     rng = np.random.default_rng(2)
     fields = 1e-3 * rng.normal(size=(2, SIZE, 3))

@@ -177,18 +177,3 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     blocked.write_text("a file, not a folder")
     with pytest.raises(InputError, match=r"condensed/digest.*npy: .* cannot be written \(.+\); "):
         stored(blocked, Body(monkeypatch))
-
-
-def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
-    body = Body(monkeypatch)
-
-    def interrupted(file, array, **_):
-        file.write(b"half")
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(compliance_store.np, "save", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            stored(tmp_path, body)
-    assert not [*tmp_path.iterdir()]
-    assert stored(tmp_path, body).shape == (3, 3)

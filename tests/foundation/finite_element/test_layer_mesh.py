@@ -1,6 +1,5 @@
 """Grids on bearing surfaces, bases below them, and the hexahedra between."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,10 @@ from layers import implant
 from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
-from foundation.base.pose import Pose
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.charts import PlaneChart, femoral_chart
 from foundation.finite_element.hexahedra import scaled_jacobian
-from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.layer_mesh import layer_mesh
-from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.surface_grid import lay_grid
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
@@ -160,22 +156,6 @@ def test_columns_below_a_ridge_are_straightened_and_the_change_is_stated(spacing
     largest = 1e6 * np.abs(found - 12e-3)[moved].max()
     (text,) = (str(warning.message) for warning in caught)
     assert f"changes by at most {largest:.0f} um of 12000 um" in text
-
-
-def test_a_ball_on_a_layer_with_straightened_columns_finds_a_soft_ridge():
-    """The layer carries load at the ridge, by less force than a flat layer of its thickness."""
-    ball = shapes.ellipsoid((0.03, 0.03, 0.03), 3)
-    layer = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
-    forces = []
-    for surface in (roof(0.0), roof(0.7)):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", MeshWarning)
-            model = FiniteElementContact(
-                ball, surface, layer, spacing=1.2e-3, compartment_names=("whole",)
-            )
-        assert bool(caught) == (surface.vertices[:, 1].min() < -1e-3)
-        forces.append(model.evaluate(Pose(superior=0.03 - 0.4e-3)).force[1])
-    assert 0.05 * forces[0] < forces[1] < 0.8 * forces[0]
 
 
 def test_an_element_that_stays_folded_is_named():

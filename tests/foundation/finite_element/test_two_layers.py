@@ -13,7 +13,7 @@ from foundation.base.pose import Pose
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.surfaces.mesh import TriangleMesh
 from tests.oracles.exact_layer import exact_contact, paraboloid
 from tests.oracles.exact_layer_compliance import Layer
@@ -51,29 +51,6 @@ def contact():
 
 
 POSE = Pose(0.01, -0.004, 0.3, 0.3e-3, -0.15e-3, 0.2e-3)
-
-
-def test_deficit_is_that_of_the_exact_layer():
-    table, layer = deficit_table(NU), Layer(E, NU, 1.0)
-    x = np.linspace(0.01, 20.0, 60)
-    piece = (x * PER_STEP).astype(int)
-    powers = (x * PER_STEP - piece)[:, None] ** np.arange(4)
-    found = (table[piece] * powers).sum(axis=1)
-    assert found == pytest.approx(layer.deficit_transform(j0, x), abs=1e-6)
-
-
-@pytest.mark.parametrize("shear", [0.0, 0.3])
-def test_lattice_integrates_over_the_singularity(shear):
-    # The integral of exp(-r²)/r over the plane.
-    h = 0.15
-    first, second = h * np.array([[1.0, shear, 0.0]]), h * np.array([[0.0, 1.2, 0.0]])
-    steps = np.arange(-60, 61)
-    i, j = np.meshgrid(steps, steps, indexing="ij")
-    at = i[..., None] * first[0] + j[..., None] * second[0]
-    r = np.linalg.norm(at, axis=2)
-    with np.errstate(divide="ignore"):
-        values = np.exp(-(r**2)) * np.where(r == 0.0, own_part(first, second)[0], 1.0 / r)
-    assert values.sum() * 1.2 * h * h == pytest.approx(np.pi**1.5, rel=3e-4)
 
 
 def test_subtracted_layer_agrees_with_the_exact_compliance():

@@ -56,27 +56,6 @@ def test_dish_is_a_surface_of_revolution_of_its_two_radii():
     np.testing.assert_allclose(height, coronal_circle, rtol=1e-12, atol=0.0)
 
 
-def torus_patch_area(shape):
-    """Area of arcs of a torus, r dtheta (2 (R - r) psi + 2 r sin(psi)) each."""
-    r, psi = shape.coronal_radius, shape.half_angle
-    return sum(
-        r * angle * (2.0 * (radius - r) * psi + 2.0 * r * np.sin(psi))
-        for radius, angle in zip(shape.radii, np.diff(shape.limits), strict=True)
-    )
-
-
-@pytest.mark.parametrize("surface", [0, 1])
-def test_facet_area_converges_at_second_order(surface):
-    implant = CondylarImplant()
-    shape = (implant.medial, implant.medial_dish)[surface]
-    exact = 2.0 * torus_patch_area(shape)
-    edges = np.array([2e-3, 1e-3, 0.5e-3])
-    errors = [abs(implant.tessellate(e)[surface].areas.sum() / exact - 1.0) for e in edges]
-    assert errors[-1] < 1e-4
-    order = np.log2(np.array(errors[:-1]) / errors[1:])
-    np.testing.assert_allclose(order, 2.0, rtol=0.0, atol=0.1)
-
-
 @pytest.mark.parametrize("side", COMPARTMENTS)
 @pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
 def test_points_and_normals_are_continuous_over_the_radius_transitions(implant, side):

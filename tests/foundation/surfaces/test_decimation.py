@@ -88,17 +88,6 @@ def test_impossible_deviations_leave_the_mesh(fine):
         decimate(fine, 0.0)
 
 
-def test_subdivided_facets_lose_only_their_subdivision():
-    """A surface of plane facets is decimated to facets with next to no deviation."""
-    plain = cap(2e-3)
-    vertices, faces = plain.vertices, plain.faces
-    for _ in range(3):
-        vertices, faces = trimesh.remesh.subdivide(vertices, faces)
-    decimated = decimate(TriangleMesh(vertices, faces), 20e-6, fewest=3 * len(plain.faces))
-    sagitta = (1.5 * 2e-3) ** 2 / (8.0 * RADIUS)
-    assert decimated.deviation < 0.2 * sagitta
-
-
 def test_slivers_of_a_file_do_not_keep_a_mesh_from_decimation():
     """Vertices 10 nm apart come to one place on the smooth surface; they become one vertex."""
     mesh, rng = cap(0.4e-3), np.random.default_rng(3)

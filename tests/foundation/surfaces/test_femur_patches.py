@@ -11,12 +11,11 @@ from smooth_shapes import sphere, torus
 
 from foundation.kernels.search import (
     facet_nearby,
-    largest_protrusions,
     patch_hit,
     patch_normal,
     tree_hit,
 )
-from foundation.surfaces.femur_patches import control_points, femur_patches
+from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 REACH = 6e-3
@@ -159,33 +158,3 @@ def test_planes_bound_the_surface_within_their_reach(name):
         height = ((surface[near] - point) @ normal).max()
         assert height <= rise + 1e-15
         assert rise < height + 2e-3
-
-
-def test_protrusions_are_those_of_brute_force():
-    mesh = MESHES["torus"]
-    femur = femur_of(mesh)
-    control = control_points(smooth_surface(mesh))
-    rng = np.random.default_rng(5)
-    points = mesh.centroids[rng.integers(len(mesh.faces), size=20)]
-    normals = rng.normal(size=(20, 3))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    patch = femur.patch
-    half = patch[:, 0] + 0.5 * patch[:, 1], patch[:, 0] + 0.5 * patch[:, 2]
-    ordered = np.stack(
-        [
-            patch[:, 0],
-            patch[:, 0] + patch[:, 1] + patch[:, 3],
-            patch[:, 0] + patch[:, 2] + patch[:, 5],
-            *half,
-            patch[:, 0] + 0.5 * (patch[:, 1] + patch[:, 2] + patch[:, 4]),
-        ],
-        axis=1,
-    )
-    assert ordered.shape == control.shape
-    out = np.zeros(20)
-    largest_protrusions(
-        femur.low, femur.high, femur.next, femur.first, femur.count, ordered, points, normals, 1.0,
-        out,
-    )  # fmt: skip
-    exact = np.einsum("pfci,pi->pfc", ordered[None] - points[:, None, None], normals)
-    np.testing.assert_allclose(out, np.maximum(exact.max(axis=(1, 2)), 0.0), rtol=1e-12)

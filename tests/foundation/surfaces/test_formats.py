@@ -115,12 +115,6 @@ def test_a_configured_unit_replaces_that_of_a_file(tmp_path):
     np.testing.assert_allclose(np.ptp(mesh.vertices), 0.0625)
 
 
-def test_inches_of_a_file_without_a_unit(tmp_path):
-    content = file_variants.binary_stl(corners=file_variants.CORNERS / 0.0254)
-    mesh = load_mesh(written(tmp_path, "a.stl", content), unit="inch", check=False)
-    np.testing.assert_allclose(np.ptp(mesh.vertices), 0.0625, rtol=1e-7)
-
-
 MILLIMETRE = "#554 = ( LENGTH_UNIT() NAMED_UNIT(*) SI_UNIT(.MILLI.,.METRE.) );"
 INCH = (
     "#554 = ( CONVERSION_BASED_UNIT('INCH',#900) LENGTH_UNIT() NAMED_UNIT(#901) );"

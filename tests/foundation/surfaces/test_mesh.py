@@ -107,15 +107,6 @@ def test_obj_materials_groups_and_normals_do_not_reorder_triangles(tmp_path):
     assert len(loaded.vertices) == 5
 
 
-def test_obj_polygons_become_fans_in_place(tmp_path):
-    path = tmp_path / "quad.obj"
-    path.write_text(
-        "v 0 0 0\nv 0 0 .05\nv .05 0 .05\nv .05 0 0\nv .1 0 .05\nv .1 0 0\nf 1 2 3 4\nf 4 3 5\n"
-    )
-    faces = load_mesh(path, check=False).faces
-    np.testing.assert_array_equal(faces, [[0, 1, 2], [0, 2, 3], [3, 2, 4]])
-
-
 def test_degenerate_triangles_are_dropped_with_a_warning(tmp_path, insert):
     faces = np.insert(insert.faces, 4, [7, 7, 9], axis=0)
     path = write(tmp_path / "flat.obj", insert.vertices, faces)
@@ -138,13 +129,6 @@ def test_areas_normals_and_centroids_of_one_triangle():
     np.testing.assert_allclose(mesh.areas, [3.0], rtol=1e-15, atol=0.0)
     np.testing.assert_allclose(mesh.normals, [[0, 1, 0]], rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(mesh.centroids, [[1, 0, 2 / 3]], rtol=1e-15, atol=0.0)
-
-
-def test_wrong_unit_is_named_and_check_can_be_left_off(tmp_path, insert):
-    path = write(tmp_path / "mm.obj", 1e3 * insert.vertices, insert.faces)
-    with pytest.raises(MeshError, match=r"mm.obj: bounding box .* set unit='mm'"):
-        load_mesh(path)
-    assert load_mesh(path, check=False).vertices.max() > 20.0
 
 
 def test_vtp_without_vtk_names_the_extra(tmp_path, monkeypatch):

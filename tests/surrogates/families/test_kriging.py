@@ -153,18 +153,6 @@ def test_auto_takes_the_fitting_correlation():
     np.testing.assert_array_equal(bent.shear[:3], 0.0)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_an_output_constant_but_for_rounding_has_no_say_in_the_lengths(seed):
-    """Its scatter, of ten roundings here, is another on every machine."""
-    x = cube(40, 3)
-    noise = np.random.default_rng(seed).standard_normal(40)
-    constant = 0.025 * (1.0 + 10.0 * np.finfo(float).eps * noise)
-    wanted = fit_kriging(x, truth(x)[:, :1], SMOOTH).regressor
-    found = fit_kriging(x, np.column_stack([truth(x)[:, 0], constant]), SMOOTH).regressor
-    np.testing.assert_array_equal(found.lengths, wanted.lengths)
-    np.testing.assert_allclose(reference.evaluate(found, x)[:, 1], 0.025, rtol=1e-13)
-
-
 def test_nugget_is_raised_until_the_matrix_can_be_factorised():
     x = cube(200, 2)  # of two inputs and so many rows, no lengths have a definite matrix
     settings = replace(SMOOTH, nugget=(1e-15, 1e-15), likelihood_points=20, refine=0)

@@ -111,19 +111,6 @@ def test_weights_say_which_samples_count():
     assert (off < 0.5 * worse).all()
 
 
-def test_weights_of_outputs_say_which_output_counts():
-    x = cube(1000)
-    y = np.tanh(9.0 * x[:, :2] * x[:, 1:])
-    settings = replace(SMALL, hidden=8, steps=400, terms=1, pieces=1)
-    errors = []
-    for influence in (1.0, 30.0):
-        weights = np.outer(np.ones(1000), [1.0, influence])
-        regressor = fit_network(x, y, settings, weights=weights).regressor
-        errors.append(np.std(reference.evaluate(regressor, x) - y, axis=0))
-    assert errors[1][0] > 1.2 * errors[0][0]
-    assert errors[1][1] < 0.8 * errors[0][1]
-
-
 def quadratic(rng, m, n, condition):
     """Return the gradient of |A (W - X) B|^2 / 2 with ill-conditioned A and B, and X."""
     squares = []

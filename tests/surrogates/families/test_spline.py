@@ -11,7 +11,6 @@ from reference import cube
 from foundation.base.errors import InputError
 from surrogates.families import spline
 from surrogates.families.basis import basis_matrix
-from surrogates.families.cross_validation import coverage
 from surrogates.families.spline import SplineSettings, fit_spline
 from surrogates.families.training import polynomial_exponents
 
@@ -103,18 +102,6 @@ def test_residuals_left_out_are_those_of_refits_without_the_row():
         features = np.outer(splines, basis_matrix(z[[row]], exponents)[0]).ravel()
         expected = y[row] - features @ fit.coefficients(y)
         np.testing.assert_allclose(left[row], expected, rtol=1e-6)
-
-
-def test_standard_errors():
-    x, where = cube(1500), 0.97 * cube(1000, seed=3)
-    regressor, check = fit_spline(x, truth(x), SMALL)
-    assert check.kind == "leave-one-out"
-    np.testing.assert_array_equal(check.rows, np.arange(1500))
-    np.testing.assert_allclose(check.standard_errors, reference.standard_error(regressor, x))
-    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
-    error = np.abs(reference.evaluate(regressor, where) - truth(where))
-    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
-    assert (np.abs(inside - 0.95) < 0.04).all()
 
 
 def test_data_that_do_not_suffice_are_refused():

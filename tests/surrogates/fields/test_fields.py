@@ -127,15 +127,6 @@ def test_a_layer_is_not_a_bed_of_springs():
     assert SpringResponse.fit(triangle, depth, largest, other)[0] is None
 
 
-def test_other_laws_are_refused():
-    with pytest.raises(InputError, match="kind"):
-        SpringResponse(np.array([7.0, 1.0, 0.0]), np.ones((3, 2)))
-    with pytest.raises(InputError, match="law"):
-        SpringResponse(np.array([0.0, 1.0, 0.0]), np.zeros((3, 2)))
-    with pytest.raises(InputError, match="missing"):
-        SpringResponse.from_arrays({"law": np.ones((3, 2))})
-
-
 BED = spheres.bed()
 SETTINGS = FieldSettings(spacing=1.5e-3)
 
@@ -205,16 +196,6 @@ def test_a_file_keeps_the_fields(knee, tmp_path):
     found = again.fields.to_arrays()
     assert arrays.keys() == found.keys()
     assert all(np.array_equal(arrays[name], found[name]) for name in arrays)
-
-
-def test_a_knee_without_fields_says_so(tmp_path):
-    surrogates.save(manufactured.knee(), tmp_path / "knee.npz")
-    again = surrogates.load(tmp_path / "knee.npz")
-    assert again.fields is None
-    with pytest.raises(InputError, match=r"\[surrogate.fields\]"):
-        again.pressure_field(Pose())
-    with pytest.raises(InputError, match="fields"):
-        again.pressure_fields(np.zeros((2, 6)))
 
 
 def test_later_and_damaged_fields_are_refused(knee, tmp_path):

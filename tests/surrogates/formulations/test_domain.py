@@ -16,12 +16,9 @@ from surrogates.families.regressor import no_outputs
 from surrogates.formulations import domain_fit
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import (
-    ACCEPTED_ERROR,
     DomainSamples,
-    SeenSamples,
     fit_domain,
 )
-from surrogates.formulations.outside import OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
 #: Limits that no load of a manufactured compartment comes near to.
@@ -136,15 +133,6 @@ def test_every_reason_has_its_kind(domain):
     assert domain.flag("medial", x[0], loads[0]) == ratio
 
 
-def test_an_error_is_raised_where_one_is_asked_for(knee, poses):
-    _, _, variables = knee.evaluate_batch(poses)
-    beyond = (variables[:, 0, 6] > 1.0) & (np.abs(variables[:, :, :6]) <= 1.0).all(axis=(1, 2))
-    strict = knee.on_leaving("error")
-    with pytest.raises(OutsideDomainError, match="medial: outside the trained domain"):
-        strict.loads(Pose.from_array(poses[np.argmax(beyond)]))
-    assert np.isnan(knee.standard_error(Pose.from_array(poses[np.argmax(beyond)]))[0]).all()
-
-
 def test_files_keep_it(knee, poses, tmp_path):
     save(knee, tmp_path / "knee.npz")
     again = load(tmp_path / "knee.npz")
@@ -183,31 +171,6 @@ def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
     # Of its own loads the surrogate would have trusted most of the rim.
     own = replace(model, domain=Domain.within(1.05 * LIMITS))
     assert (own.evaluate_batch(fresh.poses)[2][rim, 6] > 1.0).mean() < 0.5
-
-
-@pytest.mark.slow
-def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
-    model = manufactured.compartment()
-
-    def wrong_in_a_corner(seed):
-        samples = box_samples(manufactured.truth(), 1500, seed)
-        x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
-        amount = 0.5 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
-        loads = samples.loads.copy()
-        loads[:, 0] += amount
-        return DomainSamples(samples.poses, loads, amount < ACCEPTED_ERROR * model.largest), amount
-
-    samples, _ = wrong_in_a_corner(3)
-    domain = fit_domain(model, samples, WIDE, 0.1)
-    fresh, amount = wrong_in_a_corner(4)
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
-    assert outside[amount > 0.2 * model.largest].all()
-    assert outside[amount == 0.0].mean() < 0.02
-    # Samples that the surrogate was fitted to say nothing of the errors.
-    told = samples._replace(seen=SeenSamples(fresh.poses, fresh.loads))
-    domain = fit_domain(model, told, WIDE, 0.1)
-    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
-    assert outside[amount > 0.2 * model.largest].all()
 
 
 @pytest.mark.parametrize(("part", "share"), first_rows([(0.1, 1.0), (0.002, 0.0)]))

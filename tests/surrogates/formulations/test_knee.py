@@ -19,7 +19,6 @@ from surrogates.compiled import new_work
 from surrogates.files import persistence
 from surrogates.formulations.contact_surrogate import ContactSurrogate
 from surrogates.formulations.outside import OutsideDomainError, OutsideDomainWarning
-from surrogates.sampling.space import ReferencePath
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +53,6 @@ def test_totals_are_the_sums_of_the_compartments(family):
     assert medial[1] > 100.0
     assert lateral[1] > 100.0
     np.testing.assert_array_equal(knee.loads(pose).total.array, loads.total.array)
-
-
-def test_one_compartment_in_contact_alone():
-    """The other has no centre and no weight."""
-    medial = manufactured.compartment()
-    path = medial.coordinates.path
-    lowered = ReferencePath(path.flexion, path.pieces - np.eye(5)[3] * np.eye(4)[3, :, None, None])
-    coordinates = replace(medial.coordinates, path=lowered)
-    knee = knee_of(medial, replace(medial, coordinates=coordinates))
-    pose = pose_at(knee, 900.0)
-    loads = knee.loads(pose)
-    np.testing.assert_array_equal(loads.total.array, loads.medial.array)
-    assert loads.force[1] == pytest.approx(900.0, rel=1e-9)
-    assert np.isnan(loads.lateral.centre_of_pressure).all()
 
 
 @pytest.mark.parametrize(
@@ -146,18 +131,6 @@ def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
     assert knee.outside == "clamp"
     assert issubclass(OutsideDomainError, ValueError)
     assert issubclass(OutsideDomainWarning, UserWarning)
-
-
-def test_a_batch_warns_of_or_refuses_poses_outside(knee, outside):
-    poses = np.array([pose_at(knee, 900.0).array, outside.array])
-    expected = knee.evaluate_batch(poses)
-    with pytest.warns(OutsideDomainWarning, match="adduction"):
-        found = knee.on_leaving("warning").evaluate_batch(poses)
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    with pytest.raises(OutsideDomainError, match="adduction"):
-        knee.on_leaving("error").evaluate_batch(poses)
-    assert len(knee.on_leaving("error").evaluate_batch(poses[:1])[0]) == 1
 
 
 # ---- many poses, and a user's own compiled loop --------------------------------------------------

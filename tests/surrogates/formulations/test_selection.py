@@ -7,7 +7,6 @@ from functools import cache
 
 import manufactured
 import numpy as np
-import pytest
 
 from surrogates.families.network import NetworkSettings
 from surrogates.families.registry import fit_family
@@ -20,7 +19,6 @@ from surrogates.formulations.selection import (
     Fitters,
     compressions,
     fit_cheapest,
-    front_point,
 )
 
 TRUE = manufactured.truth()
@@ -90,23 +88,6 @@ def test_out_of_reach_the_cheapest_of_about_the_least_error_is_taken():
     assert found.point.family == "spline"
 
 
-def test_errors_of_the_front_are_those_at_new_poses():
-    found = selected(samples(2500, noise=2e-6), 1e-2)
-    load, height = found.point.load_error, found.point.height_error
-    # The heights of the samples are noisy, those of new poses are not.
-    assert height == pytest.approx(2e-6, rel=0.1)
-    assert errors_at_poses(found.trained.surrogate)[0] < load
-    coarse = fit_compartment(
-        "inverted", TRUE.space, samples(2500),
-        Fitter(lambda x, y, w: fit_family("spline", x, y, SplineSettings(degree=1), None, w), True),
-        TRUE.degree,
-    )  # fmt: skip
-    point = front_point("spline", 1, coarse, samples(2500))
-    actual = errors_at_poses(coarse.surrogate)
-    assert point.load_error == pytest.approx(actual[0], rel=0.35)
-    assert point.height_error == pytest.approx(actual[1], rel=0.25)
-
-
 def test_few_samples_are_learnt_by_kriging_and_compressed():
     found = selected(samples(40), 5e-3)
     assert found.front[0].family == "kriging"
@@ -162,10 +143,3 @@ def test_a_load_that_is_always_zero_has_no_error():
     chosen = selected(Samples(found.poses, loads), 1e-3)
     assert np.isfinite(chosen.point.load_error)
     assert chosen.point.load_error < 1e-3
-
-
-def test_a_compression_is_cheaper_than_kriging(monkeypatch):
-    monkeypatch.setattr(selection, "TERMS", (252,))
-    wide = SplineSettings(degree=5, pieces=4)
-    found = fit_cheapest(TRUE.space, samples(1), drawn(), FITTERS, 1e-9, wide, TRUE.degree)
-    assert [point.family for point in found.front] == ["kriging"]

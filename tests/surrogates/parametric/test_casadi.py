@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from lazily import casadi as ca
-from made_designs import designs_of, fourth_order, knee_over_designs, poses_of_design
+from made_designs import designs_of, fourth_order, knee_over_designs, off, poses_of_design
 from some_slow import first_rows, slow_rows
 
 from foundation.base.errors import InputError
@@ -39,13 +39,6 @@ def differentiated(knee, second=False):
         return found
 
     return at
-
-
-def off(found, wanted):
-    """Largest difference of rows (N, C, ...) over the largest number of each column."""
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
 def check_without_smoothing(formulation, family, count):
@@ -122,15 +115,6 @@ def test_a_moving_contact_dissipates_as_of_single_designs():
         assert np.array(function(pose, rate, design)[0]) == pytest.approx(wanted, rel=1e-9)
     with pytest.raises(InputError, match="dissipation"):
         knee.casadi(-1.0)
-
-
-def test_slopes_of_a_smoothed_surrogate_name_the_remedy():
-    knee = knee_over_designs("inverted", "polynomial", width=0.01)
-    design = designs_of(knee, 1)[0]
-    with pytest.raises(
-        InputError, match=r"smoothing: .* width of 0\.01; use casadi\(\) or jax\(\)"
-    ):
-        knee.loads_and_slopes(poses_of_design(knee, design, 1), design)
 
 
 def test_smoothing_reaches_single_designs_and_arrays():

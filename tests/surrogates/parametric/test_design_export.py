@@ -7,6 +7,7 @@ from made_designs import (
     designs_of,
     fourth_order,
     knee_over_designs,
+    off,
     over_designs,
     parameters,
     poses_of_design,
@@ -41,13 +42,6 @@ def answers(library, knee, poses, design):
         for i, pose in enumerate(poses)
     ]
     return *filled, np.array(status)
-
-
-def off(found, wanted):
-    """Largest difference of rows (N, C, ...) over the largest number of each column."""
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
 def check_without_smoothing(folder, knee, count, *options):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from lazily import casadi as ca
 from lazily import jax
-from made_designs import designs_of, knee_over_designs, poses_of_design
+from made_designs import designs_of, knee_over_designs, off, poses_of_design
 from some_slow import slow_rows
 
 from foundation.base.errors import InputError
@@ -24,12 +24,6 @@ def differentiated(function):
         return (*function(pose, design), *both)
 
     return jax.jit(jax.vmap(every, (0, None)), compiler_options=QUICK)
-
-
-def off(found, wanted):
-    assert np.array_equal(np.isnan(found), np.isnan(wanted))
-    largest = np.nanmax(np.abs(wanted), axis=(0, 1))
-    return np.nanmax(np.abs(found - wanted) / np.where(largest > 0.0, largest, 1.0))
 
 
 @pytest.mark.parametrize(("formulation", "family"), slow_rows(FEW[1:]))

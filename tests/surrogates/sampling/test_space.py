@@ -41,27 +41,6 @@ def test_path_is_the_spline_of_scipy_and_its_end_pieces_go_on(count):
     np.testing.assert_allclose(poses[43:, 1:], places(count), rtol=0, atol=1e-15)
 
 
-def test_path_of_pieces_is_their_polynomials():
-    """In falling powers of the flexion past the piece's first knot; a knot is the next piece's."""
-    pieces = np.random.default_rng(1).normal(size=(4, 2, 5))
-    path = ReferencePath([0.0, 0.4, 1.0], pieces)
-    for flexion, piece, start in (
-        (-0.3, 0, 0.0), (0.0, 0, 0.0), (0.39, 0, 0.0), (0.4, 1, 0.4), (1.0, 1, 0.4), (1.7, 1, 0.4),
-    ):  # fmt: skip
-        t = flexion - start
-        expected = [np.polyval(pieces[:, piece, k], t) for k in range(5)]
-        np.testing.assert_allclose(path.poses([flexion])[0, 1:], expected, rtol=1e-13, atol=1e-15)
-    assert path.poses([]).shape == (0, 6)
-
-
-def test_raised_path_is_higher_by_a_line_over_flexion():
-    where = np.linspace(-0.5, 1.6, 43)
-    moved = path_of(KNOTS).raised(2e-3, -3e-3).poses(where) - path_of(KNOTS).poses(where)
-    expected = np.zeros((43, 6))
-    expected[:, 4] = 2e-3 - 3e-3 * where
-    np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-15)
-
-
 def test_corners_and_middle_of_the_cube():
     space = space_of()
     poses, load = space.draw([np.zeros(6), np.ones(6), np.full(6, 0.5)])
@@ -188,15 +167,6 @@ def test_the_point_of_other_lines_is_the_nearest_to_them():
     assert best > 1e-6
     for step in 1e-4 * np.concatenate([np.eye(3), -np.eye(3)]):
         assert distance(found + step) > best
-
-
-def test_of_parallel_lines_the_point_nearest_to_the_origin_is_taken():
-    poses, loads = drawn(flexion=(0.0, 0.0))
-    poses[:, 1:3] = 0.0
-    loads[:, [0, 2]] = 0.0
-    loads = through(poses, loads, CENTRE, np.random.default_rng(1))
-    expected = [CENTRE[0], 0.0, CENTRE[2]]
-    np.testing.assert_allclose(closest_point(poses, loads), expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("at_centre", [True, False])
