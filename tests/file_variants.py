@@ -208,6 +208,12 @@ BAD_PLY = {
     "format.ply": (ply("").replace(b"ascii", b"binary"), "expected one of the formats ascii, "),
     "header.ply": (ply("").replace(b"end_header", b"end"), "no end_header"),
     "type.ply": (ply("").replace(b"double", b"triple"), "unknown type .*triple z"),
+    "more text.ply": (ply("", more=b"3 0 1 2\n"), "lines of elements, expected 7"),
+    "no vertices.ply": (
+        ply("").replace(b"element vertex", b"element corner"),
+        "expected an element vertex with",
+    ),
+    "no format.ply": (ply("").replace(b"format", b"comment"), "the header states no format"),
     "points.ply": (ply("", []), "no triangles"),
 }
 

@@ -108,6 +108,19 @@ def test_three_compartments_add_up():
 
 
 @pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (ContactLoads.from_values, ([MEDIAL, LATERAL], ("apex",)), r"of 1 compartments \(apex\)"),
+        (ContactLoads.from_compartments, ({"apex": MEDIAL}, LATERAL), "lateral: expected None"),
+        (ContactLoads.from_compartments, (MEDIAL,), "loads of the lateral compartment"),
+    ],
+)
+def test_loads_that_do_not_suit_the_names_are_refused(make, arguments, message):
+    with pytest.raises(InputError, match=message):
+        make(*arguments)
+
+
+@pytest.mark.parametrize(
     "names", [(), ("a", "a"), ("total",), ("area",), ("left side",), ("2nd",), ("",)]
 )
 def test_names_that_are_no_names_are_refused(names):

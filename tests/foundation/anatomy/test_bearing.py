@@ -25,9 +25,8 @@ from foundation.anatomy.bearing_search import (
     find_tibial_bearing,
 )
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.anatomy.walls import on_columns
-from foundation.base.pose import Pose
-from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.surface_shape import is_closed, selected
@@ -79,17 +78,16 @@ def test_steps_of_a_segmentation_stay_in_the_wall():
     assert kept[~top].mean() < 0.08
 
 
-def test_loads_of_shells_are_those_of_their_outer_walls(knee_data):
-    sheets = {body: cartilage(knee_data, body) for body in ("femur", "tibia")}
-    closed = {body: stray_pieces(shell(sheet, 2e-3)) for body, sheet in sheets.items()}
-    walls = {"femur": femoral_bearing(closed["femur"]), "tibia": tibial_bearing(closed["tibia"])}
-    law = LinearLaw(youngs_modulus=10e6, poissons_ratio=0.45, thickness=6e-3)
-    whole, part = (ElasticFoundation(own["femur"], own["tibia"], law) for own in (sheets, walls))
-    for flexion in (0.0, 25.0, 50.0):
-        pose = Pose(flexion=np.radians(flexion), superior=-5e-4)
-        expected, found = (model.evaluate(pose) for model in (whole, part))
-        assert expected.force[1] > 50.0
-        np.testing.assert_allclose(found.force, expected.force, rtol=1e-6, atol=1e-4)
+def test_femoral_shell_has_the_frame_of_its_outer_wall(knee_data):
+    sheet = cartilage(knee_data, "femur")
+    mesh = stray_pieces(shell(sheet, 2.5e-3))
+    found = find_femoral_bearing(mesh)
+    kept, walls = taken(found.mesh, mesh), len(sheet.faces)
+    assert found.kind == SHELL
+    assert mesh.areas[:walls][kept[:walls]].sum() > 0.995 * sheet.areas.sum()
+    assert not kept[walls : 2 * walls].any()
+    turn = femoral_frame(found.mesh).rotation @ femoral_frame(sheet).rotation.T
+    assert np.degrees(np.arccos(0.5 * (np.trace(turn) - 1.0))) < 0.2
 
 
 # ---- whole bones ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from beds import IMPLANT, implant_model
 from scipy.optimize import brentq
 from some_slow import first_of, first_rows
 
-from foundation.base.errors import InputError
+from foundation.base.errors import InputError, PoseError
 from foundation.base.flags import FlagKind
 from foundation.base.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
 from foundation.base.pose import Pose, twist_jacobian
@@ -287,3 +287,10 @@ def test_conservative_loads_are_the_gradient_of_the_energy():
         # Lengths of a lever and of the knee bring moments and forces to one size.
         size = np.array([0.02] * 3 + [1.0] * 3) * np.linalg.norm(wrench[:3])
         assert np.abs((gradient - expected) / size).max() < 0.02
+
+
+def test_a_layer_too_thin_for_the_patch_is_told():
+    _, model = implant()
+    thin = model.with_law(CoupledLaw(E, NU, H, thickness_factor=1e-6))
+    with pytest.raises(PoseError, match=r"not positive definite .* found an overlap of 0\.\d+ mm"):
+        thin.loads(pressed(1)[0])

@@ -163,3 +163,10 @@ def test_vertex_depths_keep_the_volume():
     depth = np.random.default_rng(0).uniform(0.0, 1e-4, len(tibia.faces))
     taken = tibia.areas @ vertex_depths(tibia, depth)[tibia.faces].mean(axis=1)
     assert taken == pytest.approx(tibia.areas @ depth, rel=1e-12)
+
+
+def test_another_law_keeps_the_excess_times_a_factor():
+    excess = 1e-3 + 0.1 * FEMUR.vertices[:, 0]
+    twice = bed(linear(2e-3), excess=excess).with_law(linear(4e-3), excess_scale=2.0)
+    wanted = bed(linear(4e-3), excess=2.0 * excess).loads(POSE)
+    np.testing.assert_allclose(twice.loads(POSE).values, wanted.values, rtol=1e-12)

@@ -1,5 +1,6 @@
 """Contact of the layer: accuracy, derivatives, energy, invariance, flags, node spacing."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import layers
@@ -192,3 +193,16 @@ def test_ordinary_layers_are_not_flagged(ratio):
     force, _, flags = flat_elements(ratio, 3e-3, 2.0, 0.1, 1e-3)
     assert flags == ()
     assert force == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_copy_without_its_handles_gives_the_same_loads(implant):
+    _, model, poses = implant
+    copy = deepcopy(model)
+    for pose in poses:
+        assert np.array_equal(copy.evaluate(pose).wrench, model.evaluate(pose).wrench)
+    assert copy.digest == model.digest
+
+
+def test_poses_at_a_rim_are_counted():
+    at_rim = replace(INSIDE, anterior=10e-3)
+    assert spacing_error(layers.plates(), [INSIDE, at_rim, at_rim]).unresolved == 2

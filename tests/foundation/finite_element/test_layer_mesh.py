@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 
 from foundation.base.errors import InputError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.charts import PlaneChart, femoral_chart
+from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart
 from foundation.finite_element.hexahedra import scaled_jacobian
 from foundation.finite_element.layer_mesh import layer_mesh
 from foundation.finite_element.surface_grid import lay_grid
@@ -165,3 +165,24 @@ def test_an_element_that_stays_folded_is_named():
     crossed.quads[7] = crossed.quads[7, [0, 3, 2, 1]]
     with pytest.raises(InputError, match=r"plate: 4 of .* elements of the layer are folded"):
         layer_mesh(crossed, ThicknessBase(4e-3).below(grid, plate), 1e-3, 1.0, "plate")
+
+
+def test_charts_return_what_they_were_given():
+    points = np.random.default_rng(0).uniform(-0.01, 0.01, (50, 3))
+    cylinder = CylinderChart(np.array([-0.03, 0.0, 0.0]), np.eye(3), 0.03)
+    for chart in (UP, cylinder):
+        at = chart.coordinates(points)
+        starts, lines = chart.lines(at)
+        np.testing.assert_allclose(np.linalg.norm(lines, axis=1), 1.0)
+        across = points - starts
+        along = (across * lines).sum(axis=1)
+        assert (along > 0.0).all()
+        np.testing.assert_allclose(starts + along[:, None] * lines, points, atol=1e-15)
+
+
+def test_gradients_of_cylinder_coordinates():
+    axes = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    chart = CylinderChart(np.array([1e-3, 2e-3, 0.0]), axes, 30e-3)
+    point, step = np.array([[20e-3, -15e-3, 4e-3]]), 1e-7 * np.eye(3)
+    differences = (chart.coordinates(point + step) - chart.coordinates(point - step)) / 2e-7
+    assert chart.slopes(point)[0] == pytest.approx(differences.T, abs=1e-7)

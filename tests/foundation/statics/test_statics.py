@@ -8,6 +8,7 @@ import pytest
 import shapes
 from beds import NU, E, H, K, model_of
 
+from foundation.base.flags import Flag, FlagKind
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LogarithmicLaw
 from foundation.statics.height import StaticsError, pose_at_load
@@ -103,3 +104,35 @@ def test_a_layer_pressed_through_within_the_last_step_is_said():
     assert -below.pose.superior < 0.99 * H
     with pytest.raises(StaticsError, match="the layer is pressed through"):
         pose_at_load(model, Pose(), "medial", 1.001 * at_limit)
+
+
+def test_flagged_loads_are_no_answer(punch, monkeypatch):
+    def flags(pose, compartment):
+        assert pose.superior == pytest.approx(-400.0 / (K * 0.5 * 20e-3**2), rel=1e-9)
+        return (Flag(FlagKind.END_OF_FEMORAL_NODES, compartment),)
+
+    monkeypatch.setattr(punch, "compartment_flags", flags)
+    with pytest.raises(StaticsError, match=r"^lateral: contact reaches the end of the femoral"):
+        pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
+
+
+def test_a_start_too_deep_is_said(punch):
+    with pytest.raises(StaticsError, match="still touch 1 mm above the start"):
+        pose_at_load(punch, Pose(superior=-4e-3), "medial", 100.0, search=1e-3)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.3, 3.0, -1.0])
+def test_a_wrong_derivative_costs_evaluations(sphere, monkeypatch, factor):
+    start = Pose(flexion=0.1, superior=RADIUS, lateral=14e-3)
+    found = pose_at_load(sphere, start, "lateral", 400.0)
+    exact = sphere.compartment_loads
+
+    def wrong(pose, compartment):
+        loads, jacobian, depth = exact(pose, compartment)
+        return loads, factor * jacobian, depth
+
+    monkeypatch.setattr(sphere, "compartment_loads", wrong)
+    slow = pose_at_load(sphere, start, "lateral", 400.0)
+    # The last step is at most a millionth of the depth.
+    assert slow.pose.superior == pytest.approx(found.pose.superior, rel=0, abs=2e-9)
+    assert found.evaluations < slow.evaluations < 60

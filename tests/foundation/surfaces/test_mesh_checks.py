@@ -144,3 +144,21 @@ def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
         pytest.raises(MeshError, match=r"^first error\n\[knee\] second error$"),
     ):
         report_findings(findings)
+
+
+def test_duplicate_triangles():
+    faces = np.concatenate([PLATE.faces, PLATE.faces[[7]][:, [1, 2, 0]]])
+    findings = check_mesh(changed(PLATE, faces=faces))
+    assert [f.code for f in findings] == ["duplicate", "non-manifold"]
+    assert "1 duplicate triangle, the first is number 200" in findings[0].text
+
+
+def test_wrong_axes_are_found(implant):
+    z_up = changed(implant[1], vertices=implant[1].vertices[:, [2, 0, 1]])
+    with pytest.raises(MeshError, match=r"this tibia faces \+z, expected \+y .*the file's axes"):
+        check_orientation(z_up, "tibia")
+
+
+def test_scale_of_no_knee_in_any_unit(implant):
+    finding = only_finding(changed(implant[1], vertices=1e12 * implant[1].vertices))
+    assert "whether the mesh is a knee" in finding.text
