@@ -221,3 +221,15 @@ def test_a_fourier_series_has_no_slopes_in_numpy():
     series = fit_polynomial(x, y, PolyFourierSettings(basis="total_degree", degree=(2,))).regressor
     with pytest.raises(InputError, match="found a Fourier series"):
         numpy_evaluation.values_and_slopes(series, x)
+
+
+def test_random_numbers_and_weights_are_passed_on(data):
+    x, y = data
+    seeds = [
+        fit_family("network", x, y, QUICK["network"], np.random.default_rng(s)).check.rows
+        for s in (1, 2)
+    ]
+    assert not np.array_equal(*seeds)
+    w = np.where(np.arange(60) < 30, 1.0, 0.01)
+    rows = fit_family("network", x, y, QUICK["network"], weights=w).check.rows
+    assert rows.max() < 30

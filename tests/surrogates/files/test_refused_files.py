@@ -288,3 +288,20 @@ def original(tmp_path_factory):
 def test_damaged_bytes_are_refused_or_as_good_as_new(original, file, data):
     found = read_or_refuse(load, file, data.draw(files(original.content)), SurrogateFileError)
     assert found is None or answers(found) == original.answers
+
+
+def test_missing_files_are_named(tmp_path):
+    for path, message in ((tmp_path / "none.npz", "no such file"), (tmp_path, "found a folder")):
+        with pytest.raises(SurrogateFileError, match=message) as caught:
+            load(path)
+        assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_compressed_bomb_is_refused_unread(file):
+    content = zipped([("header.npy", npy(np.zeros(3_000_000)))], zipfile.ZIP_DEFLATED)
+    assert len(content) < 1e6
+    tracemalloc.start()
+    refused(file, content, "expected uncompressed members")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6

@@ -275,3 +275,7 @@ def test_a_file_with_names_that_are_no_names_is_refused(tmp_path):
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(surrogates.SurrogateFileError, match="expected one or more distinct names"):
         surrogates.load(tmp_path / "bad.npz")
+
+
+def test_representation_names_surrogate_and_formulation():
+    assert repr(ONE) == "<ContactSurrogate patella: inverted >"

@@ -8,6 +8,7 @@ from functools import cache
 import manufactured
 import numpy as np
 
+from foundation.base.errors import InputError
 from surrogates.families.network import NetworkSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.spline import SplineSettings
@@ -143,3 +144,12 @@ def test_a_load_that_is_always_zero_has_no_error():
     chosen = selected(Samples(found.poses, loads), 1e-3)
     assert np.isfinite(chosen.point.load_error)
     assert chosen.point.load_error < 1e-3
+
+
+def test_samples_of_one_flexion_stay_with_kriging(monkeypatch):
+    def refused(*_):
+        raise InputError("X: expected a first input that varies")
+
+    monkeypatch.setattr(selection, "fit_splines", refused)
+    found = selected(samples(40), 1e-4)
+    assert [point.family for point in found.front] == ["kriging"]

@@ -66,3 +66,13 @@ def test_arguments_of_another_shape_are_refused():
         knee.jax()(np.zeros(5), np.zeros(2))
     with pytest.raises(InputError, match=r"rate: expected shape \(6,\), found \(2,\)"):
         knee.jax(0.5)(np.zeros(6), np.zeros(2), np.zeros(2))
+
+
+def test_a_parameter_that_is_not_finite_gives_no_loads():
+    knee = knee_over_designs("direct", "polynomial")
+    design = designs_of(knee, 1)[0]
+    pose = poses_of_design(knee, design, 2)[0]
+    rows = np.array([design, [np.nan, design[1]], [design[0], np.inf]])
+    loads = jax.jit(jax.vmap(knee.jax(), (None, 0)), compiler_options=QUICK)(pose, rows)[0]
+    assert np.isfinite(loads[0]).all()
+    assert np.isnan(loads[1:]).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import designed_condyles as made
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from foundation.base.errors import InputError
 from foundation.base.loads import COMPARTMENTS
+from foundation.base.pose import Pose
 from surrogates.families.basis import basis_matrix
 from surrogates.families.training import polynomial_exponents
 from surrogates.parametric.domain_fit import OverDesigns
@@ -196,3 +199,21 @@ def test_domain_has_the_parameters_before_the_last_input(rows):
     inputs = over.domain_inputs(variables)
     assert_array_equal(inputs[:, 5:7], z)
     assert_array_equal(np.delete(inputs, [5, 6], axis=1), variables[:, :6])
+
+
+def test_a_copy_gives_the_same_loads():
+    knee = made.knee()
+    copy = deepcopy(knee)
+    poses = poses_in_contact(5)
+    np.testing.assert_array_equal(
+        copy.at(DESIGN).evaluate_batch(poses)[0], knee.at(DESIGN).evaluate_batch(poses)[0]
+    )
+    assert "stiffness_GN_per_m2" in repr(copy)
+
+
+def test_slopes_of_the_total_wrench_are_sums():
+    pose = poses_in_contact(1)[0]
+    knee = made.knee()
+    parts = knee.loads_and_slopes(pose[None], DESIGN)[1][0]
+    total = knee.slopes(Pose.from_array(pose), DESIGN)
+    np.testing.assert_array_equal(total, parts[0, :6] + parts[1, :6])

@@ -208,3 +208,9 @@ def test_samples_of_one_flexion_have_a_constant_path():
     np.testing.assert_allclose(found.path.poses([0.0, 2.0])[:, 1:], [expected] * 2, rtol=1e-12)
     assert found.half[0] == 1.0  # what no sample changes is left as it is
     assert found.variables(poses)[0][:, 0].tolist() == [0.0] * 60
+
+
+def test_path_of_one_knot_is_constant():
+    for path in (path_of([0.2]), ReferencePath.constant(0.2, places(1)[0])):
+        poses = path.poses([-3.0, 0.2, 5.0])
+        np.testing.assert_array_equal(poses[:, 1:], np.tile(places(1), (3, 1)))
