@@ -45,6 +45,7 @@ CARTILAGE = (5e6, 0.46)
 FLAT = (25.0, 0.0)
 
 REFUSED = [
+    (HertzLaw, (0.0,), "stiffness: expected > 0 N/m^n, found 0"),
     *(
         (law, (stiffness,), "stiffness: expected")
         for law in LAWS
