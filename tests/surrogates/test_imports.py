@@ -92,19 +92,6 @@ def knees():
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["others", "inverted"])
-def test_a_file_answers_bit_for_bit_where_only_numpy_and_numba_are(name, tmp_path):
-    knee = knees()[name]
-    save(knee, tmp_path / "knee.npz")
-    found = answer_elsewhere(tmp_path, "knee.npz", poses(), PACKAGES)
-    loads, jacobians, variables = knee.evaluate_batch(poses())
-    np.testing.assert_array_equal(found["loads"], loads)
-    np.testing.assert_array_equal(found["jacobians"], jacobians)
-    np.testing.assert_array_equal(found["variables"], variables)
-    assert (found["loads"][:, :, 1] > 0.0).sum() > 6
-
-
 @pytest.mark.delicate
 @pytest.mark.parametrize("name", first_of(["others", "exact", "inverted"], 2))
 def test_a_file_answers_alike_where_only_numpy_is(name, tmp_path):

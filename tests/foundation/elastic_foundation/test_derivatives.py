@@ -1,17 +1,18 @@
-"""The analytic jacobian of the contact model against central differences."""
+"""Derivatives: Jacobians against differences, and loads that are the gradient of an energy."""
 
 from __future__ import annotations
 
 from functools import cache
 
+import beds
 import numpy as np
 import pytest
 import shapes
 from beds import IMPLANT, POLYETHYLENE, implant_model
 from differences import pose_differences
-from some_slow import some_slow
+from some_slow import first_of, some_slow
 
-from foundation.base.pose import generalised_force_jacobian
+from foundation.base.pose import Pose, generalised_force, generalised_force_jacobian
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 
 LAWS = {
@@ -103,3 +104,34 @@ def test_conservative_bed_has_a_symmetric_hessian(law, surface):
     for pose in shapes.pressed_poses(IMPLANT, 20, seed=5):
         assert asymmetry(conservative, pose) < 1e-12
         assert asymmetry(customary, pose) > 1e-6
+
+
+def gradient_error(model, pose):
+    """Largest difference of the generalised force from -dU/dq, over its largest component."""
+    force = generalised_force(pose, model.evaluate(pose).wrench) / UNITS
+    slope = pose_differences(model.stored_energy, pose, 10.0 * STEPS) / UNITS
+    return np.abs(force + slope).max() / np.abs(force).max()
+
+
+@pytest.mark.parametrize("law", first_of(["linear", "logarithmic", "series"]))
+def test_force_is_minus_the_gradient_of_the_energy(law):
+    poses = shapes.pressed_poses(IMPLANT, 40, seed=3)
+    errors = [gradient_error(model_of(law, "curved", True), pose) for pose in poses]
+    assert np.quantile(errors, 0.95) < 1e-6
+    # A line that passes a seam of the femur's patches within the step meets another normal there.
+    assert max(errors) < 1e-4
+    # Otherwise it is not: the energy is there, its gradient is another.
+    customary = model_of(law, "curved")
+    assert np.median([gradient_error(customary, pose) for pose in poses[:10]]) > 1e-4
+
+
+@pytest.mark.parametrize("law", ["linear", "logarithmic", "series"])
+def test_energy_of_a_flat_punch(law):
+    """U = A times the integral of p, here by the trapezoidal rule."""
+    punch, tibia = shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8)
+    model = beds.model_of(punch, tibia, LAWS[law], surface="flat")
+    depth = 2e-3
+    depths = np.linspace(0.0, depth, 2001)
+    exact = np.trapezoid(LAWS[law].pressure(depths, depth), depths) * 20e-3**2
+    assert model.stored_energy(Pose(superior=-depth)) == pytest.approx(exact, rel=1e-6)
+    assert model.stored_energy(Pose(superior=1e-3)) == 0.0

@@ -1,11 +1,13 @@
-"""Lattice sums of the compliance of a flat layer against its answer to an even pressure."""
+"""Compliance of a flat layer and its lattice sums; complementarity of nodal forces and gaps."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import nnls
 from scipy.special import j0
 
 from foundation import kernels
+from foundation.layer_theory.complementarity import solve_contact
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 
 RATIOS = (0.0, 0.3, 0.46)
@@ -53,3 +55,49 @@ def test_the_table_is_the_integral_of_hayes(ratio):
 
 def test_small_cells_have_no_excess():
     assert kernels.lattice_excess(0.01, 0.0, 0.01, 1.0, 0.46) == 0.0
+
+
+def problem(seed, count=40, kind="layer"):
+    rng = np.random.default_rng(seed)
+    if kind == "random":
+        root = rng.normal(size=(count, count))
+        matrix = root @ root.T + 1e-3 * np.eye(count)
+        return matrix, rng.normal(size=count)
+    at = rng.uniform(-1.0, 1.0, (count, 2))
+    away = np.linalg.norm(at[:, None] - at, axis=2)
+    matrix = np.exp(-3.0 * away) + 0.3 * np.eye(count)
+    return 1e-6 * matrix, 1e-4 * (0.4 - (at**2).sum(axis=1))
+
+
+def solved(matrix, overlaps):
+    return solve_contact(lambda rows, columns: matrix[np.ix_(rows, columns)], overlaps)
+
+
+@pytest.mark.parametrize("kind", ["layer", "random"])
+@pytest.mark.parametrize("seed", range(8))
+def test_conditions_hold_and_least_squares_agree(kind, seed):
+    matrix, overlaps = problem(seed, kind=kind)
+    found = solved(matrix, overlaps)
+    forces = np.zeros(len(overlaps))
+    forces[found.active] = found.forces
+    gaps = matrix @ forces - overlaps
+    size = abs(overlaps).max()
+    assert forces.min() >= 0.0
+    assert gaps.min() > -1e-10 * size
+    assert abs(forces * gaps).max() < 1e-10 * size * forces.max()
+    np.testing.assert_allclose(gaps[found.active], 0.0, rtol=0, atol=1e-10 * size)
+    # min f.C f/2 - d.f = |L' f - L⁻¹ d|²/2 over f >= 0, with C = L L'.
+    factor = np.linalg.cholesky(matrix)
+    expected = nnls(factor.T, np.linalg.solve(factor, overlaps), maxiter=10_000)[0]
+    np.testing.assert_allclose(forces, expected, rtol=0, atol=1e-7 * forces.max())
+
+
+def test_no_contact_without_an_overlap():
+    matrix, overlaps = problem(0)
+    assert solved(matrix, overlaps - overlaps.max()) is None
+    assert solved(matrix, -abs(overlaps)) is None
+
+
+def test_one_node():
+    found = solved(np.array([[2e-6]]), np.array([1e-4]))
+    assert found.forces[0] == pytest.approx(50.0)
