@@ -1,6 +1,5 @@
 """A walk from OpenSim-JAM's settings: missing meshes, tables with the names of OpenSim-JAM."""
 
-import shutil
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -28,15 +27,6 @@ def done(settings, opensim, knee_data, tmp_path_factory):
     options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", "--set=comak.stop_s=1.24"]
     assert main(["walk", str(settings), *options, "--out", str(folder), "--quiet"]) == 0
     return folder
-
-
-@pytest.mark.parametrize("name", ["activation", "force", "values", "kinematics"])
-def test_tables_have_the_columns_of_opensim_jam(done, jam_folder, name):
-    found = read_motion_table(done / f"walking_{name}.sto")
-    file = jam_folder / f"examples/walking/results/comak/walking_{name}.sto"
-    wanted = read_motion_table(file)
-    assert set(found.names) == set(wanted.names)
-    assert_allclose(found.time, wanted.time[: len(found.time)])
 
 
 def test_tables_agree_with_opensim_jam(done, jam_folder):
@@ -73,29 +63,6 @@ def test_accelerations_of_free_coordinates_are_simulated(done):
 
 
 @pytest.mark.slow
-def test_a_replay_has_the_interval_of_the_record(done, settings, knee_data, tmp_path, capsys):
-    options = [f"--geometry={knee_data / 'jam_lenhart2015_knee'}", f"--replay={done / 'plant.npz'}"]
-    assert main(["walk", str(settings), *options, "--out", str(tmp_path / "b"), "--quiet"]) == 0
-    assert "ACLC01-R-femur-cart.obj is taken" in capsys.readouterr().err
-    found = read_motion_table(tmp_path / "b" / "walking_force.sto")
-    wanted = read_motion_table(done / "walking_force.sto")
-    assert_allclose(found.values, wanted.values, rtol=0.0, atol=1.0)
-
-
-@pytest.mark.slow
-def test_tables_of_frames_that_keep_their_predecessor(done, tmp_path):
-    """Frames without a solution still have tables, a record and flags."""
-    few = ["comak.iterations=1", "comak.tolerance=1e-9", f"walk.replay={done / 'plant.npz'}"]
-    options = [f"--set={text}" for text in few]
-    assert main(["walk", str(done / "config.toml"), *options, "--out", str(tmp_path)]) == 1
-    wanted = read_motion_table(done / "walking_kinematics.sto")
-    found = read_motion_table(tmp_path / "walking_kinematics.sto")
-    assert found.names == wanted.names
-    assert np.isfinite(found.values).all()
-    assert (tmp_path / "walk.json").is_file()
-
-
-@pytest.mark.slow
 def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
     text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()
     root = ET.fromstring(text)
@@ -112,16 +79,6 @@ def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
     assert "/forceset/r_hip_flex_r_reserve" in names
     assert "/forceset/soleus_r" in names
     assert not any("pelvis" in name for name in names)
-
-
-@pytest.mark.slow
-def test_tables_of_an_earlier_prefix_are_removed(done, tmp_path):
-    folder = shutil.copytree(done, tmp_path / "out")
-    again = [f"--set=walk.replay={done / 'plant.npz'}", "--set=walk.jam_tables=again"]
-    config = str(folder / "config.toml")
-    assert main(["walk", config, *again, "--out", str(folder), "--quiet"]) == 2
-    assert main(["walk", config, *again, "--out", str(folder), "--quiet", "--force"]) == 0
-    assert [f.name for f in sorted(folder.glob("*_force.sto"))] == ["again_force.sto"]
 
 
 def test_a_configuration_has_the_tables_too(done):

@@ -1,6 +1,7 @@
 """Tables of implant forces: stated columns, units, signs and times, and errors of known sizes."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from foundation.base.errors import InputError
 from pipeline.studies.implant_forces.comparison import compare_with_implant, comparison_lines
 from pipeline.studies.implant_forces.forces import at_times, read_implant_forces
 from pipeline.studies.implant_forces.schema import ImplantForcesConfig
+from pipeline.studies.muscle_walks import implant
 
 WEIGHT, POUND = 686.3, 4.4482216152605
 TIME = np.arange(0.75, 3.92, 1.0 / 120.0)
@@ -98,15 +100,6 @@ def test_decimal_commas_and_per_cent_of_body_weight(tmp_path):
     assert_allclose(found.parts["total"], FORCE, rtol=1e-5)
 
 
-def test_names_that_differ_in_brackets_alone(tmp_path):
-    names = "t (s),Contact force (medial) [lbf],Contact force (lateral) [lbf]"
-    path = text(tmp_path / "f.csv", [names], (TIME, MEDIAL / POUND, LATERAL / POUND))
-    sides = {each: f"Contact force ({each}) [lbf]" for each in BOTH}
-    assert_parts(read(path, time="t", unit="lbf", **sides))
-    with pytest.raises(InputError, match="expected one column contact force, found 2; state the"):
-        read(path, time="t", total="contact force")
-
-
 @pytest.mark.parametrize(
     ("unit", "factor", "told"),
     [
@@ -155,12 +148,6 @@ def test_columns_that_are_not_there_are_named(tmp_path):
     assert_allclose(read(path, time="when", total="channel A").parts["total"], FORCE, rtol=1e-5)
 
 
-@pytest.mark.parametrize("keys", [{}, {"medial": "medial"}, {"time": "t", "unit": "lbf"}])
-def test_forces_that_are_not_stated(keys):
-    with pytest.raises(ValueError, match=r"expected total, both medial and lateral, or layout"):
-        ImplantForcesConfig(file="f", **keys)
-
-
 def test_instants_increase(tmp_path):
     for time in (np.concatenate([TIME, TIME]), TIME[::-1]):
         path = text(tmp_path / "f.csv", ["time,Fz"], (time, stride(time)))
@@ -187,11 +174,6 @@ def test_empty_cells_are_gaps_and_text_is_refused(tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"no such file; check implant_forces\.file"):
         read(tmp_path / "none.csv", total="Fz")
-    with pytest.raises(InputError, match="no such file"):
-        read(tmp_path, total="Fz")
-    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf")
-    with pytest.raises(InputError, match=r"found .xls; save the sheet of the forces as .csv"):
-        read(tmp_path / "old.xls", total="Fz")
     (tmp_path / "f.csv").write_bytes(b"\x00\xff\xfe")
     with pytest.raises(InputError, match="expected a table as text"):
         read(tmp_path / "f.csv", total="Fz")
@@ -261,3 +243,37 @@ def test_errors_have_their_definitions(tmp_path):
     assert comparison_lines(found.comparison)[0] == (
         "measured forces of f.csv: forces in N; medial force: medial; lateral force: lateral"
     )
+
+
+POUND = 4.4482216152605
+COLUMNS = {"time": "Time(sec)", "medial": "Medial (lbf)", "lateral": "Lateral (lbf)", "unit": "lbf"}
+
+
+def write_forces(path, time, medial, lateral, header="Time(sec),Medial (lbf),Lateral (lbf)"):
+    rows = [
+        f"{t:.6f},{m / POUND:.6f},{f / POUND:.6f}"
+        for t, m, f in zip(time, medial, lateral, strict=True)
+    ]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
+    time = np.linspace(0.0, 1.3, 40)
+    force = 900.0 + 500.0 * np.sin(time)
+    table = write_forces(tmp_path / "forces.csv", time, force, 0.5 * force)
+    model = str(knee_data / "jam_grand_challenge_DM" / "DM.osim")
+
+    def checked(**keys):
+        config = ImplantForcesConfig(file=str(table), **COLUMNS, **keys)
+        walk = SimpleNamespace(model=model)
+        implant.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
+
+    checked()
+    checked(contact="knee_contact")
+    with pytest.raises(InputError, match=r"a contact of DM\.osim, knee_contact, pf_contact"):
+        checked(contact="tf_contact")
+    table.write_text("time,medial,lateral\n0,1,2\n")
+    with pytest.raises(InputError, match=r"expected a row of names with .*Medial \(lbf\)"):
+        checked()
+    implant.check_implant_forces(SimpleNamespace(implant_forces=None))

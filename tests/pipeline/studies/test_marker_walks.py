@@ -1,18 +1,22 @@
-"""Walks from markers: configuration, constraint functions, and the motion of the example."""
+"""Walks from markers, and from C3D files against the same walk from tables."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
+from c3d_files import Z_UP, corners, plate, write_c3d
 from numpy.testing import assert_allclose
 from studies import ROOT
 
+from dynamics.motion.c3d import read_ground
 from dynamics.motion.motion_tables import read_motion_table
+from dynamics.motion.plates import find_plates
 from dynamics.musculoskeletal import (
     ConstraintFunctions,
     OsimModel,
     read_marker_settings,
 )
+from dynamics.musculoskeletal.measured_markers import read_markers
 from pipeline.config.reading import ConfigError
 from pipeline.studies.muscle_walks.inverse_kinematics import motion_of_walk, with_motion
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
@@ -44,12 +48,6 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
     path.write_text("\n".join(lines[:6]))
     with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
         load_muscle_walk(path)
-
-
-def test_a_walk_without_markers_keeps_its_motion(tmp_path):
-    file = load_muscle_walk(CONFIGS / "comak_walking.toml")
-    with pytest.raises(ValueError, match="section with markers"):
-        motion_of_walk(file, tmp_path)
 
 
 def test_markers_of_the_example_give_a_motion_on_its_functions(osim, knee_data, tmp_path):
@@ -132,3 +130,43 @@ def test_the_sweep_gives_the_functions_of_the_example(osim, knee_data, tmp_path)
     # Both splines have few points about 25 degrees; deg and mm.
     assert off.max() < 0.2
     assert np.median(off) < 0.02
+
+
+#: Places of the middles of the plates, in a laboratory with z up, and their turns.
+PLATES = [([-0.3, 0.32, 0.0], 0.0), ([0.45, 0.15, 0.0], np.pi), ([1.07, 0.26, 0.0], 0.3)]
+
+
+@pytest.fixture(scope="module")
+def motion(jam_folder):
+    return jam_folder / "models/lenhart2015/motion_data"
+
+
+@pytest.fixture(scope="module")
+def c3d(motion, tmp_path_factory):
+    """Return a C3D file of the markers and forces of the example, in mm, with z up."""
+    pytest.importorskip("ezc3d", reason="C3D files need ezc3d (the c3d extra)")
+    markers = read_markers(motion / "overground_17.trc")
+    table = read_motion_table(motion / "overground_17_grf.mot")
+    plates = []
+    for (middle, turn), each in zip(PLATES, find_plates(table), strict=True):
+        places, lab = corners(middle, turn), [a @ Z_UP for a in (each.force, each.point)]
+        plates.append(plate(2, places, [0.0, 0.0, -0.04], *lab, -each.torque[:, 1]))
+    path = tmp_path_factory.mktemp("c3d") / "walk.c3d"
+    positions = markers.positions @ Z_UP
+    return write_c3d(path, positions, plates, labels=markers.names, rate=200.0)
+
+
+def test_markers_and_forces_are_those_of_the_tables(motion, c3d):
+    found, known = read_markers(c3d), read_markers(motion / "overground_17.trc")
+    assert found.names == known.names
+    assert_allclose(found.time, known.time, atol=1e-6)
+    assert_allclose(found.positions, known.positions, atol=1e-6)
+    ground, table = read_ground(c3d), read_motion_table(motion / "overground_17_grf.mot")
+    assert ground.names == table.names
+    assert_allclose(ground.time[:-1], table.time[:-1], atol=1e-6)  # the last row skips a step
+    for mine, theirs in zip(find_plates(ground), find_plates(table), strict=True):
+        assert_allclose(mine.force, theirs.force, atol=1e-3)
+        bears = theirs.force[:, 1] > 100.0
+        assert_allclose(mine.point[bears], theirs.point[bears], atol=1e-5)
+        moments = [p.torque + np.cross(p.point, p.force) for p in (mine, theirs)]
+        assert_allclose(*moments, atol=5e-3)

@@ -69,27 +69,6 @@ def test_waveforms_are_those_that_a_run_takes(walked):
     assert moment == pytest.approx(0.02 * WEIGHT, rel=0.2)
 
 
-def test_the_page_shows_the_knee_and_no_contact(walked):
-    page = (walked / "walk.html").read_text()
-    assert "knee_r: Axial force" in page
-    assert "simulation.period_s = 0.8" in page
-    assert 'id="pressure"' not in page
-    assert 'id="ligaments"' not in page
-    assert not (walked / "plant.npz").exists()
-
-
-def test_the_command_says_how_a_run_takes_the_waveforms(tmp_path, capsys):
-    model, motion, loads = stepping(tmp_path)
-    (tmp_path / "mine.toml").write_text(
-        f'[walk]\nmodel = "{model}"\nmotion = "{motion}"\nexternal_loads = "{loads}"\n'
-        "[comak]\nstart_s = 0.2\nstop_s = 0.3\n"
-    )
-    assert main(["walk", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
-    told = capsys.readouterr().out
-    assert "knee_r (right), cycle of 0.2 to 0.3 s: axial force at most" in told
-    assert f"--set simulation.waveforms={tmp_path / 'out' / 'waveforms.csv'}" in told
-
-
 def test_muscles_that_are_too_weak_are_flagged(tmp_path):
     weak = tuple((*muscle[:-1], 0.05 * muscle[-1]) for muscle in MUSCLES)
     file = bare_walk(*stepping(tmp_path, muscles=weak))
@@ -129,8 +108,6 @@ def test_measured_forces_stand_beside_the_axial_force(walked, tmp_path):
     [
         ({"knee": "knee"}, {}, r"walk\.knee: expected a joint of bare\.osim, found knee;"),
         ({"replay": "plant.npz"}, {}, r"walk\.replay: expected a model with articular contact"),
-        ({"surrogates": {"tf": "runs/a"}}, {}, r"tf"),
-        ({"knee": "knee_l"}, {"start_s": None, "stop_s": None}, r"no external load .* knee_l"),
         ({}, {"primary": ("knee_r",)}, r"comak\.primary.*knee_r"),
         (
             {},

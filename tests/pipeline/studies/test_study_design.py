@@ -1,15 +1,27 @@
-"""Designs, distributions and Sobol indices of a study."""
+"""Studies of the design of experiments: distributions, Sobol indices, named inputs."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
+from foundation.base.pose import COORDINATES, Pose
 from pipeline.config.reading import ConfigError
 from pipeline.studies.design import base_runs, quantile, study_table
+from pipeline.studies.factors import (
+    FACTORS,
+    Inputs,
+    check_applicable,
+    check_factor,
+    varied,
+)
 from pipeline.studies.schema import FactorConfig, StudyConfig
 from pipeline.studies.summary import convergence, distribution_of, rank_correlations
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
+from surrogates.sampling.space import ReferencePath
 
 SHARES = np.array([0.025, 0.16, 0.5, 0.84, 0.975])
 
@@ -31,13 +43,6 @@ def test_monte_carlo_row_depends_on_seed_and_number_alone():
     assert len(np.unique(many)) == many.size
 
 
-def test_monte_carlo_is_uniform():
-    unit = unit_design("montecarlo", 4000, 2, 1)
-    for column in unit.T:
-        assert stats.kstest(column, "uniform").pvalue > 0.01
-    assert abs(np.corrcoef(unit.T)[0, 1]) < 0.05
-
-
 def test_latin_hypercube_has_one_row_in_each_stripe():
     unit = unit_design("latin_hypercube", 20, 3, 1)
     stripes = np.sort(np.floor(20 * unit), axis=0)
@@ -51,14 +56,6 @@ def test_sobol_blocks_differ_in_one_column():
             differing = block[0] != block[k + 1]
             assert differing.tolist() == [j == k for j in range(3)]
             assert block[k + 1, k] == block[4, k]
-
-
-@pytest.mark.parametrize("kind", ["montecarlo", "latin_hypercube", "sobol"])
-def test_design_repeats_and_is_inside(kind):
-    unit = unit_design(kind, 16, 4, 3)
-    assert np.array_equal(unit, unit_design(kind, 16, 4, 3))
-    assert unit.min() > 0.0
-    assert unit.max() < 1.0
 
 
 @pytest.mark.parametrize(
@@ -184,3 +181,164 @@ def test_convergence_ends_with_all_runs():
     assert curve.runs[-1] == 400
     assert_allclose(curve.mean[-1], values.mean(), rtol=1e-12)
     assert_allclose(curve.half_width[-1], 1.96 * values.std(ddof=1) / 20.0, rtol=1e-4)
+
+
+DEGREE = np.pi / 180.0
+NOMINAL = Inputs(load_gait_cycle(LEVEL_WALKING, 1.0), KneeSimulator(neutral=Pose(anterior=2e-3)))
+PERCENT = NOMINAL.cycle.percent
+SIGNALS = {"flexion": DEGREE, "axial_force": 1.0, "ap_force": 1.0, "internal_torque": 1.0}
+
+
+def contents(inputs):
+    """Return all that an input holds, flat."""
+    cycle = {name: getattr(inputs.cycle, name) for name in (*SIGNALS, "percent", "period")}
+    simulator = {
+        name: value.array if isinstance(value, Pose) else value
+        for name, value in vars(inputs.simulator).items()
+        if not name.startswith("_")
+    }
+    own = {name: getattr(inputs, name) for name in ("offset", "stiffness", "wear_factor")}
+    return cycle | simulator | own
+
+
+def changed(name, value, nominal=NOMINAL):
+    """Return what a factor changes: name -> (before, after)."""
+    before, after = contents(nominal), contents(varied(nominal, {name: value}))
+    fields = (key for key in after if key in before)
+    return {k: (before[k], after[k]) for k in fields if not np.array_equal(before[k], after[k])}
+
+
+def only(name, value, field):
+    """Return a field before and after, which alone has changed."""
+    found = changed(name, value)
+    assert set(found) == {field}, name
+    return found[field]
+
+
+@pytest.mark.parametrize(
+    ("short", "signal"),
+    [
+        ("flexion", "flexion"),
+        ("axial", "axial_force"),
+        ("ap", "ap_force"),
+        ("torque", "internal_torque"),
+    ],
+)
+def test_scale_and_offset(short, signal):
+    before, after = only(f"{short}_scale", 1.1, signal)
+    assert_allclose(after, 1.1 * before, rtol=1e-14)
+    (offset,) = (name for name in FACTORS if name.startswith(f"{short}_offset_"))
+    before, after = only(offset, 2.0, signal)
+    assert_allclose(after, before + 2.0 * SIGNALS[signal], rtol=1e-14)
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize(("wave", "function"), [("cos", np.cos), ("sin", np.sin)])
+@pytest.mark.parametrize("number", [1, 3, 9])
+def test_harmonics(signal, wave, function, number):
+    unit = {"flexion": "deg", "internal_torque": "Nm"}.get(signal, "N")
+    before, after = only(f"{signal}_{wave}{number}_{unit}", 0.3, signal)
+    expected = 0.3 * SIGNALS[signal] * function(2 * np.pi * number * PERCENT / 100.0)
+    assert_allclose(after - before, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("short", "signal"), [("axial", "axial_force"), ("ap", "ap_force"), ("torque", None)]
+)
+def test_positive_shift_is_a_delay(short, signal):
+    before, after = only(f"{short}_shift_percent", 10.0, signal or "internal_torque")
+    # A whole number of rows: the delayed signal is the table's own, rolled.
+    step = PERCENT[1] - PERCENT[0]
+    assert_allclose(np.diff(PERCENT), step, rtol=1e-9)
+    rows = round(10.0 / step)
+    assert_allclose(rows * step, 10.0, rtol=1e-9)
+    assert_allclose(after[:-1], np.roll(before[:-1], rows), rtol=0, atol=1e-9 * np.ptp(before))
+
+
+def test_changes_of_a_waveform_do_not_depend_on_their_order():
+    values = {"ap_offset_N": 5.0, "ap_scale": 1.2, "ap_shift_percent": 3.0, "ap_force_cos2_N": 4.0}
+    one = varied(NOMINAL, values).cycle.ap_force
+    other = varied(NOMINAL, dict(reversed(values.items()))).cycle.ap_force
+    assert_allclose(one, other, rtol=0, atol=1e-12)
+    shifted = varied(NOMINAL, {"ap_shift_percent": 3.0}).cycle.ap_force
+    added = 5.0 + 4.0 * np.cos(4.0 * np.pi * PERCENT / 100.0)
+    assert_allclose(one, 1.2 * shifted + added, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("coordinate", COORDINATES[1:])
+def test_alignment_is_an_offset_of_one_coordinate(coordinate):
+    turned = coordinate in ("adduction", "rotation")
+    unit, si = ("deg", DEGREE) if turned else ("mm", 1e-3)
+    _, offset = only(f"alignment_{coordinate}_{unit}", 0.5, "offset")
+    expected = np.zeros(6)
+    expected[COORDINATES.index(coordinate)] = 0.5 * si
+    assert_allclose(offset, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "si"),
+    [
+        ("medial_offset_mm", "medial_offset", 1e-3),
+        ("anterior_offset_mm", "anterior_offset", 1e-3),
+        ("ap_stiffness_N_per_mm", "anterior_stiffness", 1e3),
+        ("rotation_stiffness_Nm_per_deg", "rotation_stiffness", 180.0 / np.pi),
+        ("lateral_stiffness_N_per_mm", "lateral_stiffness", 1e3),
+        ("adduction_stiffness_Nm_per_deg", "adduction_stiffness", 180.0 / np.pi),
+        ("ap_gap_mm", "anterior_gap", 1e-3),
+        ("rotation_gap_deg", "rotation_gap", DEGREE),
+        ("superior_mass_kg", "superior_mass", 1.0),
+        ("rotation_inertia_kg_m2", "rotation_inertia", 1.0),
+        ("anterior_damping_Ns_per_m", "anterior_damping", 1.0),
+        ("adduction_damping_Nms_per_rad", "adduction_damping", 1.0),
+        ("modulus_scale", "stiffness", 1.0),
+        ("wear_factor_mm3_per_Nm", "wear_factor", 1e-9),
+        ("period_s", "period", 1.0),
+    ],
+)
+def test_numbers_are_set_in_si(name, field, si):
+    _, after = only(name, 1.7, field)
+    assert_allclose(after, 1.7 * si, rtol=1e-14)
+
+
+def test_neutral_pose():
+    _, after = only("neutral_anterior_mm", 4.0, "neutral")
+    assert_allclose(after, [0, 0, 0, 4e-3, 0, 0], rtol=1e-14)
+    _, after = only("neutral_rotation_deg", 4.0, "neutral")
+    assert_allclose(after, [0, 0, 4.0 * DEGREE, 2e-3, 0, 0], rtol=1e-14)
+
+
+def test_every_factor_changes_something():
+    motions = [name for name in FACTORS if "_motion_" in name]
+    for name in set(FACTORS) - set(motions):
+        # Sines of an even number of turns vanish at no fewer rows than all.
+        assert len(changed(name, 0.77)) == 1, name
+
+
+def test_prescribed_motion_is_varied_where_there_is_one():
+    flexion, axial = NOMINAL.cycle.flexion, NOMINAL.cycle.axial_force
+    motion = 1e-3 * np.sin(2.0 * np.pi * PERCENT / 100.0)
+    cycle = GaitCycle(PERCENT, flexion, axial, anterior=motion)
+    driven = Inputs(cycle, NOMINAL.simulator)
+    scaled = varied(driven, {"anterior_motion_scale": 1.5}).cycle
+    assert_allclose(scaled.anterior, 1.5 * cycle.anterior, rtol=1e-14)
+    moved = varied(driven, {"anterior_motion_offset_mm": 2.0}).cycle
+    assert_allclose(moved.anterior, cycle.anterior + 2e-3, rtol=1e-14)
+    with pytest.raises(ValueError, match=r"study\.factor: ap_scale: ap_force: expected a signal"):
+        check_applicable(driven, ["anterior_motion_scale", "ap_scale"])
+    check_applicable(NOMINAL, [name for name in FACTORS if "_motion_" not in name])
+
+
+def test_neutral_pose_along_a_path_is_refused():
+    path = ReferencePath.through([0.0, 0.5, 1.0], np.zeros((3, 5)))
+    with pytest.raises(ValueError, match=r'neutral_anterior.*restraint_about = "pose"'):
+        check_applicable(
+            Inputs(NOMINAL.cycle, KneeSimulator(neutral=path)), ["neutral_anterior_mm"]
+        )
+
+
+def test_unknown_name_shows_similar_names():
+    with pytest.raises(ValueError, match=r"similar names are .*axial_scale"):
+        check_factor("axial_scal")
+    with pytest.raises(ValueError, match="study --factors") as caught:
+        check_factor("qqq")
+    assert "near" not in str(caught.value)
