@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.base.pose import Pose
-from pipeline.reports.charts import chart_data, line, rounded, shaded
+from pipeline.reports.charts import rounded
 from pipeline.reports.contact_figures import contact_of, low_points, medial_share
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.stages.frames import Frames
@@ -81,26 +80,5 @@ def test_content_is_that_of_the_cycle(files: RunFiles) -> None:
     assert_allclose(contact.medial_share_mean_percent, share.mean(), rtol=1e-12)
 
 
-def test_without_frames_there_are_no_figures(files: RunFiles) -> None:
-    assert contact_of(replace(files, frames=None)) is None
-
-
-def test_chart_is_json_with_gaps() -> None:
-    found = chart_data(
-        "name", "text", "x [mm]", "y [N]", [line("a", [1.0, np.nan, 3.0])], size=(4.0, 2.0),
-        at=[0.0, 1.0, 2.0], range=[0.0, 2.0], boxes=[],
-    )  # fmt: skip
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["lines"][0]["y"] == [1.0, None, 3.0]
-    assert found["x"] == {"label": "x [mm]", "range": [0.0, 2.0]}
-    assert "boxes" not in found
-
-
 def test_numbers_are_rounded_to_five_digits() -> None:
     assert rounded([123456.7, -1.234567e-7, 0.0, np.inf]) == [123460.0, -1.2346e-7, 0.0, None]
-
-
-def test_shades_go_along_the_instants() -> None:
-    found = shaded(line("a", [1.0, 2.0, 3.0], x=[0.0, 0.0, 0.0], along=[0.0, 2.0, 198.0]))
-    # Viridis at 1 % and at the end.
-    assert found["shades"] == ["#450457", "#fde725"]

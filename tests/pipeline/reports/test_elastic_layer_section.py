@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,14 +14,9 @@ from pipeline.reports.elastic_layer import (
     layer_keys,
     layer_lines,
     layer_of,
-    layer_of_run,
 )
-from pipeline.reports.error_budget import error_budget
-from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
-from pipeline.reports.verdict import Evidence, verdict
 from pipeline.store.layer_document import ELASTIC_LAYER, ElasticLayer
-from pipeline.store.run_documents import FromModel, FromTable
 
 PEAK = {"peak_pressure": 0.386, "mean_pressure": 0.11, "area": -0.1, "stiffness": 0.58}
 FIGURES = PEAK | {"approach": -0.34}
@@ -113,19 +107,6 @@ def test_either_sign_is_judged(report: Any, peak: float, level: str, words: str)
     assert words in part["text"]
 
 
-def test_ridges_ask_for_finite_elements_and_no_coupled_springs(report: Any) -> None:
-    for nodes, remedy in (("", "layer"), (", 32 nodes across", "elements")):
-        content, _ = report(entry(reference=f"coupled springs{nodes}"))
-        assert content["verdict"]["parts"][-1]["remedies"] == [remedy]
-
-
-def test_uncertainty_of_the_layer_stands_with_its_peak(report: Any) -> None:
-    content, page = report(entry(compartments={"medial": MEDIAL | {"uncertainty": 0.095}}))
-    assert "about 23 MPa ±9.5 % where" in content["verdict"]["line"]
-    assert any("about 23 MPa +-9.5 % (peak pressure +39 %" in text for text in content["summary"])
-    assert "the elastic layer: about 23 MPa ±9.5 %" in page
-
-
 def test_ridges_leave_no_figure(report: Any) -> None:
     content, _ = report(entry(compartments={"medial": MEDIAL | {"uncertainty": 0.82}}))
     part = content["verdict"]["parts"][-1]
@@ -147,39 +128,6 @@ def test_known_error_takes_the_place_of_a_comparison_of_coupled_springs(report: 
     assert content["verdict"]["parts"][-1]["text"] == "contact model: trust, peak ±3.0 %"
     rows = {row["source"]: row for row in content["error_budget"]}
     assert rows["layer model"]["peak_pressure_percent"] == pytest.approx(3.0)
-
-
-def test_finite_elements_are_the_layer_and_have_no_third_mark(report: Any) -> None:
-    itself = {"model": "finite elements", "reference": "itself", "compartments": {}}
-    content, page = report(entry(**itself, reason="finite elements are the layer"))
-    assert [part["what"] for part in content["verdict"]["parts"]][-1] == "peak pressure"
-    assert not any(line.startswith("contact model") for line in content["summary"])
-    assert "linear elasticity" in {row["source"] for row in content["error_budget"]}
-    assert 'id="elastic-layer"' not in page
-
-
-@pytest.mark.parametrize(
-    ("original", "simulated", "words"),
-    [("table", True, "a table of poses and loads"), ("model", False, "the run simulates no gait")],
-)
-def test_runs_without_a_model_in_gait_say_so(original: str, simulated: bool, words: str) -> None:
-    table = FromTable.model_construct(kind="table")
-    run = SimpleNamespace(original=table if original == "table" else FromModel())
-    files = SimpleNamespace(run=run, simulation=simulated or None, layer=None)
-    found = layer_of_run(files)
-    (line,) = layer_lines(found)
-    assert line.startswith(f"contact model: not compared with the elastic layer: {words}")
-    evidence = Evidence({}, None, 0.5, {}, 6.0, layer=found)
-    assert len(verdict(evidence, "").parts) == 1
-    assert error_budget(evidence, found)[-1].words == line.removeprefix("contact model: ")
-
-
-def test_runs_of_earlier_versions_have_two_marks(report: Any) -> None:
-    content, page = report(None)
-    assert content["elastic_layer"] is None
-    assert len(content["verdict"]["parts"]) == 2
-    assert not content["verdict"]["line"].startswith("surrogate against")
-    assert 'id="elastic-layer"' not in page
 
 
 def test_large_strain_is_told_once_with_what_it_means() -> None:
@@ -212,6 +160,21 @@ def test_keys_take_the_laws_of_both_layers_and_undo_their_own() -> None:
     ]
 
 
-def test_damaged_file_is_named(report: Any) -> None:
-    with pytest.raises(ReportError, match=r"elastic_layer.json: damaged \(lacks 'model'"):
-        report({"reference": "coupled springs"})
+def test_errors_of_the_node_spacing_stand_in_json_and_verdict(
+    make_run: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    folder = make_run(tmp_path)
+    path = folder / "simulation.json"
+    errors = {"force": 0.003, "peak_pressure": 0.041, "area": 0.005, "centre": 2e-5}
+    errors |= {"poses": 26, "unresolved": 3}
+    entry = {"spacing_m": 5e-4, "coarser_m": 1e-3, "errors": errors, "reason": ""}
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(tree | {"node_spacing": entry}), encoding="utf-8")
+    content = write_report(folder).content()
+    found = content["gait"]["node_spacing"]
+    assert found["spacing_mm"] == 0.5
+    assert found["errors"]["peak_pressure_percent"] == pytest.approx(4.1, rel=1e-12)
+    assert found["errors"]["centre_mm"] == pytest.approx(0.02, rel=1e-12)
+    reason = "the node spacing limits the peak pressure"
+    assert any(text.startswith(reason) for text in content["verdict"]["parts"][1]["reasons"])
+    assert 'id="node-spacing"' in (folder / "report.html").read_text(encoding="utf-8")

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +11,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.base.loads import COMPARTMENTS
-from pipeline.reports.glossary import GLOSSARY, glossary_of, term
 from pipeline.reports.inputs import read_run
 from pipeline.reports.knee_figures import WEARS_FROM_MPa, knee_of, mean_over_cycle, wears
-from pipeline.reports.overview_picture import peak_pressure
-from pipeline.reports.report import report_of, write_report
-from pipeline.store.samples import read_table, write_table
+from pipeline.reports.report import write_report
+from pipeline.store.samples import read_table
 
 
 @pytest.fixture(scope="module")
@@ -76,33 +70,12 @@ def test_mean_does_not_depend_on_the_spacing_of_the_instants() -> None:
     assert_allclose(mean_over_cycle(3.0 + 0.02 * at, at), 4.0, rtol=1e-12)
 
 
-def test_unknown_quantities_are_left_out(folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "run")
-    path = copy / "simulation.parquet"
-    table = read_table(path)
-    unknown = [c for c in table.columns if c.endswith(("area_m2", "peak_pressure_Pa"))]
-    write_table(table.assign(**dict.fromkeys(unknown, np.nan)), path)
-    found = knee_of(read_run(copy))
-    assert found is not None
-    assert found.medial_peak_pressure_MPa is None
-    assert found.largest_area_mm2 is found.mean_area_mm2 is None
-    assert found.anterior_range_mm > 0.0
-
-
 @pytest.mark.parametrize(
     ("modulus", "worn"),
     [(0.999 * WEARS_FROM_MPa, False), (WEARS_FROM_MPa, True), (463.0, True), (10.0, False)],
 )
 def test_polyethylene_wears_and_cartilage_does_not(modulus: float, *, worn: bool) -> None:
     assert wears({"youngs_modulus_MPa": modulus}) == worn
-
-
-def test_run_of_an_implant_has_wear(tiny_run: Path) -> None:
-    found = report_of(read_run(tiny_run)).content()
-    wear = found["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"]
-    assert_allclose(found["knee"]["wear_mm3_per_million_cycles"], wear, rtol=1e-12)
-    assert found["knee"]["wear_note"] is None
-    assert any("mm3 per million cycles" in line for line in found["summary"])
 
 
 def test_run_of_cartilage_has_none_and_says_why(run_copy: Path) -> None:
@@ -122,42 +95,3 @@ def test_run_of_cartilage_has_none_and_says_why(run_copy: Path) -> None:
     page = (run_copy / "report.html").read_text(encoding="utf-8")
     assert "Wear per million cycles" not in page
     assert found.knee.wear_note.split(":")[0] in page
-
-
-def test_picture_is_at_the_highest_peak_of_the_frames(tiny_run: Path) -> None:
-    files = read_run(tiny_run)
-    found = peak_pressure(files)
-    assert found is not None
-    assert files.frames is not None
-    k = int(files.frames.peak_Pa[0].argmax())
-    assert found.percent == files.frames.gait_percent[k]
-    assert_allclose(found.peaks_MPa.max(), 1e-6 * files.frames.peak_Pa[0, k], rtol=1e-9)
-    assert files.fields is not None
-    assert_allclose(found.pressure, 1e-6 * files.fields.values["original"][k], rtol=1e-12)
-
-
-def test_date_and_digests_come_from_the_run(tiny_run: Path) -> None:
-    stored = json.loads((tiny_run / "run.json").read_text(encoding="utf-8"))
-    provenance = report_of(read_run(tiny_run)).provenance
-    assert provenance.date == stored["date"]
-    assert stored["date"].endswith("+00:00")
-    assert provenance.sha256 == stored["hashes"]
-
-
-def test_terms_have_their_line_of_the_glossary() -> None:
-    assert term("Kriging") == f'<abbr title="{GLOSSARY["Kriging"]}">Kriging</abbr>'
-    # Two terms in one entry.
-    assert "medial-lateral" in term("ML")
-    assert all(len(text) < 120 for text in GLOSSARY.values())
-    with pytest.raises(KeyError):
-        term("gobbledygook")
-
-
-def test_glossary_has_only_terms_of_the_page(tiny_run: Path) -> None:
-    page = (tiny_run / "report.html").read_text(encoding="utf-8")
-    before = page.partition('<section id="glossary">')[0]
-    words = unescape(re.sub(r"<[^>]+>|data:[^\"]+", " ", before)).lower()
-    shown = glossary_of("elastic_foundation")
-    assert [name for name in shown if name.split(", ")[0].lower() not in words] == []
-    assert set(GLOSSARY) - set(shown) == {"finite elements", "node spacing"}
-    assert list(GLOSSARY) == sorted(GLOSSARY, key=str.lower)

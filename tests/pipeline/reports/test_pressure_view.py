@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +67,6 @@ def test_edge_of_contact_needs_no_vertex_that_is_left_out(frames: Frames, files:
         assert kept[faces.reshape(-1, 3)[touched]].all()
 
 
-def test_compartments_of_the_triangles(frames: Frames, files: RunFiles) -> None:
-    side = unpacked(view_of(frames, files)["side"], "u1")
-    across = frames.tibia_vertices[frames.tibia_faces][..., 2].mean(axis=1)
-    assert across[side == 0].max() < across[side == 1].min()
-
-
 def test_pose_moves_the_femur_as_the_model_does(frames: Frames, files: RunFiles) -> None:
     view = view_of(frames, files)
     moved = unpacked(view["models"]["surrogate"]["pose"], "<f4").reshape(-1, 12)
@@ -85,34 +78,8 @@ def test_pose_moves_the_femur_as_the_model_does(frames: Frames, files: RunFiles)
     assert_allclose(shown, wanted, rtol=0.0, atol=1e-4)
 
 
-def test_surfaces_are_whole_without_vertices_of_no_triangle(
-    frames: Frames, files: RunFiles
-) -> None:
-    lonely = np.concatenate([[[9.0, 9.0, 9.0]], frames.femur_vertices])
-    view = view_of(
-        replace(frames, femur_vertices=lonely, femur_faces=frames.femur_faces + 1), files
-    )
-    vertices = unpacked(view["femur"]["vertices"], "<f4").reshape(-1, 3)
-    faces = unpacked(view["femur"]["faces"], "<u2").reshape(-1, 3)
-    assert view["femur"]["index"] == "uint16"
-    assert np.abs(vertices).max() < 200.0
-    wanted = 1e3 * frames.femur_vertices[frames.femur_faces]
-    assert_allclose(vertices[faces], wanted, rtol=0.0, atol=1e-4)
-
-
 def test_figures_beside_are_those_of_the_cycle(frames: Frames, files: RunFiles) -> None:
     model = view_of(frames, files)["models"]["original"]
     table = files.cycles["original"]
     assert_allclose(model["force_N"][1], table["lateral_force_y_N"], rtol=1e-12)
     assert_allclose(model["peak_MPa"][0], 1e-6 * table["medial_peak_pressure_Pa"], rtol=1e-12)
-
-
-def test_no_frames_no_view(files: RunFiles) -> None:
-    assert view_data(None, files.cycles) is None
-
-
-def test_colours_go_from_dark_to_light(frames: Frames, files: RunFiles) -> None:
-    colours = unpacked(view_of(frames, files)["colours"], "u1").reshape(256, 3)
-    # Viridis.
-    assert colours[0].tolist() == [68, 1, 84]
-    assert colours[-1].tolist() == [253, 231, 37]

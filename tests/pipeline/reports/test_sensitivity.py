@@ -62,24 +62,3 @@ def test_stiffness_is_that_of_differences(tiny_run: Path) -> None:
         rows["moment x"]["superior_Nmm_per_mm"] / axial, 22e-3, rtol=0.3
     )  # the condyle is 22 mm from the middle
     assert set(found.sobol or {}) == {"medial", "lateral"}
-
-
-def test_no_surrogate_no_sensitivity(tiny_run: Path) -> None:
-    table = read_table(tiny_run / "samples" / "heldout_prediction.parquet")
-    assert sensitivity_of(None, table) is None
-
-
-def test_formulation_without_loads_has_stiffness_alone(tiny_run: Path) -> None:
-    table = read_table(tiny_run / "samples" / "heldout_prediction.parquet")
-    answers = np.ones((len(table), 6, 6))
-
-    def compartment(_: str) -> Any:
-        return SimpleNamespace(
-            learns_heights=False, evaluate_batch=lambda poses: (None, answers[: len(poses)], None)
-        )
-
-    knee: Any = SimpleNamespace(compartment=compartment)
-    found = sensitivity_of(knee, table)
-    assert found is not None
-    assert found.sobol is None
-    assert_allclose(found.stiffness["medial"][0].changes["anterior"], 1e-3, rtol=1e-12)

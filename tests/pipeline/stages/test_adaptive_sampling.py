@@ -171,25 +171,6 @@ def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
     assert (row.first, row.evaluated) == (80, 90)
 
 
-@pytest.mark.slow
-def test_earlier_samples_along_gait_stay(space, monkeypatch):
-    """They are drawn with the surrogates of the last round of the first budget."""
-    drawn = []
-
-    def along(run, original, space, knee, training):
-        del run, original, space
-        drawn.append(knee)
-        return training.head(0)
-
-    monkeypatch.setattr("pipeline.stages.adaptive_sampling.gait_samples", along)
-    monkeypatch.setattr(Desk, "wait_for_kernels", lambda _: None, raising=False)
-    carry_out(space, gait_samples=5)
-    carry_out(space, gait_samples=5, budget=85, earlier_budgets=(70,))
-    poses, load = np.array([[0.5, 0.0, 0.0, 1e-3, 0.03, 0.0]]), np.array([700.0])
-    one, other = (knee.compartment("medial").at_load(poses, load)[1] for knee in drawn)
-    np.testing.assert_array_equal(one, other)
-
-
 def test_the_budget_is_spent_and_not_more(space):
     desk, sampled = carry_out(space)
     for name in COMPARTMENTS:
@@ -197,38 +178,6 @@ def test_the_budget_is_spent_and_not_more(space):
         assert (row.first, row.evaluated, row.left) == (40, 30, 90)
     for k in (1, 2, 3):
         assert desk.tables[f"kept-{k}"].groupby("compartment").size().tolist() == [10, 10]
-
-
-def test_without_a_budget_all_kept_are_evaluated(space):
-    _, sampled = carry_out(space, budget=0, rounds=2)
-    row = sampled.counts["total"]
-    assert (row.left, row.evaluated) == (0, 2 * (CANDIDATES - FIRST))
-    assert len(sampled.training) == 2 * CANDIDATES
-
-
-def test_a_budget_of_the_first_samples_adds_none(space):
-    _, sampled = carry_out(space, budget=FIRST, infill="error", family="kriging")
-    assert sampled.counts["total"].evaluated == 0
-    assert len(sampled.training) == 2 * FIRST
-    assert len(sampled.curve) == 1
-
-
-def test_nothing_kept_ends_the_rounds(space):
-    """As all candidates are beyond a bound, so are the first samples, all but a few."""
-    desk, sampled = carry_out(space, feasibility={"load_N": (1300.0, 1e9), "margin": 0.0}, budget=0)
-    # Round 2 takes what is left of them, and round 3 finds none.
-    row = sampled.counts["total"]
-    assert row.dropped > 0.4 * row.predicted
-    assert (row.left, row.evaluated_failed) == (0, 0)
-    assert row.infeasible == (desk.tables["first"]["load_N"] < 1300.0).sum()
-    nothing = Desk(desk.config.design, load_N=(1300.0, 1e9), margin=0.0)
-    nothing.tables["candidates"] = sampled.candidates.assign(
-        load_N=sampled.candidates["load_N"].where(sampled.candidates["first"], 500.0)
-    )
-    found = sample_knee(nothing, Springs(), space)
-    assert found.counts["total"].evaluated == 0
-    assert found.counts["total"].dropped == found.counts["total"].predicted
-    assert len(found.curve) == 1
 
 
 # ---- which ones ----------------------------------------------------------------------------------
@@ -241,13 +190,6 @@ def test_no_candidate_is_evaluated_twice(space):
     assert not every.duplicated(["compartment", "index"]).any()
     assert len(desk.tables["kept"]) == 60
     np.testing.assert_array_equal(sampled.training["index"], every["index"])
-
-
-def test_the_sequence_goes_on_where_it_was(space):
-    desk, _ = carry_out(space, kind="sobol")
-    for k in (1, 2, 3):
-        medial = desk.tables[f"kept-{k}"].query("compartment == 'medial'")["index"]
-        assert medial.tolist() == list(range(30 + 10 * k, 40 + 10 * k))
 
 
 def test_infill_goes_where_the_error_is_large(space):
@@ -271,14 +213,6 @@ def test_infill_goes_where_the_error_is_large(space):
 
     assert errors(chosen["error"]) > 1.25 * errors(rest)
     assert errors(chosen["error"]) > 1.1 * errors(chosen["sequence"])
-
-
-def test_infill_by_error_spreads_its_choices(space):
-    desk, _ = carry_out(space, infill="error", family="kriging", rounds=1, budget=60)
-    rows = desk.tables["kept-1"].query("compartment == 'medial'")
-    x, _ = space.scaled(poses_of(rows), rows["load_N"].to_numpy())
-    distance = np.linalg.norm(x[:, None] - x[None], axis=2) + 9.0 * np.eye(len(x))
-    assert distance.min() > 0.2
 
 
 # ---- when they end -------------------------------------------------------------------------------
@@ -311,14 +245,6 @@ def test_learning_curve_counts_what_was_fitted(space):
     residuals = [check["height"].residuals for check in final.checks.values()]
     worse = max(np.sqrt((r**2).mean()) for r in residuals)
     assert last.height_um == pytest.approx(1e6 * worse, rel=1e-12)
-
-
-def test_learning_point_of_a_formulation_without_heights(space):
-    _, sampled = carry_out(space, rounds=1)
-    (direct,) = stages.fit_surrogates(
-        sampled.training, space, SETTINGS, [("direct", "polynomial")], 1
-    )
-    assert learning_point(direct, sampled.training).content() == {"samples": 140}
 
 
 # ---- bookkeeping ---------------------------------------------------------------------------------
@@ -355,19 +281,6 @@ def test_followed_pose_takes_the_load_found_there(space):
     answered = kept[kept["status"] == "ok"]
     share = (answered["force_y_N"] / answered["load_N"] - 1.0).abs()
     assert 0.0 < share.median() < 0.5
-
-
-def test_followed_pose_without_contact_fails_and_is_counted(space):
-    """Small loads are wanted where the surrogate errs by more than the depth they press in."""
-    desk, sampled = carry_out(space, follow="pose", load_spread=4.0)
-    kept = desk.tables["kept"]
-    failed = kept[kept["status"] == "failed"]
-    assert len(failed) > 0
-    assert set(failed["reason"]) == {"no contact at this height"}
-    total = sampled.counts["total"]
-    assert total.evaluated_failed == len(failed)
-    assert len(sampled.training) == 2 * FIRST + len(kept) - len(failed)
-    assert np.isfinite(sampled.training[list(LOAD_COLUMNS)].to_numpy()).all()
 
 
 @pytest.mark.slow

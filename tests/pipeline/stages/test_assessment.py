@@ -1,26 +1,30 @@
-"""What a surrogate is worth: figures per compartment, and the speed."""
+"""What a surrogate, its pressure fields and a node spacing are worth."""
+
+from __future__ import annotations
 
 import json
 
+import layers
 import numpy as np
 import pytest
 
 import surrogates
 from foundation.base.loads import LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline.config.reading import load_config
+from foundation.base.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.contact_original import build_knee
-from pipeline.stages import StageError
+from pipeline.stages import node_spacing as stage
 from pipeline.stages.assessment import (
     assess,
     feasible,
     held_out_point,
     location,
     prediction_table,
-    speed,
 )
+from pipeline.stages.node_spacing import POSES, node_spacing
+from pipeline.stages.pressure_fields import errors_of
+from pipeline.store.run_documents import NodeSpacing
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
-from surrogates.families.cross_validation import NORMAL_95, CrossCheck
+from surrogates.families.cross_validation import NORMAL_95
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +100,6 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
         assert worst.standard_error_N == pytest.approx(errors[place, 1], rel=1e-12)
 
 
-def test_cross_validation_is_that_of_the_fit(knee, held_out):
-    rows, residuals = np.arange(4), np.array([[1.0], [-1.0], [3.0], [1.0]])
-    check = CrossCheck(rows, residuals, np.ones((4, 1)), "leave-one-out")
-    checks = {name: {"height": check} for name in ("medial", "lateral")}
-    part = assess(knee, held_out, FeasibilityConfig(), checks).compartments["lateral"]
-    assert part.cross_validation["height"].content() == {
-        **{"kind": "leave-one-out", "points": 4},
-        **{"rmse": [np.sqrt(3.0)], "coverage": [0.75]},
-    }
-    alone = assess(knee, held_out, FeasibilityConfig())
-    assert alone.compartments["medial"].cross_validation == {}
-
-
 @pytest.mark.parametrize(
     ("x", "shear", "words"),
     [
@@ -139,21 +130,67 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     json.dumps(found.content(), allow_nan=False)
 
 
-def test_bounds_of_feasibility_have_no_margin_here(held_out):
-    peak = held_out["peak_pressure_Pa"].median()
-    bounds = FeasibilityConfig(peak_pressure_MPa=1e-6 * peak, ap_ratio=1e3, ml_ratio=1e3)
-    assert len(feasible(held_out, bounds)) == (held_out["peak_pressure_Pa"] <= peak).sum()
+TRUTH = np.concatenate([np.zeros(50), np.linspace(1e6, 20e6, 100)])
 
 
-def test_too_few_feasible_samples_are_told(knee, held_out):
-    with pytest.raises(StageError, match=r"at least 2 feasible.*medial.*found 0 of 20"):
-        assess(knee, held_out, FeasibilityConfig(peak_pressure_MPa=1e-6))
-    with pytest.raises(StageError, match="found 0 of 0"):
-        assess(knee, held_out.assign(status="failed"), FeasibilityConfig())
+def test_a_perfect_field_has_no_error():
+    assert errors_of(TRUTH, TRUTH) == pytest.approx((0.0, 1.0, 1.0, 0.0))
 
 
-def test_speed_is_of_both_models_and_their_ratio(knee, held_out, tiny_run):
-    model = build_knee(load_config(tiny_run / "config.toml")).model
-    times = speed(model, knee, poses_of(held_out)[:5])
-    assert times.ratio == pytest.approx(times.original_us / times.surrogate_us, rel=1e-12)
-    assert min(times.content().values()) > 0.0
+def test_a_field_a_tenth_too_large():
+    found = errors_of(1.1 * TRUTH, TRUTH)
+    rms = np.sqrt((TRUTH[50:] ** 2).mean())
+    assert found == pytest.approx((0.1 * rms / 20e6, 1.0, 1.0, 0.1))
+
+
+def test_the_patch_of_either_field_counts():
+    predicted = TRUTH.copy()
+    predicted[:50] = 2e6
+    assert errors_of(predicted, TRUTH).nrmse == pytest.approx(0.1 * np.sqrt(50 / 150))
+
+
+def test_half_of_the_top_is_found():
+    predicted = TRUTH.copy()
+    predicted[-5:] = 1e6
+    assert errors_of(predicted, TRUTH).dice == pytest.approx(0.5)
+
+
+def test_a_field_without_contact_has_no_correlation():
+    found = errors_of(np.zeros(len(TRUTH)), TRUTH)
+    assert np.isnan(found.correlation)
+    assert found.peak == -1.0
+
+
+def cycle(instants):
+    """Return poses (N, 6) [rad, m] of the ball that slides on the lateral plate."""
+    path = np.linspace(0.0, 2e-3, instants)
+    return np.array([Pose(superior=0.0457, lateral=20e-3, anterior=x).array for x in path])
+
+
+def test_error_is_that_of_poses_over_the_whole_cycle(monkeypatch):
+    seen = []
+    original = stage.spacing_error
+
+    def record(model, poses):
+        seen.extend(pose.anterior for pose in poses)
+        return original(model, poses)
+
+    monkeypatch.setattr(stage, "spacing_error", record)
+    poses = cycle(101)
+    found = node_spacing(layers.plate_contact(), poses)
+    assert found.errors.poses == len(seen) == POSES
+    np.testing.assert_array_equal(seen[:2], poses[[0, 3], 3])
+    # The last instant of a cycle is that of its beginning.
+    assert seen[-1] == poses[97, 3]
+    assert (found.spacing_m, found.coarser_m) == (2e-3, 4e-3)
+    assert NodeSpacing.model_validate(found.content()) == found
+
+
+def test_short_cycle_is_taken_whole():
+    assert node_spacing(layers.plate_contact(), cycle(5)).errors.poses == 5
+
+
+def test_reason_in_place_of_an_error():
+    found = node_spacing(layers.plate_contact(spacing=3e-3), cycle(5))
+    assert found.errors is None
+    assert found.reason.startswith("with nodes 6 mm apart, spacing: expected")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from studies import SMOKE, run_command
+from studies import SMOKE
 
 from foundation.base.loads import COMPARTMENTS
 from pipeline import stages
-from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
@@ -22,7 +20,6 @@ from pipeline.stages.adaptive_sampling import Sampled
 from pipeline.stages.domains import learn_domains, limits_of
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
-from surrogates.formulations.domain import NO_LIMIT
 
 #: Of the largest load: off by more is wrong, off by so much is far off.
 WRONG, FAR = 0.02, 0.1
@@ -114,11 +111,6 @@ def test_without_samples_the_bounds_alone_decide(study, tmp_path):
     assert told.knee.compartment("medial").domain.regressor.outputs == 0
 
 
-def test_bounds_that_bound_nothing_stay_finite(study):
-    feasibility = study[0].config.feasibility.model_copy(update={"ap_ratio": 1e300})
-    assert limits_of(feasibility)[0] == NO_LIMIT
-
-
 def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
     """A table original has no poses beside those that were given."""
     run, _, space, sampled, trained, _ = study
@@ -137,20 +129,3 @@ def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
         t.knee.compartment("medial").domain.regressor.predict(x) for t in (told, along)
     )
     assert not np.allclose(without[:, :2], beside[:, :2], rtol=1e-3, atol=0)
-
-
-@pytest.mark.slow
-def test_the_page_shows_where_the_surrogate_can_be_trusted(tmp_path, capsys):
-    more = ("design.domain_samples=120", "simulation.combinations=false", "validation.points=24")
-    assert main(run_command(tmp_path / "run", *more)) == 0
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Where the surrogate can be trusted" in page
-    assert "Poses of the lateral compartment over lateral and adduction" in page
-    capsys.readouterr()
-    assert main(["report", str(tmp_path / "run"), "--json"]) == 0
-    domain = json.loads(capsys.readouterr().out)["domain"]
-    for part in domain["compartments"].values():
-        assert part["points"] == 24
-        assert 0 < part["flagged"] <= 24
-        assert part["feasible_flagged"] <= part["flagged"]
-        assert part["far_off_without_flag"] <= part["far_off"]

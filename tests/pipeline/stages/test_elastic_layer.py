@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from some_slow import first_rows
 from studies import SMOKE
 
 from dynamics.simulator.result import SimulationResult, Statistics
@@ -18,9 +17,7 @@ from foundation.elastic_foundation import (
     CoupledLaw,
     ElasticFoundation,
     LinearLaw,
-    LogarithmicLaw,
     ModifiedLaw,
-    SeriesLaw,
 )
 from foundation.implant import CondylarImplant
 from foundation.surface_contact import SurfaceContact
@@ -101,11 +98,6 @@ def test_loads_are_equal_and_only_the_height_differs(linear) -> None:
         np.testing.assert_array_equal(np.delete(moved, 4), 0.0)
 
 
-def test_a_model_does_not_differ_from_itself(linear) -> None:
-    for pair in equal_loads(linear, linear, cycle(linear, pressed()), 1):
-        np.testing.assert_allclose(pair.layer.figures, pair.model.figures, rtol=1e-5)
-
-
 def test_instants_bear_load_and_have_the_largest_peak(linear) -> None:
     result = cycle(linear, pressed(count=101))
     loads = result.compartment_loads[0]
@@ -136,19 +128,9 @@ def test_ball_on_a_flat_layer_differs_as_the_exact_layer_tells(case: Any, monkey
     assert part.at_peak.approach == pytest.approx(depth / exact.approach - 1.0, abs=0.015)
 
 
-@pytest.mark.parametrize(
-    ("law", "words"),
-    first_rows(
-        [
-            (ModifiedLaw(*POLYETHYLENE, f=np.inf, m=0.9), "modified springs"),
-            (LogarithmicLaw(*POLYETHYLENE), "logarithmic springs"),
-            (SeriesLaw(*2 * [LinearLaw(463e6, 0.46, 4e-3)]), "linear springs"),
-        ]
-    ),
-)
-def test_every_law_and_two_layers_are_compared(law: Any, words: str) -> None:
-    found = compared(bed(law))
-    assert found.model == words
+def test_every_law_is_compared() -> None:
+    found = compared(bed(ModifiedLaw(*POLYETHYLENE, f=np.inf, m=0.9)))
+    assert found.model == "modified springs"
     assert all(abs(part.at_peak.peak_pressure) > 0.1 for part in found.compartments.values())
 
 
@@ -157,27 +139,6 @@ def test_springs_on_plane_facets_are_compared_with_a_curved_layer(linear) -> Non
     one, other = (compared(each).compartments["medial"] for each in (flat, linear))
     # Plane facets 2.5 mm wide miss the load of a pose by tens of per cents, less at equal load.
     assert one.at_peak.stiffness == pytest.approx(other.at_peak.stiffness, abs=0.2)
-
-
-@pytest.mark.slow
-def test_a_rough_surface_leaves_the_peak_in_doubt() -> None:
-    model = bed(LinearLaw(*POLYETHYLENE))
-    vertices = model.tibia.vertices.copy()
-    vertices[:, 1] += 2e-5 * np.random.default_rng(1).standard_normal(len(vertices))
-    rough = ElasticFoundation(
-        model.femur,
-        type(model.tibia)(vertices, model.tibia.faces, "rough"),
-        model.law,
-        compartments=model.compartments,
-    )
-    smooth, found = (compared(each).compartments["medial"] for each in (model, rough))
-    assert (smooth.rough, found.rough) == (False, True)
-    assert found.uncertainty > 1.5 * smooth.uncertainty
-    lattice = compared(rough.with_law(CoupledLaw(*POLYETHYLENE)))
-    assert (lattice.model, lattice.reference) == (
-        *("coupled springs", "coupled springs, 32 nodes across"),
-    )
-    assert abs(lattice.compartments["medial"].at_peak.peak_pressure) > 0.02
 
 
 @pytest.mark.slow
@@ -216,13 +177,3 @@ def test_coupled_springs_are_compared_with_finite_elements(monkeypatch: Any) -> 
     for part in found.compartments.values():
         assert abs(part.at_peak.mean_pressure) < 0.2
         assert abs(part.at_peak.approach) < 0.15
-
-
-def test_thickness_at_tibial_vertices_of_the_femoral_layer_is_refused() -> None:
-    layer = {"youngs_modulus_MPa": 463.0, "thickness_file": "x.csv"}
-    contact = CONFIG.contact.model_validate(
-        {"thickness_mm": 4.0, "law": "coupled", "femur_layer": layer | {"law": "coupled"}}
-    )
-    config = CONFIG.model_copy(update={"contact": contact})
-    with pytest.raises(InputError, match="row per tibial vertex"):
-        layer_reference.element_layer(config, 1e-4)

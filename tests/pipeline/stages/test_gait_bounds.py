@@ -1,4 +1,4 @@
-"""Bounds of stage e from the gait cycle of the original model."""
+"""Bounds of stage e and candidates from the gait cycle."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.simulator.equilibrium import EquilibriumError
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
+from pipeline.config import load_config
 from pipeline.config.schema import Config
-from pipeline.errors import StageError
+from pipeline.simulation import gait_cycle
 from pipeline.stages import gait_bounds
 from pipeline.stages.gait_bounds import with_gait_bounds
+from pipeline.stages.gait_samples import candidates_along_gait
+from pipeline.store.samples import poses_of
+from surrogates.files.persistence import load
 
 #: Loads of two compartments at two instants; at the second the lateral one is out of contact.
 LOADS = np.zeros((2, 2, 12))
@@ -23,8 +26,6 @@ LOADS[0, 1, :3] = [-50.0, 250.0, 1.0]
 LOADS[1, 0, :3] = [10.0, 1000.0, 30.0]
 LOADS[1, 1, :3] = [5.0, 0.0, 9.0]
 LOADS[:, :, 7] = [[4e6, 20e6], [8e6, 0.0]]
-
-BOUNDED = {"feasibility": {"bounds": "gait"}, "design": {"gait_samples": 0}}
 
 
 class Contact:
@@ -62,23 +63,6 @@ def test_the_bounds_are_the_largest_values_of_loaded_compartments(cycle, factor)
     assert before.feasibility.ap_ratio == 0.3
 
 
-def test_a_cycle_that_does_not_end_names_the_key(cycle):
-    with pytest.raises(StageError, match=r"feasibility\.bounds: .* does not settle; set"):
-        with_gait_bounds(Config(), None, None)
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        {"simulation": {"kind": "none"}},
-        {"original": {"kind": "table", "file": "loads.csv"}},
-    ],
-)
-def test_bounds_of_gait_need_a_contact_model_that_walks(tree):
-    with pytest.raises((InputError, ValueError), match=r'feasibility\.bounds: expected "keys"'):
-        Config.model_validate(tree | BOUNDED)
-
-
 @pytest.mark.slow
 def test_the_bounds_hold_all_loads_of_the_cycle_of_the_built_in_implant():
     """The loads of a compartment, one pose at a time, from the model's evaluation of a pose."""
@@ -100,3 +84,28 @@ def test_the_bounds_hold_all_loads_of_the_cycle_of_the_built_in_implant():
     assert_allclose(ratios[:, 2].max(), bounds.ml_ratio, rtol=1e-9)
     pressure = max(part.peak_pressure for part in parts)
     assert_allclose(1e-6 * pressure, bounds.peak_pressure_MPa, rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def walking(tiny_run):
+    """Return configuration, sample space and surrogate of a trained run."""
+    surrogate = load(tiny_run / "knee.npz")
+    space = surrogate.compartment("medial").space
+    return load_config(tiny_run / "config.toml").simulation, space, surrogate
+
+
+def drawn(walking, seed: int = 1):
+    return candidates_along_gait(*walking, 12, 100, np.random.default_rng(seed))
+
+
+def test_candidates_are_near_gait(walking):
+    table = drawn(walking)
+    assert table["index"].tolist() == [*range(100, 112)] * 2
+    simulation, space, _ = walking
+    poses, gait = poses_of(table), gait_cycle(simulation).flexion
+    assert gait.min() < poses[:, 0].min()
+    assert poses[:, 0].max() < 1.13 * gait.max()
+    assert np.ptp(poses[:, 0]) > 0.5 * np.ptp(gait)
+    assert table["load_N"].between(*space.load).all()
+    assert drawn(walking).equals(table)
+    assert not drawn(walking, 2).equals(table)

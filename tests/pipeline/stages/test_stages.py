@@ -119,12 +119,6 @@ def test_load_spread_fills_the_root_of_that_degree_evenly(space, spread):
     assert abs((held["load_N"] < middle).mean() - 0.5) < 0.01
 
 
-def test_stage_a_draws_other_points_for_each_compartment(space):
-    table = stages.choose_samples(space, design(), 1)
-    medial, lateral = (poses_of(table[table["compartment"] == c]) for c in ("medial", "lateral"))
-    assert not np.isin(medial[:, 0], lateral[:, 0]).any()
-
-
 @pytest.mark.parametrize("kind", ["sobol", "halton"])
 def test_first_samples_of_a_sequence_are_its_beginning(space, kind):
     table = stages.choose_samples(space, design(kind=kind), 1)
@@ -132,12 +126,6 @@ def test_first_samples_of_a_sequence_are_its_beginning(space, kind):
     longer = stages.choose_samples(space, design(kind=kind, candidates=128), 1)
     both = longer[longer["index"] < 64].reset_index(drop=True)
     pd.testing.assert_frame_equal(both, table, check_exact=True)
-
-
-def test_full_factorial_has_at_least_the_candidates_asked_for(space):
-    table = stages.choose_samples(space, design(kind="full_factorial"), 1)
-    assert table.groupby("compartment").size().min() >= 64
-    assert table.groupby("compartment")["first"].sum().tolist() == [40, 40]
 
 
 def test_held_out_samples_depend_on_their_own_seed_alone(space):
@@ -175,30 +163,6 @@ def test_held_out_points_that_are_candidates_are_left_out(space):
     rest = stages.held_out_samples(space, validation, known)
     assert rest.groupby("compartment").size().tolist() == [45, 45]
     assert rest["index"].min() == 5
-
-
-def test_stage_b_evaluates_the_first_in_order(space):
-    table = stages.choose_samples(space, design(kind="lhs"), 1)
-    seen = []
-    first = stages.evaluate_first(table, lambda rows: seen.append(rows) or answer(rows))
-    assert len(seen) == 1
-    assert tuple(seen[0].columns) == CANDIDATE_COLUMNS
-    assert seen[0].index.tolist() == list(range(80))
-    assert first["index"].tolist() == table.loc[table["first"], "index"].tolist()
-
-
-def test_stage_c_needs_usable_samples_in_each_compartment(carried_out, space):
-    first = carried_out.first
-    first.loc[first["compartment"] == "lateral", "status"] = "failed"
-    with pytest.raises(StageError, match=r"lateral compartment has no usable sample; all"):
-        fit(first, space)
-
-
-def test_fit_that_fails_names_stage_and_compartment(carried_out, space):
-    few = carried_out.first.groupby("compartment").head(3).reset_index(drop=True)
-    many = PolynomialConfig(basis="total_degree", degree=(6,), ridge=(0.0,))
-    with pytest.raises(StageError, match="fitting inverted/polynomial, medial, to 3 samples"):
-        fit(few, space, settings=SurrogateConfig(polynomial=many))
 
 
 def test_failed_samples_are_not_fitted_to(carried_out, space):
@@ -302,12 +266,6 @@ def test_stage_d_predicts_standard_errors(carried_out, space):
     assert rows["error_force_y_N"].eq(0.0).all()
 
 
-def test_stage_d_refuses_a_formulation_that_gives_no_heights(carried_out, space):
-    trained = fit(carried_out.first, space, ("direct", "polynomial"))
-    with pytest.raises(ValueError, match="'inverted' to give heights at loads"):
-        stages.predict_candidates(carried_out.candidates, trained.knee)
-
-
 def loads_table(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
     """Return predictions of (AP force, axial force, ML force, peak pressure in MPa)."""
     table = pd.DataFrame(0.0, index=range(len(rows)), columns=[*POSE_COLUMNS, *LOAD_COLUMNS])
@@ -387,11 +345,6 @@ def test_stage_f_chooses_the_kept_in_the_order_of_the_design(carried_out, space)
             assert chosen.loc[chosen["compartment"] == name, "index"].tolist() == wanted
 
 
-def test_stage_f_with_nothing_kept(carried_out, space):
-    none = carried_out.screened.assign(screening="dropped")
-    assert stages.choose_kept(none, fit(carried_out.first, space), design(), 5).empty
-
-
 def test_training_samples_are_answered_and_feasible():
     table = loads_table(*(row for row, _ in HAND_MADE))
     first, kept = table.iloc[:4].copy(), table.iloc[4:].copy()
@@ -437,14 +390,6 @@ def test_candidates_left_for_want_of_budget_are_counted(carried_out):
     carried_out.training = carried_out.training.iloc[:-1]
     after = carried_out.counts()["medial"]
     assert (after.left, after.evaluated) == (1, before.evaluated - 1)
-
-
-def test_failed_samples_are_counted(carried_out):
-    before = carried_out.counts()["medial"]
-    carried_out.first.loc[0, "status"] = "failed"
-    after = carried_out.counts()["medial"]
-    assert after.first_failed == before.first_failed + 1
-    assert after.infeasible == before.infeasible - 1
 
 
 @pytest.mark.parametrize("table", ["candidates", "first", "screened", "kept", "training"])
