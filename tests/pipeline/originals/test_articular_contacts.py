@@ -5,19 +5,10 @@ import pytest
 import trimesh
 
 from dynamics.musculoskeletal import OsimModel
-from foundation.base.errors import InputError
-from pipeline.originals.articular_contacts import articular_contacts, contact_meshes
+from pipeline.originals.articular_contacts import articular_contacts
 from pipeline.studies.muscle_walks.sides import contact_sides, side_notes
 from tests.dynamics.musculoskeletal.legs import leg_model, turn_of
-from tests.dynamics.musculoskeletal.osim_texts import MODEL
 from tests.dynamics.musculoskeletal.test_leg_sides import TURNS
-
-
-@pytest.mark.parametrize("read", [articular_contacts, contact_meshes])
-def test_a_name_that_is_no_mesh_file_of_the_model_is_named(read, tmp_path):
-    (tmp_path / "m.osim").write_text(MODEL)
-    with pytest.raises(InputError, match=r"found 'bad\.stl'; .* bed\.stl, target\.stl, bone\.stl"):
-        read(OsimModel(tmp_path / "m.osim"), meshes={"bad.stl": tmp_path / "bed.stl"})
 
 
 def plateaus(folder, turn):
@@ -52,13 +43,6 @@ def test_medial_is_towards_the_midline_whatever_the_axes_of_the_mesh(tmp_path, r
     side = contact_sides(model, [contact])["tf"]
     assert (side.leg, side.medial) == (("right", "left") if right else ("left", "right"))
     assert side_notes(model, [contact]) == ()
-
-
-def test_an_unknown_side_is_told(tmp_path):
-    plateaus(tmp_path, np.eye(3))
-    model = leg_model(tmp_path, right=True, end="", pelvis=False)
-    (note,) = side_notes(model, articular_contacts(model, surface="flat"))
-    assert note.startswith("leg.osim, tf: expected the side of the leg")
 
 
 def test_a_mesh_mirrored_by_its_factors_is_that_of_the_other_leg(tmp_path):

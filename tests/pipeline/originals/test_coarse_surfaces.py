@@ -1,18 +1,18 @@
-"""Coarse surfaces of a check give the loads of the surfaces of the study."""
+"""Coarse surfaces of a check, and the rounded edge that a tibial shell leaves out."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import trimesh
+from solids import rounded_disc
 
+from foundation.anatomy.bearing_surface import tibial_bearing
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.statics.height import pose_at_load
 from pipeline.config import load_config
+from pipeline.originals.bearing_part import bearing_part
 from pipeline.originals.coarse_surfaces import coarse_surfaces
-from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.spring_bed import springs_beside
 
 STUDY = """
 [knee]
@@ -36,22 +36,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
-def test_heights_and_forces_are_those_of_the_study(folder):
-    config = load_config(folder / "dense.toml")
-    full = load_surfaces(config)
-    coarse = coarse_surfaces(config, full)
-    assert len(full.femur.faces) > 25_000
-    assert len(coarse.femur.faces) < 13_000
-    assert len(coarse.compartments) == len(coarse.tibia.faces)
-    start = KneeInputs(config, full).start
-    beds = [springs_beside(config.contact, each) for each in (full, coarse)]
-    for name in beds[0].compartment_names:
-        found = [pose_at_load(bed, start, name, 500.0) for bed in beds]
-        heights = [each.pose.superior for each in found]
-        np.testing.assert_allclose(heights[1], heights[0], atol=2e-6)
-
-
 def test_tables_of_thicknesses_keep_the_triangles(folder):
     config = load_config(folder / "dense.toml")
     full = load_surfaces(config)
@@ -71,3 +55,15 @@ def test_compartments_are_those_before_the_placement(folder):
     np.testing.assert_array_equal(coarse.compartments, full.compartments)
     # What is kept for the surfaces is found again.
     assert load_surfaces(config).tibia is full.tibia
+
+
+def test_rounded_edge_of_a_tibia_is_left_out_and_counted():
+    disc, _ = rounded_disc(15e-3, 1.2e-3)
+    part, wall = bearing_part(disc, "tibia"), tibial_bearing(disc)
+    assert part.edge is not None
+    assert len(part.mesh.faces) + len(part.edge.faces) == len(wall.faces)
+    np.testing.assert_allclose(part.mesh.areas.sum() + part.edge.areas.sum(), wall.areas.sum())
+    edge = f"in {len(part.edge.faces):,} triangles of the rounded edge, with no inner wall opposite"
+    assert edge in part.words
+    others = len(disc.faces) - len(wall.faces)
+    assert f"in {others:,} triangles that face elsewhere" in part.words

@@ -9,7 +9,6 @@ from studies import SMOKE, TINY
 
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import COMPARTMENTS
-from foundation.base.pose import Pose
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.model import FiniteElementContact
 from pipeline.config.reading import load_config
@@ -104,20 +103,6 @@ def test_workers_map_the_stored_compliances(knee, drawn, done, monkeypatch):
     assert pd.concat([found[0], found[1]]).equals(done)
 
 
-@pytest.mark.slow
-def test_digest_tells_layers_and_elements(knee):
-    changes = (
-        *("contact.youngs_modulus_MPa=464.0", "contact.poissons_ratio=0.45"),
-        *("contact.thickness_mm=8.0", "contact.finite_element.node_spacing_mm=2.1"),
-        "contact.finite_element.growth=1.2",
-        "knee.implant.edge_mm=3.1",
-    )
-    given = (*TINY, "contact.model='finite_element'")
-    spacing = "contact.finite_element.node_spacing_mm=2.0"
-    digests = {build_knee(load_config(SMOKE, (*given, spacing, c))).digest for c in changes}
-    assert len(digests | {knee.digest}) == len(changes) + 1
-
-
 def test_contact_that_leaves_the_layer_is_no_sample(knee, drawn, monkeypatch):
     def flags(self, pose, compartment):
         return (Flag(FlagKind.END_OF_NODES, compartment),) * (compartment == "medial")
@@ -141,21 +126,3 @@ def test_path_of_springs_is_near_the_rest_of_the_elements(knee, path):
     assert apart[3] < 0.1e-3 * half.anterior_mm
     assert apart[4] < 0.1e-3
     assert apart[5] < 0.1e-3 * half.lateral_mm
-
-
-def test_energy_is_that_of_the_compartments(knee, done):
-    pose = Pose.from_array(
-        done[
-            [
-                "flexion_rad",
-                "adduction_rad",
-                "rotation_rad",
-                "anterior_m",
-                "superior_m",
-                "lateral_m",
-            ]
-        ].to_numpy()[1]
-    )
-    parts = [knee.model.stored_energy(pose, name) for name in COMPARTMENTS]
-    assert min(parts) > 0.0
-    assert sum(parts) == pytest.approx(knee.model.stored_energy(pose), rel=1e-12)

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from shapes import plate
 
 from dynamics.musculoskeletal import CoordinateMotion, JointContact, KinematicChain
-from foundation.base.errors import InputError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.laws import LAWS
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -77,10 +76,3 @@ def test_gaps_are_the_heights(height):
     assert_allclose(facing_gaps(bed, sides, Pose(superior=height)), height, atol=1e-12)
     shifted = facing_gaps(bed, sides, Pose(superior=height, anterior=0.02))
     assert len(shifted) == 16
-
-
-def test_a_surrogate_has_no_surfaces():
-    own = SimpleNamespace(name="s", model=None, coordinates=("height",), pose=None)
-    motion = SimpleNamespace(time=np.zeros(2), values=np.zeros((2, 1)), index=lambda names: [0])
-    with pytest.raises(InputError, match="s: expected a bed of springs"):
-        check_facing([own], SimpleNamespace(coordinate_defaults={}), motion)

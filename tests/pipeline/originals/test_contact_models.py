@@ -13,21 +13,15 @@ from foundation.statics.height import pose_at_load
 from foundation.surface_contact import NodalContact, SurfaceContact
 from pipeline.config.contact_schema import (
     CONTACT_MODELS,
-    ContactConfig,
     FiniteElementConfig,
-    with_model,
 )
 from pipeline.config.reading import load_config
-from pipeline.config.schema import Config, LayerConfig, section_of
+from pipeline.config.schema import Config
 from pipeline.originals.contact_original import CONTACT_KINDS, build_knee, preparation_of
-from pipeline.originals.knee import KneeInputs
-from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.preparation.expected_time import stages_of
-from pipeline.reports.contact_words import CONTACT_WORDS, setting_rows
-from pipeline.reports.glossary import GLOSSARY
+from pipeline.reports.contact_words import CONTACT_WORDS
 from pipeline.studies.contact_models.configurations import elements_configuration
 
-FIELDS = ContactConfig.model_fields
 each_model = pytest.mark.parametrize("name", CONTACT_MODELS)
 
 
@@ -42,20 +36,9 @@ def test_all_packages_know_the_same_models() -> None:
     assert [*CONTACT_KINDS] == [*CONTACT_WORDS] == [*CONTACT_MODELS]
 
 
-@each_model
-def test_keys_of_a_model_are_fields(name: str) -> None:
-    keys = CONTACT_MODELS[name]
-    if keys.section is None:
-        assert name not in FIELDS
-    else:
-        assert section_of(FIELDS[name].annotation) is keys.section
-    assert {*keys.own} <= FIELDS.keys() - LayerConfig.model_fields.keys()
-    assert {*keys.of_layers} <= LayerConfig.model_fields.keys()
-
-
-@pytest.mark.parametrize("law", ["linear", "coupled", "modified"])
+@pytest.mark.parametrize("law", ["linear", "modified"])
 def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path) -> None:
-    own = {"modified": "f = 3.0\nm = 0.7\n", "coupled": "modulus_factor = 1.1\n"}.get(law, "")
+    own = "f = 3.0\nm = 0.7\n" if law == "modified" else ""
     file = tmp_path / "springs.toml"
     file.write_text(
         f'[contact]\nlaw = "{law}"\n{own}conservative = {str(law == "linear").lower()}\n'
@@ -78,19 +61,6 @@ def test_any_springs_become_finite_elements_by_one_key(law: str, tmp_path: Path)
 
 
 @each_model
-def test_section_with_another_model_has_no_keys_of_the_first(name: str) -> None:
-    given = {"femur_layer": {"law": "linear", "thickness_mm": 3.0}, "law": "linear"}
-    tree = ContactConfig.model_validate(given | {"surface": "flat"}).model_dump(exclude_none=True)
-    found = ContactConfig.model_validate(with_model(tree, name))
-    assert found.model == name
-    assert found.femur_layer is not None
-    assert found.femur_layer.thickness_mm == 3.0
-    assert found.surface == ("flat" if name == "elastic_foundation" else "curved")
-    back = with_model(found.model_dump(exclude_none=True), "elastic_foundation")
-    assert ContactConfig.model_validate(back).model == "elastic_foundation"
-
-
-@each_model
 def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(name: str) -> None:
     config = study(name)
     knee, preparation = build_knee(config), preparation_of(config)
@@ -108,29 +78,6 @@ def test_built_model_is_a_contact_of_surfaces_with_the_preparation_of_its_kind(n
         cost = preparation.cost(knee, config.contact, 2e-4)
         assert preparation.stage in stages
         assert min(cost.evaluation_s, cost.preparation_s, cost.storage) > 0.0
-
-
-def test_builder_receives_the_reference_path_of_the_run() -> None:
-    config = study("finite_element")
-    inputs, run = KneeInputs(config, load_surfaces(config)), build_knee(config)
-    found, expected = inputs.path, run.reference_path(config)
-    np.testing.assert_array_equal(found.flexion, expected.flexion)
-    np.testing.assert_array_equal(found.poses(found.flexion), expected.poses(found.flexion))
-
-
-def test_builder_is_told_the_section_of_a_knee_that_does_not_settle() -> None:
-    loose = ("simulation.ap_stiffness_N_per_mm=0.0", "simulation.medial_offset_mm=90.0")
-    config = load_config(SMOKE, (*TINY, *loose))
-    with pytest.raises(InputError, match=r"^space\.path: .*simulation\.medial_offset_mm"):
-        _ = KneeInputs(config, load_surfaces(config)).path
-
-
-@each_model
-def test_page_has_the_terms_and_settings_of_a_model(name: str) -> None:
-    words, settings = CONTACT_WORDS[name], getattr(study(name).contact, name, None)
-    assert {*words.terms} <= GLOSSARY.keys()
-    rows = setting_rows({"model": name}, None if settings is None else settings.model_dump())
-    assert bool(rows) == (settings is not None)
 
 
 def test_coupled_springs_settle_by_linear_springs_over_the_same_surfaces() -> None:

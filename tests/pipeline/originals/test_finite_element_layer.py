@@ -10,7 +10,6 @@ from studies import SMOKE, TINY, slab_study
 from foundation.base.errors import InputError
 from foundation.finite_element import size
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
-from foundation.finite_element.layer import ElasticLayer
 from pipeline.config.reading import load_config
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
@@ -121,11 +120,6 @@ def test_nodes_too_far_apart_for_a_contact_are_refused():
     assert 1.5 < remedy < 3.0
 
 
-def test_a_nearly_incompressible_layer_has_no_smaller_patch():
-    # Springs of this ratio are a thousand times as stiff; the layer bulges aside.
-    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, "contact.poissons_ratio=0.4999")))
-
-
 @pytest.mark.slow
 def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
     folder = tmp_path / "condensed"
@@ -148,15 +142,3 @@ def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
     remove_stale(tmp_path, None)
     assert [file.name for file in folder.iterdir()] == ["notes.txt"]
     remove_stale(tmp_path / "nowhere", model)
-
-
-def test_compliances_of_a_femoral_layer_are_kept(tmp_path):
-    folder = tmp_path / "condensed"
-    layer = ElasticLayer(10e6, 0.45, ThicknessBase(3e-3))
-    model = layers.plate_contact(folder=folder, femur_layer=layer, femur_spacing=3e-3)
-    model.prepare()
-    stored = set(folder.iterdir())
-    assert len(stored) > 2
-    (folder / "0-float64.npy").touch()
-    remove_stale(tmp_path, model)
-    assert set(folder.iterdir()) == stored

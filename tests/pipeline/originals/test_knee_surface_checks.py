@@ -29,7 +29,6 @@ from tests.oracles.shells import shell
 Pair = dict[str, TriangleMesh]
 IMPLANT_AXES = ("-x", "y", "-z")
 SOUND = ("built-in", "single radius", "cartilage", "coarse cartilage", "component", "solid femur")
-DAMAGED_PAIRS = ("built-in", "coarse cartilage", "component")
 _KNOWN: dict[str, Pair] = {}
 
 
@@ -210,21 +209,18 @@ def assert_documented(finding: Finding) -> None:
         at = finding.text.index(part, at) + len(part)
 
 
-@pytest.mark.parametrize("mirrored", first_of([False, True]))
 @pytest.mark.parametrize("name", first_of(SOUND, 4))
-def test_sound_surfaces_have_no_finding(pair, name, mirrored):
-    """Also a left knee that was told to be a right one: its side is another matter."""
-    meshes = {body: mesh.mirrored() if mirrored else mesh for body, mesh in pair(name).items()}
+def test_sound_surfaces_have_no_finding(pair, name):
+    meshes = pair(name)
     assert check_surfaces(meshes) == []
     for body, mesh in meshes.items():
         assert check_surfaces({body: mesh}) == []
 
 
-@pytest.mark.parametrize("name", first_of(DAMAGED_PAIRS))
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_each_damage_has_its_own_sentence(pair, name, damage):
+def test_each_damage_has_its_own_sentence(pair, damage):
     change, code, body, words = DAMAGES[damage]
-    findings = check_surfaces(change(pair(name)))
+    findings = check_surfaces(change(pair("built-in")))
     assert [finding.code for finding in findings if finding.is_error] == [code], findings
     finding = next(finding for finding in findings if finding.is_error)
     assert finding.about == (f"[knee.{body}]" if body else "[knee]")
@@ -310,11 +306,8 @@ def test_table_lists_every_code_once():
     assert tested | turns | {"scale", "bed"} == codes
 
 
-@pytest.mark.parametrize(
-    "damage", ["femur inside out", "closed tibia", "exchanged", "box as tibia"]
-)
-def test_check_and_run_say_the_same(pair, tmp_path, damage):
-    change, *_, words = DAMAGES[damage]
+def test_check_and_run_say_the_same(pair, tmp_path):
+    change, *_, words = DAMAGES["exchanged"]
     meshes = {
         body: export(m, tmp_path / f"{body}.ply") for body, m in change(pair("built-in")).items()
     }

@@ -1,6 +1,7 @@
-"""Sides that contradict and implausible layers are told; ordinary ones are not."""
+"""Implausible moduli and thicknesses and contradicting sides are told; ordinary ones are not."""
 
-import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from studies import SMOKE
@@ -8,8 +9,10 @@ from studies import SMOKE
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.originals import knee_sides
+from pipeline.originals.articular_contacts import material_notes
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_sides import check_sides
+from pipeline.originals.layer_checks import unusual_modulus
 from pipeline.preparation.checkup import check_study
 
 COARSE = ("knee.implant.edge_mm=3.0", "knee.implant.femur_edge_mm=2.0")
@@ -42,8 +45,6 @@ def test_sides_by_the_shapes(monkeypatch, trochlea, plateaus, code, side, other)
     ("change", "words"),
     [
         ("contact.thickness_mm=80.0", "contact.thickness_mm: a layer 80 mm thick is unusual"),
-        ("contact.thickness_mm=0.1", "contact.thickness_mm: a layer 0.1 mm thick is unusual"),
-        ("contact.poissons_ratio=0.1", "contact.poissons_ratio: 0.1 is unusual"),
         ("contact.poissons_ratio=0.046", "contact.poissons_ratio: 0.046 is unusual"),
         ("contact.youngs_modulus_MPa=46.3", "46.3 MPa is unusual .* \\(463 MPa, 10 times as much"),
         ("contact.youngs_modulus_MPa=3e3", "contact.youngs_modulus_MPa: 3000 MPa is unusual"),
@@ -67,9 +68,39 @@ def test_a_modulus_that_carries_nothing_is_refused_before_settling(capsys):
         build_knee(load_config(SMOKE, (*COARSE, change, *light)))
 
 
-def test_check_tells_an_implausible_thickness_and_the_usual_one_is_silent():
-    findings, _ = check_study(SMOKE, (*COARSE, "contact.thickness_mm=80.0"))
-    assert [f for f in findings if f.level == "warning" and "80 mm thick" in f.text]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        build_knee(load_config(SMOKE, COARSE))
+def model(bed, target, *, lumped=True):
+    """Return a model with a contact of two moduli [MPa]."""
+    meshes = (
+        SimpleNamespace(name=name, youngs_modulus=1e6 * modulus)
+        for name, modulus in (("insert", bed), ("femur", target))
+    )
+    contact = SimpleNamespace(bed=next(meshes), target=next(meshes), lumped=lumped)
+    return SimpleNamespace(contacts=(contact,), path=Path("m.osim"))
+
+
+@pytest.mark.parametrize("modulus", [1.0, 5.0, 10.0, 463.0, 1000.0])
+def test_usual_moduli_have_no_note(modulus):
+    assert unusual_modulus(modulus) == ""
+    assert material_notes(model(modulus, modulus)) == ()
+
+
+@pytest.mark.parametrize(
+    ("modulus", "slip"),
+    [
+        (46.3, "463 MPa, 10 times as much, would be usual for polyethylene"),
+        (4630.0, "463 MPa, a tenth as much"),
+        (463e3, "463 MPa, 1e-3 as much"),
+        (463e6, "463 MPa, 1e-6 as much"),
+        (10e-6, "10 MPa, 1e6 times as much, would be usual for cartilage"),
+    ],
+)
+def test_slips_of_decimals_and_units_are_named(modulus, slip):
+    (told,) = material_notes(model(modulus, modulus))
+    assert told.startswith("m.osim, elastic_modulus of insert, femur: ")
+    assert slip in told
+
+
+def test_metal_is_usual_for_a_layer_of_its_own_alone():
+    assert material_notes(model(463.0, 210e3, lumped=False)) == ()
+    (told,) = material_notes(model(463.0, 210e3))
+    assert told.startswith("m.osim, elastic_modulus of femur: 210000 MPa is unusual")

@@ -5,18 +5,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-from studies import export, mesh_study
+from studies import export
 
 from foundation.implant import CondylarImplant
 from foundation.surfaces.decimation import decimate
 from pipeline.config.data_folder import DataError
 from pipeline.config.knee_schema import MeshConfig
-from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
-from pipeline.originals.contact_original import build_knee
 from pipeline.originals.mesh_loading import load_surface
-from pipeline.preparation.checkup import check_study
 
 
 @pytest.fixture
@@ -51,39 +47,6 @@ def test_huge_meshes_are_decimated_and_the_deviation_is_told(files, small_is_hug
     assert f"femur.stl: {loaded.decimation}" in told
     pattern = r"[\d,]+ triangles decimated to [\d,]+; largest deviation [\d.]+ um"
     assert re.fullmatch(pattern, loaded.decimation)
-
-
-def test_zero_keeps_all_triangles_and_so_do_small_meshes(files, small_is_huge, monkeypatch):
-    config = MeshConfig(file=str(files["femur"]), decimate_um=0.0)
-    loaded = load_surface(config, "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-    monkeypatch.setattr(mesh_loading, "HUGE", loaded.triangles)
-    loaded = load_surface(MeshConfig(file=str(files["femur"]), decimate_um=30.0), "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-
-
-def test_deviations_that_cannot_be_met_keep_the_mesh(files, small_is_huge, capsys):
-    loaded = load_surface(MeshConfig(file=str(files["femur"]), decimate_um=1e-6), "right", "femur")
-    assert (len(loaded.mesh.faces), loaded.decimation) == (loaded.triangles, "")
-    assert "femur.stl: not decimated" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_check_and_run_use_the_same_surfaces(files, small_is_huge, tmp_path):
-    keys = {name: {"file": str(file), "decimate_um": 50.0} for name, file in files.items()}
-    path = mesh_study(tmp_path, keys["femur"], keys["tibia"])
-    config = load_config(path)
-    first = build_knee(config)
-    mesh_loading._loaded.cache_clear()
-    mesh_loading._of_file.cache_clear()
-    again = build_knee(config)
-    assert_array_equal(first.model.femur.vertices, again.model.femur.vertices)
-    assert first.digest == again.digest
-    full = build_knee(load_config(path, ("knee.femur.decimate_um=0.0",)))
-    assert full.digest != first.digest
-    notes = [remark.text for remark in check_study(path)[0] if remark.level == "note"]
-    count = len(first.model.femur.faces)
-    assert any(f"decimated to {count:,}; largest deviation" in text for text in notes)
 
 
 def test_changed_files_are_read_again(tmp_path):

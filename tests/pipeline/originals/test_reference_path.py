@@ -12,7 +12,6 @@ from some_slow import first_of
 from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import EquilibriumError, settle
-from foundation.base.errors import PoseError
 from foundation.base.pose import Pose
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -100,12 +99,6 @@ def test_end_of_the_femoral_mesh_is_named(knee):
         knee.reference_path(config)
 
 
-def test_loose_knee_names_the_key(knee):
-    sets = ("simulation.ap_stiffness_N_per_mm=0.0", "simulation.medial_offset_mm=90.0")
-    with pytest.raises(EquilibriumError, match=r"holds adduction.*simulation.medial_offset_mm"):
-        knee.reference_path(load_config(SMOKE, (*TINY, *sets)))
-
-
 def cartilage_study(data: Path, flexion: tuple[float, float], step: float = 10.0) -> Config:
     """Return a study of the coarse pair, which rests without AP spring only near extension."""
     folder = data / "jam_lenhart2015_knee"
@@ -131,9 +124,7 @@ def with_simulation(config: Config, **keys: float) -> Config:
     return config.model_copy(update={"simulation": config.simulation.model_copy(update=keys)})
 
 
-@pytest.mark.parametrize(
-    "flexion", first_of([(0.0, 60.0), (5.0, 50.0), (10.0, 90.0), (60.0, 120.0)])
-)
+@pytest.mark.parametrize("flexion", first_of([(0.0, 60.0), (60.0, 120.0)]))
 def test_path_of_cartilage_does_not_depend_on_the_range(knee_data, flexion):
     config = with_simulation(cartilage_study(knee_data, flexion), neutral_anterior_mm=-4.0)
     coarse = build_knee(config)
@@ -175,27 +166,6 @@ def test_rest_at_the_rim_is_no_neutral_position(knee):
     assert abs(pose.anterior - starts[len(starts) // 2].anterior) < 0.01 * reach
     assert "so far from the middle of the plateaus" in reason
     assert neutral_position(config, model, knee.start)[1] == ""
-
-
-def test_given_neutral_needs_no_rest_without_spring(knee_data):
-    config = cartilage_study(knee_data, (20.0, 40.0))
-    simulation = config.simulation.model_copy(update={"neutral_anterior_mm": -6.0})
-    given = config.model_copy(update={"simulation": simulation})
-    found = coordinates(build_knee(given), given)
-    assert np.abs(found[:, 2] + 6.0).max() < 3.0
-
-
-def test_evaluation_bears_surfaces_that_overlap_at_the_zero_pose(knee):
-    """Coupled springs have no answer where the origin of the femur lies deep in the tibia."""
-
-    class Overlapping:
-        compartment_names = knee.model.compartment_names
-
-        def compartment_loads(self, *_):
-            raise PoseError("overlap")
-
-    model = Overlapping()
-    assert replace(knee, model=model).evaluation().shared == (model,)
 
 
 def test_spring_that_is_too_weak_is_told_with_the_stiffness_that_holds(knee_data):

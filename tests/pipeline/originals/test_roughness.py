@@ -13,7 +13,6 @@ from pipeline.originals.candidates import sample_space
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.roughness import SMOOTH, loaded_patches, roughness
-from pipeline.preparation.checkup import check_study
 
 COUPLED = "contact.law=coupled"
 
@@ -71,22 +70,3 @@ def test_roughness_is_that_of_coupled_springs_whatever_the_model(knee, key, tmp_
     config, surfaces, space = knee
     other = load_config(written(tmp_path, 0.0), (key,))
     assert roughness_of(other, surfaces, space) == roughness_of(config, surfaces, space)
-
-
-def test_roughness_of_a_knee_that_carries_no_load_is_unknown(knee):
-    config, surfaces, space = knee
-    far = replace(surfaces, femur=replace(surfaces.femur, vertices=surfaces.femur.vertices + 0.1))
-    assert loaded_patches(config, far, space) is None
-
-
-@pytest.mark.slow
-def test_check_warns_of_ridges_where_pressures_follow_them(tmp_path):
-    file = written(tmp_path, 12e-6)
-    (warning,) = (f for f in check_study(file, (COUPLED,))[0] if "ridges of the meshes" in f.text)
-    assert (warning.level, warning.about) == ("warning", "[knee]")
-    assert "set smooth_um in [knee.femur] and [knee.tibia]" in warning.text
-    smooth = (COUPLED, "knee.femur.smooth_um=50.0", "knee.tibia.smooth_um=50.0")
-    texts = {f.text: f.level for f in check_study(file, smooth)[0]}
-    assert [level for text, level in texts.items() if "ridges of the meshes" in text] == ["note"]
-    assert sum("vertices moved by at most" in text for text in texts) == 2
-    assert not any("ridges of the meshes" in f.text for f in check_study(file)[0])

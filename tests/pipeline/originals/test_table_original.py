@@ -1,8 +1,6 @@
 """Runs of a table of poses and loads in the place of an original model."""
 
 import json
-import shutil
-import tomllib
 
 import numpy as np
 import pandas as pd
@@ -194,15 +192,6 @@ def test_springs_take_many_samples(given, candidates, budget, rounds):
     assert completed(solid) == solid
 
 
-def test_few_rows_are_learnt_by_kriging(noisy, tmp_path):
-    study = write_study(tmp_path, noisy, quantities=True)
-    text = study.read_text()
-    assert "family" not in text
-    assert completed(load_config(study)).surrogate.family == "kriging"
-    chosen = load_config(study, ("surrogate.family=auto",))
-    assert completed(chosen).surrogate.family == "auto"
-
-
 def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path):
     given = {"space": {"flexion_deg": [5.0, 40.0], "rotation_deg": 4.0}}
     study = write_study(tmp_path, noisy, quantities=True, validation={"points": 33}, **given)
@@ -249,74 +238,3 @@ def test_table_without_areas_and_pressures_shows_none(bare_run):
     assert "AP force" in told
     notes = [note["text"] for note in content(bare_run, "report")["overview"]["notes"]]
     assert any(text.startswith("not given: contact area") for text in notes)
-
-
-def test_loads_along_a_motion_tell_nothing_of_what_is_not_given(run, bare_run, tmp_path, capsys):
-    motion = bare_run / "simulation.parquet"
-    found = []
-    for folder in (run, bare_run):
-        out = tmp_path / f"{folder.parent.name}.csv"
-        assert main(["loads", str(folder), str(motion), "--out", str(out)]) == 0
-        assert ("pressure" in capsys.readouterr().out) is (folder is run)
-        found.append(pd.read_csv(out))
-    lacking = [f"{part}_{c}" for part in (*COMPARTMENTS, "total") for c in QUANTITY_COLUMNS]
-    assert found[1][lacking].isna().all().all()
-    assert found[0]["total_peak_pressure_Pa"].max() > 0.0
-    assert (found[1]["total_force_y_N"] > 0.0).any()
-
-
-def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):
-    """Height is learnt about another centre, from the same rows."""
-    one, other = (surrogates.load(folder / "knee.npz") for folder in (run, bare_run))
-    poses = poses_of(read_table(run / "samples" / "heldout.parquet"))[:40]
-    loads = [knee.evaluate_batch(poses)[0][:, :, 1] for knee in (one, other)]
-    assert np.sqrt(((loads[0] - loads[1]) ** 2).mean()) < 0.05 * loads[0].max()
-
-
-def test_wear_needs_the_original_model(run, capsys):
-    assert main(["wear", str(run), "--quiet"]) == 2
-    error = capsys.readouterr().err
-    assert "error: the command needs a contact model, but the run was made from a table" in error
-
-
-def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):
-    study = tmp_path / "study.toml"
-    study.write_text(
-        f'[study]\nname = "s"\nrun = "{bare_run}"\nruns = 4\n'
-        '[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = 0.1\n'
-    )
-    if main(["study", str(study), "--out", str(tmp_path / "s"), "--quiet"]) != 2:
-        pytest.fail("a study without pressures went on")
-    assert "the table of this run lacks area_m2" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_simulate_validate_and_report_again(run, tmp_path):
-    folder = shutil.copytree(run, tmp_path / "run")
-    before = read_table(folder / "simulation.parquet")
-    for command in ("validate", "simulate"):
-        assert main([command, str(folder), "--quiet"]) == 0
-    again = read_table(folder / "simulation.parquet")
-    pd.testing.assert_frame_equal(before, again, rtol=0, atol=0)
-
-
-def test_resumed_run_sees_that_its_table_has_changed(run, noisy, tmp_path, capsys):
-    folder = shutil.copytree(run, tmp_path / "run")
-    study = write_study(tmp_path, noisy, quantities=True, **QUICK)
-    text = study.read_text()
-    shutil.copy(run.parent / "poses_and_loads.csv", tmp_path / "poses_and_loads.csv")
-    stored = tomllib.loads((folder / "config.toml").read_text())["original"]["file"]
-    # The stored file is another folder's: the same study, said so.
-    study.write_text(text.replace('"poses_and_loads.csv"', json.dumps(stored)))
-    arguments = ["run", str(study), "--out", str(folder), "--quiet", "--resume"]
-    original = (run.parent / "poses_and_loads.csv").read_text()
-    try:
-        lines = original.splitlines(keepends=True)
-        number = lines[5].split(",")
-        number[-1] = f"{float(number[-1]) + 0.1}\n"
-        lines[5] = ",".join(number)
-        (run.parent / "poses_and_loads.csv").write_text("".join(lines))
-        assert main(arguments) == 2
-    finally:
-        (run.parent / "poses_and_loads.csv").write_text(original)
-    assert "the rows of the table have changed since this run started" in capsys.readouterr().err
