@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -16,14 +15,6 @@ from pipeline.simulation import gait_simulator, simulate_gait
 from pipeline.stages import kernels
 
 SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
-#: Trains and drives a knee, and says what of this had to be compiled.
-USING = """
-from numba.core import event
-with event.install_recorder("numba:compile") as recorded:
-    from pipeline.stages.kernels import compile_kernels
-    compile_kernels()
-print([str(e.data["dispatcher"]) for _, e in recorded.buffer if e.is_start])
-"""
 
 
 @pytest.fixture
@@ -49,12 +40,6 @@ def test_it_ends_with_the_run(started):
     assert process.poll() is not None
 
 
-def test_it_is_ended_by_an_error(started):
-    with pytest.raises(ZeroDivisionError), compilation.compiling_beside(2):
-        raise ZeroDivisionError
-    assert started[0].poll() is not None
-
-
 def test_one_may_wait_for_it(started, monkeypatch):
     monkeypatch.setattr(
         compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
@@ -63,13 +48,6 @@ def test_one_may_wait_for_it(started, monkeypatch):
         wait()
         assert started[0].poll() == 0
         wait()
-
-
-def test_one_waits_for_no_more_than_a_gait_cycle_needs(started, monkeypatch):
-    with compilation.compiling_beside(2) as wait:
-        monkeypatch.setattr(compilation, "is_compiled", lambda: True)
-        wait()
-        assert started[0].poll() is None
 
 
 @pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
@@ -106,14 +84,3 @@ def test_the_made_up_knee_bears_and_walks():
     axial = result.loads[:, 1]
     assert 2000.0 < axial.max() < 3500.0
     assert np.isfinite(result.poses).all()
-
-
-@pytest.mark.slow
-def test_after_it_nothing_is_left_to_compile(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run(compilation.COMMAND, env=environment, check=True)
-    found = subprocess.run(
-        [sys.executable, "-c", USING], env=environment, check=True, capture_output=True, text=True
-    )
-    assert "integrate_knee" not in found.stdout
-    assert "knee_loads" not in found.stdout

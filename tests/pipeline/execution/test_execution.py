@@ -14,25 +14,21 @@ import jobs
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
 
 from pipeline.advice import command_line
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.config.schema import RunConfig
 from pipeline.execution import backends as module
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
-from pipeline.files import replacing, write_text
+from pipeline.files import replacing
 from pipeline.originals.protocol import Evaluation
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
-from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
-from pipeline.studies.schema import FactorConfig, StudyConfig
+from pipeline.store.workspace_lock import locked
 
 JOBS = [(number,) for number in range(6)]
-STUDY = partial(StudyConfig, factor=(FactorConfig(name="axial_scale", mean=1.0, sd=0.1),))
 DOUBLED = [0, 2, 4, 6, 8, 10]
 
 
@@ -43,11 +39,6 @@ def test_results_are_those_of_the_jobs(workers):
     assert execution.map(jobs.double, JOBS) == DOUBLED
     assert execution.map(jobs.double, []) == []
     assert sorted(execution.results(max, [(3,), (9,)], 5)) == [(0, 5), (1, 9)]
-
-
-def test_work_is_done_in_other_processes_or_in_this_one():
-    assert set(Execution(1).map(jobs.process_of, JOBS)) == {os.getpid()}
-    assert os.getpid() not in Execution(2).map(jobs.process_of, JOBS)
 
 
 def test_a_killed_process_costs_only_what_it_had_begun(tmp_path):
@@ -101,25 +92,6 @@ def test_missing_package_is_told_with_its_remedy(monkeypatch, capsys, tmp_path):
         '`pip install "knee-contact[dask]"`, or use backend = "loky"\n'
     )
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("address", ["tcp://host:8786", "tls://10.0.0.1:1", ""])
-def test_addresses_that_are_taken(address):
-    assert RunConfig(backend="dask", scheduler=address).scheduler == address
-
-
-@pytest.mark.parametrize("section", [RunConfig, STUDY])
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"backend": "slurm"}, "backend"),
-        ({"backend": "dask", "scheduler": "host"}, "scheduler"),
-        ({"scheduler": "tcp://host:8786"}, 'expected backend = "dask"'),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(section, keys, message):
-    with pytest.raises(ValidationError, match=message):
-        section(**keys)
 
 
 def test_where_a_run_is_carried_out_may_change(run_copy):
@@ -176,19 +148,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         holder.stdout.close()
     assert sorted(run_copy.rglob("*")) == before
     with locked(run_copy):
-        pass
-
-
-def test_folder_is_let_go_after_an_error(tmp_path):
-    @alone_in_folder
-    def fail(folder):
-        raise KeyError(folder)
-
-    for _ in range(2):
-        with pytest.raises(KeyError):
-            fail(tmp_path)
-    held = locked(tmp_path, make=True)
-    with held, pytest.raises(RunError, match="another command"), locked(tmp_path, make=True):
         pass
 
 
@@ -276,19 +235,3 @@ def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     again("size=50m,rw")
     assert main(command) == 0
     assert_same_run(disk / "run", tiny_run)
-
-
-def test_file_in_the_place_of_a_folder_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"cannot be written \(file exists\)") as caught:
-        write_text(tmp_path / "file" / "a.txt", "a")
-    assert caught.value.filename == str(tmp_path / "file" / "a.txt")
-
-
-def test_close_may_be_called_any_time():
-    execution = Execution(2)
-    execution.close()
-    with execution:
-        assert execution.map(jobs.double, JOBS) == DOUBLED
-    execution.close()
-    assert execution.workers == 2

@@ -1,12 +1,19 @@
-"""Memory that runs out: told in a sentence, with what goes on from there."""
+"""Memory that runs out and interrupts: told in a sentence, with what goes on from there."""
+
+from __future__ import annotations
 
 import errno
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from studies import ROOT
+from studies import ROOT, TINY, run_command
 
 from pipeline import runner
 from pipeline.cli.main import main
@@ -48,7 +55,6 @@ def fail_with(error):
     [
         (MemoryError(), r"\); raise"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "Cannot allocate memory"),
-        (RuntimeError("can't start new thread"), "can't start new thread"),
         (ImportError("x.so: failed to map segment from shared object"), "failed to map segment"),
     ],
 )
@@ -87,31 +93,76 @@ def test_a_run_needs_room_beside_its_libraries(monkeypatch, limit, refused):
 
 @linux
 @pytest.mark.slow
-def test_a_limit_of_a_gigabyte_ends_a_run_at_once(tmp_path):
-    import resource
-
+def test_work_that_takes_too_much_ends():
     done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "run", "smoke", "--out", str(tmp_path / "run")],
-        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (10**9, 10**9)),
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "error: out of memory: this process may take 1.00 GB" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@linux
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_work_that_takes_too_much_ends(workers):
-    done = subprocess.run(
-        [sys.executable, "-c", TAKING, workers],
+        [sys.executable, "-c", TAKING, "2"],
         cwd=ROOT, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     assert done.stdout.startswith("told: Unable to allocate 7.45 GiB")
 
 
-def test_errors_that_are_behind_each_other_have_an_end():
-    first, second = ValueError("a"), ValueError("b")
-    first.__cause__, second.__context__ = second, first
-    assert not is_of_memory(first)
+LIMIT = 240.0
+
+
+def hear_interrupts():
+    """Undo what a shell does to commands in the background, which ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def started(*arguments, **environment):
+    """Start Python in a process group of its own, as a terminal does, and end it in any case."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_interrupts,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+def test_interrupt_of_all_processes_is_one_line(tmp_path):
+    """A terminal sends the interrupt to the workers, too; here while they start and work."""
+    folder = tmp_path / "run"
+    command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
+    command.remove("--quiet")
+    with started("-m", "pipeline", *command, OMP_NUM_THREADS="1") as process:
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "b: first evaluations" in line:
+                break
+        assert "b: first evaluations" in told[-1], "".join(told)
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    # Beside what tells of progress.
+    lines = [line for line in rest.splitlines() if not line.startswith(("[", "compil"))]
+    assert len(lines) == 1
+    assert re.fullmatch(
+        "error: interrupted; continue with `knee-contact run .* --resume`", lines[0]
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+def test_interrupt_while_the_program_is_loaded_is_one_line():
+    with started("-X", "importtime", "-m", "pipeline", "schema") as process:
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == "numpy":
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=LIMIT)
+    assert process.returncode == 130
+    assert [line for line in rest.splitlines() if not line.startswith("import time:")] == [
+        "error: interrupted"
+    ]

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from numpy.testing import assert_array_equal
 from solids import joined, shell
 from studies import export
 
 from foundation.base.errors import InputError
-from foundation.surfaces.mesh import MeshError, load_mesh
+from foundation.surfaces.mesh import MeshError
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.knee_schema import MeshConfig
@@ -52,18 +51,6 @@ def test_files_of_a_body_are_one_mesh_in_init_and_in_the_configuration(folder, s
     loaded = load_surface(config, "right", "tibia")
     assert len(loaded.mesh.faces) == len(shapes["tibia"].faces)
     assert loaded.mesh.name.endswith("medial.stl, lateral.stl")
-
-
-def test_points_that_files_share_are_one_point(folder, shapes):
-    mesh = load_mesh([folder / "medial.stl", folder / "lateral.stl"], unit="mm")
-    whole = load_mesh(export(shapes["tibia"], folder / "tibia.stl", scale=1e3), unit="mm")
-    assert len(mesh.vertices) == len(whole.vertices)
-    assert_array_equal(np.sort(mesh.areas), np.sort(whole.areas))
-
-
-def test_a_file_that_is_named_twice_is_refused(folder):
-    with pytest.raises(MeshError, match=r"medial\.stl: the file is named twice"):
-        load_mesh([folder / "medial.stl", folder / "medial.stl"])
 
 
 @pytest.mark.parametrize("which", [0, 1])

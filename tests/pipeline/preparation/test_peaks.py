@@ -1,4 +1,4 @@
-"""Peak pressures that stop `init`: out of proportion, or more than the layer bears."""
+"""Peak pressures and places that stop `init`, and the likely fault there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from solids import joined
 
 from foundation.base.loads import MEAN_PRESSURE, PEAK_PRESSURE
 from foundation.base.pose import Pose
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation import ElasticFoundation, LinearLaw
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.preparation.peaks import PeakError, check_peaks
+from pipeline.preparation.pressed_place import likely_fault
 
 RADIUS, STRENGTH = 25e-3, 60e6
 DEPTHS = np.array([0.1e-3, 0.3e-3, 0.5e-3])
@@ -67,3 +68,38 @@ def test_pressure_beyond_the_material_names_layer_and_unit():
     check(model, 1.01 * most)
     with pytest.raises(PeakError, match="more than the layer bears; check its thickness"):
         check(model, 0.99 * most)
+
+
+BALL = shapes.ellipsoid(20e-3 * np.ones(3), 3)
+THIN = LinearLaw(5e6, 0.45, 2e-3)
+
+
+def bed(tibia: TriangleMesh) -> ElasticFoundation:
+    names = ("ball",)
+    return ElasticFoundation(
+        BALL, tibia, THIN, compartments=np.zeros(len(tibia.faces)), compartment_names=names
+    )
+
+
+def test_a_spike_is_the_likely_fault_at_its_place():
+    plate = shapes.plate(30e-3, 30)
+    points = plate.vertices.copy()
+    tip = np.argmin(np.linalg.norm(points - [5e-3, 0.0, 3e-3], axis=1))
+    away = np.linalg.norm(points - points[tip], axis=1)
+    points[:, 1] += 2e-3 * np.exp(-((away / 1.6e-3) ** 2))
+    spiked = TriangleMesh(points, plate.faces, "spiked")
+    text = likely_fault(bed(spiked), Pose(superior=20e-3), "ball")
+    x, _, z = 1e3 * points[tip]
+    assert "a spike" in text
+    place = [float(word) for word in text.split("(")[1].split(")")[0].split(",")]
+    np.testing.assert_allclose([place[0], place[2]], [x, z], rtol=0.0, atol=1.5)
+
+
+def test_a_load_that_is_too_large_is_told_as_such():
+    text = likely_fault(bed(shapes.plate(30e-3, 60)), Pose(superior=20e-3), "ball")
+    assert "lower space.load_N" in text
+    assert "a spike" not in text
+
+
+def test_without_contact_nothing_is_told():
+    assert likely_fault(bed(shapes.plate(30e-3, 4)), Pose(superior=50e-3), "ball") == ""

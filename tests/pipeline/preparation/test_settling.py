@@ -103,15 +103,6 @@ def test_bounds_of_loads_are_those_of_gait_where_gait_exceeds_them():
     assert "feasibility" not in settled_study(wide).keys
 
 
-def test_knee_without_rest_is_left_to_check():
-    """The axial force acts beside the condyles, which no AP spring mends."""
-    sets = (*TINY, "simulation.medial_offset_mm=90.0")
-    settled = settled_study(load_config(SMOKE, sets))
-    assert (settled.path, settled.keys) == (None, {})
-    errors = [f for f in check_study(SMOKE, sets)[0] if f.level == "error"]
-    assert any("simulation.medial_offset_mm" in f.text for f in errors)
-
-
 def test_knee_that_fails_in_gait_fails_in_check():
     """A femur that settles at rest, but that a strong AP force pushes off."""
     sets = (*TINY, "simulation.ap_stiffness_N_per_mm=0.0", "simulation.axial_scale=0.05")

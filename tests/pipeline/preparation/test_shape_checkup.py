@@ -6,17 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
-from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from PIL import Image
 from studies import WAVEFORMS, export
 
-from foundation.anatomy.shape_modes import ShapeModes
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.files import WriteError
 from pipeline.preparation import checkup, shape_picture
 from pipeline.preparation.checkup import check_study
-from pipeline.preparation.shape_checkup import mode_words
 from pipeline.preparation.shape_picture import draw_shape_modes
 from tests.oracles.corresponding_knees import corresponding_knees
 
@@ -89,19 +85,6 @@ def test_what_few_modes_leave_is_told(tmp_path, shapes, knees):
     assert_allclose(found, 1e3 * rms, rtol=0.06)
 
 
-def test_distances_are_those_of_a_weight_of_one(shapes):
-    up = np.zeros((1, len(shapes["femur"].vertices), 3))
-    up[0, :, 1] = 0.5e-3
-    across = np.zeros((1, len(shapes["tibia"].vertices), 3))
-    across[0, 0] = [0.0, 3e-3, 4e-3]
-    modes = ShapeModes.of_displacements(shapes["femur"], shapes["tibia"], up, across)
-    mean = 5.0 / len(shapes["tibia"].vertices)
-    assert mode_words(modes, 1) == (
-        "mode 1: a weight of 1 moves the femur by 0.5 mm (at most 0.5 mm) and the tibia by "
-        f"{mean:.2g} mm (at most 5 mm)"
-    )
-
-
 def test_unlikely_weights_are_doubtful(tmp_path, shapes, knees):
     path = study(tmp_path, shapes, knees)
     found = told(path, "knee.shape.mode_2=3.5", "knee.shape.mode_1=-1.0")
@@ -131,52 +114,3 @@ def test_displacements_that_fold_are_doubtful(tmp_path, shapes):
     texts = {level: text for level, _, text in reversed(found)}
     assert texts["note"] == "1 given displacement of the meshes"
     assert re.match(r"\d+ triangles of the tibia fold at the weights \[-1.0\]", texts["warning"])
-
-
-def test_errors_of_the_set_are_findings(tmp_path, shapes, knees):
-    path = study(tmp_path, shapes, knees)
-    (tmp_path / "femur_2.off").unlink()
-    found = [each for each in told(path) if each[0] == "error"]
-    assert [about for _, about, _ in found] == ["[knee.shape]"]
-    assert "femur_2.off: no such file" in found[0][2]
-    assert not (tmp_path / "study_shape_modes.png").exists()
-
-
-def test_errors_of_the_configuration_are_told_once(tmp_path, shapes, knees):
-    findings, _ = check_study(study(tmp_path, shapes, knees), ("knee.shape.mode_7=1.0",))
-    errors = [f"{f.about}: {f.text}" for f in findings if f.is_error]
-    assert errors == ["knee.shape: mode_7: expected 0, since there are 4 modes, found 1"]
-
-
-def test_a_folder_that_cannot_be_written_to_is_doubtful(tmp_path, shapes, knees, monkeypatch):
-    def fail(file, *_):
-        raise WriteError(13, "cannot be written (permission denied)", str(file))
-
-    monkeypatch.setattr(shape_picture, "draw_shape_modes", fail)
-    warnings = [t for level, _, t in told(study(tmp_path, shapes, knees)) if level == "warning"]
-    assert len(warnings) == 1
-    assert "study_shape_modes.png" in warnings[0]
-
-
-def test_the_picture_has_a_row_per_mode_and_both_signs(tmp_path, shapes, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: drawn.append(self))
-    up = np.zeros((2, len(shapes["femur"].vertices), 3))
-    up[0, :, 1], up[1, :, 0] = 1e-3, 2e-3
-    still = np.zeros((2, len(shapes["tibia"].vertices), 3))
-    modes = ShapeModes.of_displacements(shapes["femur"], shapes["tibia"], up, still)
-    draw_shape_modes(tmp_path / "modes.png", modes, 1.0)
-    panels = drawn[0].axes[:8]
-    titles = [axes.get_title() for axes in panels[:4]]
-    assert titles == [
-        "femur at -1, from inferior",
-        "femur at +1, from inferior",
-        "tibia at -1, from superior",
-        "tibia at +1, from superior",
-    ]
-    # Seen from below with anterior up, the second mode moves the femur up by twice 2 mm.
-    low, high = (axes.collections[0].get_paths() for axes in panels[4:6])
-    middles = [
-        np.mean([path.vertices[:3].mean(axis=0) for path in paths], axis=0) for paths in (low, high)
-    ]
-    assert_allclose(middles[1] - middles[0], [0.0, 4.0], atol=1e-9)
