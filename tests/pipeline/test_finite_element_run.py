@@ -1,11 +1,10 @@
 """A run of finite elements from its configuration to its report, and the commands on that run."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-from studies import TINY, assert_same_run, run_command, surrogate_arrays
+from studies import TINY, run_command, surrogate_arrays
 
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.surface_contact import SurfaceContact
@@ -50,18 +49,6 @@ def test_run_is_complete(finished):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
-def test_two_workers_and_a_new_condensation_give_the_same_run(finished, tmp_path):
-    folder = tmp_path / "run"
-    assert main(run_command(folder, *ELEMENTS, "run.workers=2", "run.chunk=30")) == 0
-    assert_same_run(folder, finished)
-    own = list((folder / "condensed").iterdir())
-    assert len(own) == 2
-    for file in own:
-        assert (finished / "condensed" / file.name).read_bytes() == file.read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unsimulated")
 def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
     """More samples: those of before are known, and nothing is condensed again."""
     folder = tmp_path / "run"
@@ -77,12 +64,3 @@ def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatc
     assert after.equals(before)
     assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
     assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52
-
-
-@pytest.mark.slow
-def test_lifetime_wear_needs_springs(finished, capsys):
-    assert main(["wear", str(finished), "--quiet"]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert re.search(r"elastic foundation, found contact.model = \"finite_element\"; rerun", error)
-    assert not (finished / "worn.json").exists()

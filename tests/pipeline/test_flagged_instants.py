@@ -10,14 +10,7 @@ from pipeline.flagged_instants import flagged_sentence, joined_kinds, kinds_of
     ("kind", "step"),
     [
         (FlagKind.OUTSIDE_FLEXION, "widen space.flexion_deg in"),
-        (FlagKind.OUTSIDE_ADDUCTION, "widen space.adduction_deg in"),
-        (FlagKind.OUTSIDE_ANTERIOR, "widen space.anterior_mm in"),
-        (FlagKind.OUTSIDE_LOAD, "widen space.load_N in"),
         (FlagKind.OUTSIDE_AP_RATIO, "widen feasibility.ap_ratio in"),
-        (FlagKind.OUTSIDE_ML_SAMPLES, "widen feasibility.ml_ratio in"),
-        (FlagKind.OUTSIDE_PEAK_PRESSURE, "feasibility.peak_pressure_MPa"),
-        (FlagKind.OUTSIDE_ERRORS, "design.budget"),
-        (FlagKind.OUTSIDE_TOO_FEW_SAMPLES, "design.budget"),
         (FlagKind.OUTSIDE_DESIGN, "train with more designs (design_space.designs)"),
     ],
 )

@@ -1,7 +1,5 @@
 """Ligaments of a study follow the files of the meshes: axes, origin, side."""
 
-import warnings
-
 import numpy as np
 import pytest
 import tomli_w
@@ -11,7 +9,7 @@ from studies import SMOKE, TINY, WAVEFORMS, export
 from dynamics.csv_table import read_csv_table
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
 from dynamics.ligaments.bundles import pack
-from dynamics.simulator.equilibrium import EquilibriumError, settle
+from dynamics.simulator.equilibrium import settle
 from foundation.base.errors import InputError
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
@@ -148,14 +146,3 @@ def test_ligaments_that_do_not_fit_surfaces_and_path_are_told(tmp_path, knee):
     told = "simulation.ligaments: expected attachments near the bones, found the femoral attachment"
     assert texts[0].startswith(f"{told} of MCLd1 at [-1.7, 180.0, -37.3] mm")
     assert texts[1].startswith("simulation.ligaments: expected a largest strain of -0.3 to 0.3")
-
-
-def test_warnings_before_an_error_are_findings():
-    def fail():
-        warnings.warn("the cause", stacklevel=2)
-        raise EquilibriumError("the knee does not settle")
-
-    findings = Findings()
-    with pytest.raises(EquilibriumError):
-        findings.attempt("[space.path]", fail)
-    assert [each.text for each in findings.ordered()] == ["the cause"]

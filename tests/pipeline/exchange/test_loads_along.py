@@ -1,24 +1,21 @@
-"""Loads along a motion, and the commands `loads` and `motion`."""
+"""Loads along a motion, the commands `loads` and `motion`, and the set-up file for OpenSim."""
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from studies import ROOT
 
 import surrogates
 from dynamics.motion import read_motion_table
 from dynamics.motion.knee_motion import read_knee_poses
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.base.pose import Pose
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
-from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads
-from pipeline.originals.contact_original import build_knee
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, usable
+from pipeline.exchange.loads_along import external_loads, loads_along, write_loads
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"
 
@@ -85,7 +82,7 @@ def test_external_loads_are_opposite_and_carry_the_whole_wrench(knee, cycle):
     assert np.abs(vectors("medial_femur_torque_")).max() < 1.0
 
 
-@pytest.mark.parametrize("ending", [".sto", ".mot", ".csv", ".parquet"])
+@pytest.mark.parametrize("ending", [".sto", ".csv"])
 def test_command_writes_the_loads_along_a_motion(tiny_run, cycle, tmp_path, capsys, ending):
     motion, out = tmp_path / "cycle.mot", tmp_path / "deep" / f"loads{ending}"
     assert main(["motion", str(tiny_run), "--out", str(motion), "--json"]) == 0
@@ -147,19 +144,12 @@ def few_degrees(table, path):
     return letters(table, path)
 
 
-def wrong_names(table, path):
-    """Return a motion in metres with mm in the names of the columns."""
-    return table.rename(columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS})
-
-
 def far_away(table, path):
     """Return the motion of another knee."""
     return table.assign(anterior_m=table["anterior_m"] + 0.3)
 
 
 LETTERS = ["--columns", "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"]
-NAMES = [name.replace("_m", "_mm") for name in POSE_COLUMNS]
-IN_MM = ["--columns", ",".join(f"{name.rpartition('_')[0]}={name}" for name in NAMES)]
 RADIANS = [*LETTERS, "--angle-unit", "rad"]
 
 
@@ -167,11 +157,8 @@ RADIANS = [*LETTERS, "--angle-unit", "rad"]
     ("change", "options", "message"),
     [
         (letters, [*RADIANS, "--length-unit", "mm"], "unit of x, y, z: try `--length-unit m`"),
-        (letters, [*RADIANS, "--length-unit", "mm", "--original"], "try `--length-unit m`"),
         (few_degrees, RADIANS, "check the unit of f, a, r: try `--angle-unit deg`"),
-        (wrong_names, IN_MM, "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm"),
         (far_away, [], "check units, signs and frames"),
-        (far_away, [], "anterior 29"),
     ],
 )
 def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
@@ -185,12 +172,6 @@ def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
     assert f"found all {len(cycle)} instants outside" in error
     assert message in error
     assert not out.exists()
-
-
-def test_motion_in_the_right_unit_has_loads(tiny_run, cycle, tmp_path):
-    letters(cycle[["time_s", *POSE_COLUMNS]], None).to_csv(tmp_path / "a.csv", index=False)
-    command = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
-    assert main([*command, *RADIANS, "--length-unit", "m"]) == 0
 
 
 def test_original_model_answers_as_in_its_simulation(tiny_run, tmp_path):
@@ -225,13 +206,9 @@ def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
             ["loads", "{npz}", "{motion}", "--original", "--out", "{out}"],
             "knee.npz: expected a run",
         ),
-        (["loads", "{run}", "{motion}", "--out", "{motion}"], "another file than the motion"),
-        (["loads", "{run}", "{motion}", "--out", "{out}.txt"], "loads.csv.txt: ending: expected"),
         (["loads", "{run}", "{run}/none.mot", "--out", "{out}"], "none.mot: No such file"),
         (["loads", "{here}", "{motion}", "--out", "{out}"], "is not a finished run"),
         (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; simulate"),
-        (["motion", "{run}", "--out", "{out}"], "loads.csv: ending: expected one of ['.mot'"),
-        (["loads", "{run}", "{motion}", "--out", "{out}", "--columns", "f"], "coordinate=column"),
     ],
 )
 def test_unusable_arguments_are_named_in_one_sentence(
@@ -252,26 +229,55 @@ def test_unusable_arguments_are_named_in_one_sentence(
     assert not (tmp_path / "loads.csv").exists()
 
 
-def test_contact_of_a_run_is_its_surrogate_or_its_original(tiny_run):
-    rows = read_table(tiny_run / "samples" / "heldout.parquet")
-    poses = [Pose.from_array(row) for row in poses_of(usable(rows, "medial"))]
-    original = contact_of(tiny_run, original=True)
-    wanted = np.array([original.loads(pose).medial.force[1] for pose in poses])
-    for source in (tiny_run, tiny_run / "knee.npz"):
-        surrogate = contact_of(source)
-        forces = np.array([surrogate.loads(pose).medial.force[1] for pose in poses])
-        assert np.median(np.abs(forces / wanted - 1.0)) < 0.4
-        assert (forces != wanted).all()
+@pytest.fixture
+def written(tiny_run, tmp_path):
+    import surrogates
+
+    cycle = read_table(tiny_run / "simulation.parquet")
+    cycle = cycle[cycle["model"] == "surrogate"].iloc[:5]
+    table, _ = loads_along(
+        surrogates.load(tiny_run / "knee.npz"), cycle["time_s"].to_numpy(), poses_of(cycle)
+    )
+    return write_loads(table, tmp_path / "loads.sto", ("thigh", "shank"))
 
 
-@pytest.mark.slow
-def test_published_walk_gives_the_published_forces(knee_data):
-    """1929 N at 1.29 s and 3100 N at 1.79 s: the README of the data."""
-    # Those figures are of the triangles as they are.
-    config = load_config(ROOT / "configs" / "lenhart.toml", ['contact.surface="flat"'])
-    model = build_knee(config).model
-    time, poses = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
-    rows = [int(np.abs(time - t).argmin()) for t in (1.29, 1.79)]
-    table, _ = loads_along(model, time[rows], poses[rows])
-    force = np.linalg.norm(table[[f"total_force_{axis}_N" for axis in AXES]], axis=1)
-    assert_allclose(force, [1929.0, 3100.0], rtol=1e-3)
+def test_every_identifier_is_a_column_of_the_named_file(written):
+    loads, setup = written
+    root = ElementTree.parse(setup).getroot()
+    assert root.tag == "OpenSimDocument"
+    (external,) = root
+    assert external.tag == "ExternalLoads"
+    assert external.findtext("datafile") == loads.name
+    assert (setup.parent / external.findtext("datafile")).is_file()
+    columns = read_motion_table(loads).names
+    forces = external.findall("objects/ExternalForce")
+    assert [force.get("name") for force in forces] == [
+        *("medial_femur", "medial_tibia"),
+        *("lateral_femur", "lateral_tibia"),
+    ]
+    identifiers = set()
+    for force in forces:
+        assert force.findtext("force_expressed_in_body") == "shank"
+        assert force.findtext("point_expressed_in_body") == "shank"
+        body = "thigh" if force.get("name").endswith("femur") else "shank"
+        assert force.findtext("applied_to_body") == body
+        assert force.findtext("data_source_name") == loads.read_text().splitlines()[0]
+        for key in ("force", "point", "torque"):
+            head = force.findtext(f"{key}_identifier")
+            # OpenSim appends x, y and z to an identifier.
+            assert all(f"{head}{axis}" in columns for axis in "xyz")
+            identifiers.add(head)
+    assert len(identifiers) == 3 * len(forces)
+
+
+def test_command_writes_the_set_up_with_the_named_bodies(tiny_run, tmp_path, capsys):
+    cycle = tmp_path / "cycle.mot"
+    assert main(["motion", str(tiny_run), "--out", str(cycle)]) == 0
+    out = tmp_path / "own.mot"
+    bodies = ["--bodies", "femur_r", "tibia_r"]
+    assert main(["loads", str(tiny_run), str(cycle), "--out", str(out), *bodies]) == 0
+    assert f"loads: {tmp_path / 'own.xml'}" in capsys.readouterr().out
+    root = ElementTree.parse(tmp_path / "own.xml").getroot()
+    bodies = {force.findtext("applied_to_body") for force in root.iter("ExternalForce")}
+    assert bodies == {"femur_r", "tibia_r"}
+    assert np.isfinite(read_motion_table(out).values).all()

@@ -13,7 +13,6 @@ from foundation.base.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 from pipeline.exchange.pressure_fields import vtp_text, write_fields
 from pipeline.reports.inputs import read_run
-from pipeline.store.workspace_lock import RunError
 
 pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
 
@@ -85,10 +84,3 @@ def test_the_reader_of_meshes_reads_a_written_surface(tmp_path: Path) -> None:
     (tmp_path / "plate.vtp").write_text(vtp_text(vertices, faces), encoding="utf-8")
     mesh = load_mesh(tmp_path / "plate.vtp", unit="mm")
     assert_allclose(mesh.vertices[mesh.faces], 1e-3 * vertices[faces], atol=1e-9)
-
-
-def test_a_run_without_frames_is_named(run_copy: Path, tmp_path: Path) -> None:
-    (run_copy / "frames.npz").unlink()
-    with pytest.raises(RunError, match="expected frames of the cycle of the original, found none"):
-        write_fields(run_copy, tmp_path / "fields")
-    assert not (tmp_path / "fields").exists()

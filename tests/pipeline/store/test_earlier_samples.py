@@ -105,7 +105,3 @@ def test_samples_add_up_and_no_other_table_counts(tmp_path, earlier):
     stored = pd.read_parquet(earlier.folder / "load.parquet")
     assert len(stored) == 2 * COUNT + 5
     assert set(CANDIDATE_COLUMNS) <= set(stored.columns)
-
-
-def test_nothing_is_known_at_first(earlier):
-    assert earlier.results("first", drawn(1), "load").empty

@@ -10,9 +10,6 @@ from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.store.job import CALIBRATION, COMPARISON, RUN, STUDY, Job
 from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
-from pipeline.studies.forward_motions.simulate import load_forward
-from pipeline.studies.muscle_walks.walk import load_muscle_walk
-from pipeline.studies.study import load_study
 
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
@@ -94,7 +91,7 @@ def test_a_stored_configuration_that_cannot_be_read_is_another(tmp_path):
         Job(RUN, folder, CONFIG).check()
 
 
-@pytest.mark.parametrize("section", ["study", "walk", "forward", "optimisation"])
+@pytest.mark.parametrize("section", ["study", "walk"])
 def test_a_folder_of_another_kind_is_refused_in_any_case(tmp_path, section):
     folder = holding(tmp_path / "out", RUN, CONFIG)
     (folder / "config.toml").write_text(f"[{section}]\n")
@@ -126,14 +123,6 @@ def test_commands_refuse_a_folder_of_something_else(tiny_run, tmp_path, capsys, 
     assert "is a file, expected a folder" in capsys.readouterr().err
 
 
-def test_a_finished_run_of_another_configuration_stays(tiny_run, tmp_path, capsys):
-    before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*") if path.is_file()}
-    (tmp_path / "mine.toml").write_text("[run]\nseed = 3\n[knee.implant]\nedge_mm = 3.0\n")
-    assert main(["run", str(tmp_path / "mine.toml"), "--out", str(tiny_run)]) == 2
-    assert f"{tiny_run}: holds a run directory of another configuration" in capsys.readouterr().err
-    assert before == {path: path.stat().st_mtime_ns for path in before}
-
-
 def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
     job = Job(STUDY, tmp_path / "held", CONFIG)
     with (
@@ -143,17 +132,6 @@ def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
     ):
         pass
     assert not any(job.folder.iterdir())
-
-
-def test_a_study_of_another_configuration_stays(tmp_path):
-    text = '[study]\nrun = "runs/a"\nruns = 8\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\n'
-    (tmp_path / "one.toml").write_text(text + "sd = 0.1\n")
-    one = load_study(tmp_path / "one.toml")
-    two = load_study(tmp_path / "one.toml", ("study.seed=9",))
-    folder = holding(tmp_path / "out", STUDY, one, "inputs.json")
-    Job(STUDY, folder, one).check()
-    with pytest.raises(RunError, match=r"holds a study of another .*study\.seed.*study\.name"):
-        Job(STUDY, folder, two).check()
 
 
 @pytest.mark.parametrize(
@@ -166,17 +144,3 @@ def test_a_configuration_without_a_name_takes_that_of_its_file(tmp_path, file, n
     assert load_config(path, ("run.name=told",)).run.name == "told"
     path.write_text("")
     assert load_config(path).run.name == name
-
-
-def test_studies_walks_and_motions_take_the_name_of_their_file(tmp_path):
-    path = tmp_path / "mine.toml"
-    readers = {
-        '[study]\nrun = "a"\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = 0.1\n': (
-            lambda: load_study(path).study
-        ),
-        '[walk]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_muscle_walk(path).walk,
-        '[forward]\nmodel = "a.osim"\nsettings = "a.xml"\n': lambda: load_forward(path).forward,
-    }
-    for text, read in readers.items():
-        path.write_text(text)
-        assert read().name == "mine"

@@ -1,4 +1,6 @@
-"""The stored tables seen from outside: `samples summary` and `samples export`."""
+"""Stored samples seen from outside, and versions of the JSON documents."""
+
+from __future__ import annotations
 
 import json
 
@@ -7,37 +9,31 @@ import pandas as pd
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.files import DOCUMENT_VERSION, check_version, write_document
 from pipeline.originals.pose_load_table import read_pose_loads
+from pipeline.reports.inputs import ReportError
+from pipeline.reports.report import write_report
 from pipeline.store.sample_schema import described, unit_of
 from pipeline.store.sample_tables import export_tables, in_people_units, summary
-from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table
+from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, read_table
 
 
 @pytest.mark.parametrize(
     ("column", "unit", "words"),
     [
         ("flexion_rad", "rad", "flexion"),
-        ("lateral_m", "m", "lateral position"),
         ("lateral_force_y_N", "N", "lateral compartment: axial"),
         ("moment_x_Nm", "N m", "moment on the femur"),
-        ("predicted_area_m2", "m^2", "by the surrogate: contact area"),
         ("error_cop_z_m", "m", "predicted standard error: centre"),
         ("total_wear_mm3_per_million_cycles", "mm^3 per million cycles", ""),
         ("compartment", "", "medial or lateral"),
         ("stiffness_N_per_m", "", ""),
-        ("unheard_of", "", ""),
     ],
 )
 def test_names_tell_units_and_meaning(column, unit, words):
     found = described(column)
     assert found[0] == unit
     assert found[1].startswith(words)
-
-
-def test_every_column_of_a_run_is_described(tiny_run):
-    for file in [*tiny_run.glob("samples/*.parquet"), *tiny_run.glob("*.parquet")]:
-        for column in read_table(file).columns:
-            assert described(column)[1], column
 
 
 def test_units_of_people_and_back():
@@ -99,14 +95,23 @@ def test_all_tables_go_into_a_folder(tiny_run, tmp_path):
     np.testing.assert_allclose(found["anterior_mm"], 1e3 * first["anterior_m"], rtol=1e-14, atol=0)
 
 
-def test_what_is_not_there_is_named(tiny_run, tmp_path):
-    with pytest.raises(StoreError, match=r"no table 'firts', expected one of candidates, comb"):
-        export_tables(tiny_run, "csv", tmp_path / "a.csv", wanted=["firts"])
-    with pytest.raises(StoreError, match="expected a run directory with tables in samples/"):
-        summary(tmp_path)
-    (tmp_path / "a.csv").write_text("")
-    for source in ("none.parquet", "a.csv"):
-        with pytest.raises(StoreError, match=r"expected a run directory .* or a Parquet file"):
-            summary(tmp_path / source)
-    with pytest.raises(ValueError, match=r"a\.csv: expected a folder for \d+ tables, found a file"):
-        export_tables(tiny_run, "csv", tmp_path / "a.csv")
+def test_document_is_headed_by_format_and_version(tmp_path):
+    path = tmp_path / "walk.json"
+    write_document(path, {"seconds": 1.5, "version": 7, "format": "of before"})
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert list(content) == ["format", "version", "seconds"]
+    assert (content["format"], content["version"]) == ("knee-contact walk", DOCUMENT_VERSION)
+
+
+@pytest.mark.parametrize("version", [0, DOCUMENT_VERSION + 1, "1", None, 1.5])
+def test_other_versions_are_refused(version):
+    with pytest.raises(ValueError, match=rf"expected version 1, found {version!r}; read"):
+        check_version({"version": version})
+
+
+def test_report_of_a_run_of_a_later_version_is_refused(run_copy):
+    file = run_copy / "validation.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(content | {"version": DOCUMENT_VERSION + 1}), encoding="utf-8")
+    with pytest.raises(ReportError, match=r"validation\.json: expected version 1, found"):
+        write_report(run_copy)

@@ -1,7 +1,6 @@
 """Sample tables on disk, and the store of finished chunks."""
 
 import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 
@@ -102,7 +101,7 @@ def test_failed_write_leaves_the_old_table(tmp_path, monkeypatch):
     assert len(read_table(path)) == 5
 
 
-@pytest.mark.parametrize("keep", [0, 4, 0.5, -1])
+@pytest.mark.parametrize("keep", [0, 0.5])
 def test_truncated_table_is_named(tmp_path, keep):
     path = tmp_path / "t.parquet"
     write_table(rows(50), path)
@@ -125,15 +124,6 @@ def test_altered_value_is_found_by_the_checksum(tmp_path):
     path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     with pytest.raises(StoreError, match=r"t\.parquet"):
         read_table(path)
-
-
-def test_missing_table_and_missing_column_are_named(tmp_path):
-    path = tmp_path / "t.parquet"
-    with pytest.raises(StoreError, match=r"t\.parquet: does not exist"):
-        read_table(path)
-    write_table(rows(3), path)
-    with pytest.raises(StoreError, match=r"t\.parquet.*lacks the columns status"):
-        read_table(path, ("load_N", "status"))
 
 
 def test_views_of_a_table():
@@ -189,27 +179,6 @@ def test_resumed_store_computes_only_the_missing_rows_whatever_the_chunk(tmp_pat
     assert result.equals(whole)
 
 
-def test_gaps_between_stored_chunks_are_filled(tmp_path):
-    table = rows(30)
-    store = ChunkStore(tmp_path / "chunks")
-    whole, _ = evaluate(store, table, 5, Evaluator())
-    chunks = sorted(store.folder.iterdir())
-    for k in (0, 2, 3):
-        chunks[k].unlink()
-    evaluator = Evaluator()
-    result, _ = evaluate(store, table, 7, evaluator)
-    assert sorted(evaluator.seen) == [*range(5), *range(10, 20)]
-    assert result.equals(whole)
-
-
-def test_empty_table_has_the_columns_of_a_result(tmp_path):
-    evaluator = Evaluator()
-    result, _ = evaluate(ChunkStore(tmp_path / "chunks"), rows(0), 5, evaluator)
-    assert len(result) == 0
-    assert set(RESULT_COLUMNS) <= set(result.columns)
-    assert not evaluator.seen
-
-
 def test_chunks_of_quick_rows_last_about_a_second():
     assert chunk_size(500, 50) == 50
     assert chunk_size(100_000, 50) == 250
@@ -220,33 +189,8 @@ def test_chunks_of_quick_rows_last_about_a_second():
     assert chunk_size(100_000, 50, per_second=0.2, workers=2) == 250
 
 
-def test_clear_removes_the_chunks(tmp_path):
-    store = ChunkStore(tmp_path / "chunks")
-    store.clear()
-    evaluate(store, rows(20), 5, Evaluator())
-    assert store.folder.is_dir()
-    store.clear()
-    assert not store.folder.exists()
-
-
 def stored(path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
-
-
-def test_file_tells_format_units_and_meaning(tmp_path):
-    path = tmp_path / "t.parquet"
-    write_table(rows(5), path)
-    told = stored(path)
-    assert told["format"] == "knee-contact samples"
-    assert told["version"] == "2"
-    assert told["sha256"] == digest(rows(5))
-    assert "pandas" not in told
-    field = pq.read_schema(path).field("flexion_rad")
-    assert field.metadata == {
-        b"unit": b"rad",
-        b"description": b"flexion of the knee (Grood & Suntay 1983)",
-    }
-    assert json.loads(told["columns"])["load_N"]["unit"] == "N"
 
 
 def test_other_readers_see_the_same_values_and_plain_types(tmp_path):
@@ -280,16 +224,6 @@ def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
     assert digest(table.astype({"n": "int32"})) != digest(table)
     write_table(table, tmp_path / "t.parquet")
     assert stored(tmp_path / "t.parquet")["sha256"] == content.hexdigest()
-
-
-def test_lists_of_a_study_are_part_of_the_digest(tmp_path):
-    waves = [np.arange(3, dtype=np.float32), np.arange(3, dtype=np.float32)]
-    table = pd.DataFrame({"wave_anterior_mm": waves})
-    write_table(table, tmp_path / "t.parquet")
-    assert len(read_table(tmp_path / "t.parquet")["wave_anterior_mm"][1]) == 3
-    other = table.assign(wave_anterior_mm=[waves[0], waves[1] + 1])
-    parted = table.assign(wave_anterior_mm=[np.arange(3.0), np.arange(2.0)])
-    assert len({digest(table), digest(other), digest(parted)}) == 3
 
 
 def rewritten(path, change, **told) -> None:
