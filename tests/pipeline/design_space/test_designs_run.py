@@ -1,4 +1,4 @@
-"""A run over designs from its configuration to its report, its parts, and its check."""
+"""A run over designs from its configuration to its report, and its parts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 from foundation.base.loads import COMPARTMENTS
 from foundation.base.pose import Pose
 from pipeline.config.schema import Config
-from pipeline.design_space import checkup
-from pipeline.design_space.checkup import check_design_space
 from pipeline.design_space.design_contact import design_knee, evaluate_designs
 from pipeline.design_space.design_gait import compared_cycles, original_cycle, surrogate_cycle
 from pipeline.design_space.document import DesignsDocument
@@ -29,7 +27,6 @@ from pipeline.design_space.fitting import FirstFit
 from pipeline.design_space.run import run_designs
 from pipeline.design_space.sampling import candidates_within, next_designs
 from pipeline.design_space.trained_designs import TrainedDesigns
-from pipeline.preparation.findings import Findings
 from pipeline.store.documents import read_document
 from pipeline.store.samples import FAILED, read_table
 
@@ -219,29 +216,3 @@ def test_a_design_whose_cycle_fails_states_why(run):
     found = compared_cycles(config.model_copy(update={"simulation": weak}), run.knee, BASE)
     assert found["reason"]
     assert "errors" not in found
-
-
-FIGURES = {"evaluation_s": 1e-3, "preparation_s": 30.0}
-
-
-def told(config, figures):
-    findings = Findings()
-    check_design_space(config, findings, figures)
-    return findings, [each.text for each in findings.ordered()]
-
-
-def test_designs_and_time_are_told():
-    figures = dict(FIGURES)
-    findings, texts = told(designs_run.config_of(), figures)
-    assert not findings.has_errors
-    assert any("infeasible" in text for text in texts)
-    assert any(text.startswith("a run over 13 designs takes about") for text in texts)
-    assert figures["run_s"] > 0.0
-
-
-def test_finite_elements_are_condensed_for_every_design(monkeypatch):
-    monkeypatch.setattr(checkup, "settled_path", lambda *_: (object(), ""))
-    config = designs_run.config_of(contact={"model": "finite_element", "finite_element": {}})
-    _, texts = told(config, dict(FIGURES))
-    # 13 designs of 30 s each, in one process.
-    assert "13 designs are condensed, which takes about 6 min" in texts

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import designs_run
 import numpy as np
 import pytest
 
 from pipeline.config.designs import check_designs, design_config
 from pipeline.config.reading import ConfigError, checked_section
 from pipeline.config.schema import Config
+from pipeline.design_space import checkup
+from pipeline.design_space.checkup import check_design_space
 from pipeline.design_space.drawn_designs import (
     CANDIDATES_EACH,
     HELD_OUT,
@@ -18,6 +21,7 @@ from pipeline.design_space.drawn_designs import (
     parameters_of,
 )
 from pipeline.errors import StageError
+from pipeline.preparation.findings import Findings
 
 DISH = {"key": "knee.implant.dish_sagittal_radius_mm", "range": [45.0, 90.0]}
 MODULUS = {"key": "contact.youngs_modulus_MPa", "range": [300.0, 900.0]}
@@ -150,3 +154,29 @@ def test_the_same_seed_draws_the_same_designs():
     assert first.equals(again)
     other = draw_designs(config_of(DISH, MODULUS, seed=2)).table
     assert not first["dish_sagittal_radius_mm"].equals(other["dish_sagittal_radius_mm"])
+
+
+FIGURES = {"evaluation_s": 1e-3, "preparation_s": 30.0}
+
+
+def told(config, figures):
+    findings = Findings()
+    check_design_space(config, findings, figures)
+    return findings, [each.text for each in findings.ordered()]
+
+
+def test_designs_and_time_are_told():
+    figures = dict(FIGURES)
+    findings, texts = told(designs_run.config_of(), figures)
+    assert not findings.has_errors
+    assert any("infeasible" in text for text in texts)
+    assert any(text.startswith("a run over 13 designs takes about") for text in texts)
+    assert figures["run_s"] > 0.0
+
+
+def test_finite_elements_are_condensed_for_every_design(monkeypatch):
+    monkeypatch.setattr(checkup, "settled_path", lambda *_: (object(), ""))
+    config = designs_run.config_of(contact={"model": "finite_element", "finite_element": {}})
+    _, texts = told(config, dict(FIGURES))
+    # 13 designs of 30 s each, in one process.
+    assert "13 designs are condensed, which takes about 6 min" in texts

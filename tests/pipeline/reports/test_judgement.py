@@ -23,7 +23,6 @@ from pipeline.stages.cycle_outputs import OUTPUTS, model_errors
 from pipeline.stages.pressure_roughness import Resolution
 from surrogates.export.c_export import export_knee
 
-pytestmark = pytest.mark.usefixtures("undrawn")
 PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
 GOOD = Evidence(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -190,3 +192,16 @@ class TestPage:
         assert not page.locator("#viewer").is_visible()
         assert page.locator("#pressure .still img").nth(1).is_visible()
         page.close()
+
+
+def test_pictures_are_embedded_and_whole(drawn_run: Path) -> None:
+    images = re.findall(r'<img [^>]*src="([^"]+)"', (drawn_run / "report.html").read_text("utf-8"))
+    assert len(images) > 20
+    for source in images:
+        head, _, body = source.partition(",")
+        raw = base64.b64decode(body, validate=True)
+        if head == "data:image/png;base64":
+            assert raw.startswith(b"\x89PNG")
+        else:
+            assert head == "data:image/svg+xml;base64"
+            assert ElementTree.fromstring(raw).tag.endswith("svg")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,19 +26,19 @@ from pipeline.reports.combinations import (
     combinations_of,
     load_rows,
     met,
+    wear_of,
     wear_rows,
 )
-from pipeline.reports.inputs import ReportError
-from pipeline.reports.report import write_report
+from pipeline.reports.inputs import ReportError, read_run
+from pipeline.reports.report import report_of
 from pipeline.stages import combinations, frames
 from pipeline.stages.combinations import COMBINATIONS, TABLE_COLUMNS, compare_combinations
-from pipeline.stages.frames import Frames, WearOfCycle, thinned, write_arrays
+from pipeline.stages.frames import thinned
+from pipeline.store.documents import read_document
 from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
-from pipeline.store.samples import write_table
 
 INSTANTS = 21
 STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})
-MakeRun = Callable[[Path], Path]
 
 
 def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
@@ -301,153 +300,53 @@ class TestFrames:
         assert_allclose(found.surrogate_poses, results["surrogate"].poses, rtol=0.0, atol=0.0)
 
 
-def write_cycle(folder: Path) -> Path:
-    """Write combinations, frames and wear into a run directory."""
-    rows = []
-    for k, combination in enumerate(COMBINATIONS):
-        scale = 1.0 + 0.1 * k
-        rows.append(
-            {
-                "name": combination.name,
-                "factors": combination.factors,
-                "failure": None,
-                "loads": {c: {"rms": 0.2 * scale, "peak": 100.0} for c in LOADS},
-                "motion": {
-                    "anterior_m": {"rms": 5e-6 * scale, "range": 5e-3},
-                    "rotation_rad": {"rms": 1e-4 * scale, "range": 0.1},
-                },
-                "pressure": {
-                    f"{side}_peak_pressure_Pa": {
-                        **{"rms": 5e4 * scale, "peak": 20e6, "surrogate_peak": 20.1e6}
-                    }
-                    for side in ("medial", "lateral")
-                },
-                "wear": {
-                    "original": [3e-15, 2e-15],
-                    "surrogate": [3e-15, (2.0 - 0.004 * k) * 1e-15],
-                },
-                "statistics": {
-                    "original": {"evaluations": 800, "steps": 100, "elapsed": 0.6},
-                    "surrogate": {"evaluations": 820, "steps": 101, "elapsed": 0.2 + 0.01 * k},
-                },
-                "flags": {"original": [], "surrogate": ["beyond"] if k == 7 else []},
-            }
-        )
-    rows[4] = {**{key: rows[4][key] for key in ("name", "factors")}} | {
-        "failure": {"model": "surrogate", "reason": "the knee dislocated at 0.3 s"}
-    }
-    stored = {"wear_factor_per_Pa": 1e-16, "combinations": rows}
-    (folder / "combinations.json").write_text(json.dumps(stored), encoding="utf-8")
-    cycles = [
-        pd.DataFrame({c: np.linspace(0.0, 1.0 + k, 11) for c in TABLE_COLUMNS[2:]}).assign(
-            combination=combination.name, model=model, gait_percent=np.linspace(0.0, 100.0, 11)
-        )
-        for k, combination in enumerate(COMBINATIONS)
-        for model in ("original", "surrogate")
-        if (k, model) != (4, "surrogate")
-    ]
-    write_table(pd.concat(cycles)[list(TABLE_COLUMNS)], folder / "combinations.parquet")
-    with np.load(folder / "pressure_maps.npz") as maps:
-        vertices, faces = maps["vertices"], maps["faces"]
-    write_arrays(folder / "frames.npz", frames_like(vertices, faces))
-    depth = np.zeros((2, len(faces)))
-    depth[:, :4] = [[4e-12, 2e-12, 0.0, 0.0], [4e-12, 2e-12, 1e-12, 1e-12]]
-    wear = WearOfCycle(
-        factor_per_Pa=np.array(1e-16),
-        density_kg_per_m3=np.array(940.0),
-        volume_m3=np.array([[3e-15, 2e-15], [3e-15, 1.99e-15]]),
-        depth_m=depth,
-        aspect=np.array([0.5, 0.4]),
-        ratio=np.array([1.0, 1.0]),
-    )
-    write_arrays(folder / "wear.npz", wear)
-    return folder
-
-
-def frames_like(vertices: np.ndarray, faces: np.ndarray) -> Frames:
-    """Return two frames over a plateau, one of them without contact."""
-    mesh = grid(3)
-    poses = np.zeros((2, 6))
-    poses[:, 0], poses[:, 4] = [0.0, 0.5], 10e-3
-    centre = np.zeros((2, 2, 2, 3))
-    centre[:, 1] = np.nan
-    pressure = np.array([np.linspace(0.0, 9e6, len(faces)), np.zeros(len(faces))])
-    return Frames(
-        gait_percent=np.array([13.0, 65.0]),
-        poses=poses,
-        femur_vertices=mesh.vertices,
-        femur_faces=mesh.faces,
-        tibia_vertices=vertices,
-        tibia_faces=faces,
-        pressure_Pa=pressure,
-        peak_Pa=np.array([[9e6, 0.0], [9.1e6, 0.0]]),
-        centre_m=centre,
-        surrogate_poses=poses,
-        surrogate_pressure_Pa=pressure,
-    )
-
-
-@pytest.fixture(scope="module")
-def folder(make_run: MakeRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_cycle(make_run(tmp_path_factory.mktemp("run")))
-
-
 class TestReport:
-    """What the report says of combinations, wear and frames."""
+    """What the report says of combinations and wear."""
 
-    def test_figures_in_units_for_people(self, content: dict[str, Any]) -> None:
-        row = content["gait"]["combinations"]["rows"][10]
-        assert_allclose(row["load_percent"], 0.4, rtol=1e-12)
-        assert_allclose([row["anterior_um"], row["anterior_percent"]], [10.0, 0.2], rtol=1e-12)
-        assert_allclose(row["rotation_deg"], np.degrees(2e-4), rtol=1e-12)
-        assert_allclose(row["peak_difference_percent"], 0.5, rtol=1e-9)
-        assert_allclose(row["wear_percent"], -0.8, rtol=1e-9)
-        assert row["met"] == {
-            **{"loads": True, "anterior": True, "rotation": True},
-            **{"peak_pressure": True, "wear": False},
-        }
-        assert_allclose(row["cost"]["cycle_ratio"], 2.0, rtol=1e-12)
+    def test_figures_are_those_of_the_document(self, tiny_run: Path) -> None:
+        document = read_document(tiny_run / "combinations.json", Combinations)
+        found = combinations_of(document).content()
+        for row, stored in zip(found["rows"], document.combinations, strict=True):
+            anterior, rotation = (stored.motion[key] for key in ("anterior_m", "rotation_rad"))
+            assert_allclose(row["anterior_um"], 1e6 * anterior.rms, rtol=1e-12)
+            assert_allclose(row["anterior_percent"], 100.0 * anterior.rms / anterior.range)
+            assert_allclose(row["rotation_deg"], np.degrees(rotation.rms), rtol=1e-12)
+            off = [100.0 * (p.surrogate_peak / p.peak - 1.0) for p in stored.pressure.values()]
+            assert_allclose(row["peak_difference_percent"], max(off, key=abs), rtol=1e-9)
+            truth, other = (sum(stored.wear[model]) for model in ("original", "surrogate"))
+            assert_allclose(row["wear_percent"], 100.0 * (other / truth - 1.0), rtol=1e-9)
+        worst = max(found["rows"], key=lambda row: abs(row["wear_percent"]))
+        assert found["worst"]["wear_percent"] == worst["name"]
+        assert found["within"] == sum(all(row["met"].values()) for row in found["rows"])
 
-    def test_headline(self, content: dict[str, Any]) -> None:
-        head = content["overview"]["headline"]
-        assert_allclose(head["wear_difference_percent"], -0.2, rtol=1e-9)
-        found = head["combinations"]
-        # Wear is beyond 0.5 % from the eighth on (0.08 % each), and the fifth failed.
-        assert (found["total"], found["within"]) == (11, 6)
-        assert found["worst_wear_combination"] == "all loads low"
-        assert_allclose(found["worst_wear_difference_percent"], -0.8, rtol=1e-9)
-        assert "6 of 11 within all bars" in "".join(content["summary"])
+    def test_failed_combination_is_a_note(self, run_copy: Path) -> None:
+        path = run_copy / "combinations.json"
+        tree = json.loads(path.read_text(encoding="utf-8"))
+        row = {key: tree["combinations"][4][key] for key in ("name", "factors")}
+        failure = {"model": "surrogate", "reason": "the knee dislocated at 0.3 s"}
+        tree["combinations"][4] = row | {"failure": failure}
+        path.write_text(json.dumps(tree), encoding="utf-8")
+        notes = report_of(read_run(run_copy)).content()["overview"]["notes"]
+        told = {note["where"]: note["text"] for note in notes}
+        assert told[f"combination {row['name']}"] == "surrogate: the knee dislocated at 0.3 s"
 
-    def test_worst_of_each_column_and_the_failure(self, content: dict[str, Any]) -> None:
-        worst = content["gait"]["combinations"]["worst"]
-        assert worst["load_percent"] == worst["wear_percent"] == "all loads low"
-        notes = {note["where"]: note["text"] for note in content["overview"]["notes"]}
-        assert notes["combination AP force −25 %"] == "surrogate: the knee dislocated at 0.3 s"
-
-    def test_wear(self, content: dict[str, Any]) -> None:
-        wear = content["gait"]["wear"]
-        assert_allclose(wear["wear_factor_mm3_per_Nm"], 1e-7, rtol=1e-12)
-        assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], 5.0, rtol=1e-12)
-        assert_allclose(wear["deepest_per_million_cycles"]["original_um"], 4.0, rtol=1e-12)
-        # Two of 4032 triangles are 1 of 4 µm apart.
-        share = 100.0 * np.sqrt(2.0 / 4032.0) / 4.0
+    def test_wear_is_that_of_the_arrays(self, tiny_run: Path) -> None:
+        stored = read_run(tiny_run).wear
+        assert stored is not None
+        wear = wear_of(stored).content()
+        total = 1e15 * stored.volume_m3[0].sum()
+        assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], total, rtol=1e-12)
+        one, other = stored.depth_m
+        deepest = wear["deepest_per_million_cycles"]["original_um"]
+        assert_allclose(deepest, 1e12 * one.max(), rtol=1e-12)
+        share = 100.0 * np.sqrt(((one - other) ** 2).mean()) / one.max()
         assert_allclose(wear["depth_rms_over_deepest_percent"], share, rtol=1e-9)
 
-    @pytest.mark.parametrize(
-        ("name", "damage"),
-        [
-            ("combinations.json", lambda whole: whole[: len(whole) // 2]),
-            ("wear.npz", lambda whole: whole[: len(whole) // 2]),
-            ("combinations.json", lambda whole: whole.replace(b'"wear"', b'"worn"', 1)),
-        ],
-    )
-    def test_damaged_file_is_named(
-        self, make_run: MakeRun, tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
-    ) -> None:
-        run = write_cycle(make_run(tmp_path))
-        whole = (run / name).read_bytes()
-        (run / name).write_bytes(damage(whole))
-        lost = r" \(lacks 'wear'" if b'"worn"' in damage(whole) else ""
-        wanted = rf"{re.escape(name)}: damaged{lost}.*knee-contact simulate"
-        with pytest.raises(ReportError, match=wanted):
-            write_report(run)
+    @pytest.mark.parametrize("name", ["combinations.json", "wear.npz"])
+    def test_damaged_file_is_named(self, run_copy: Path, name: str) -> None:
+        whole = (run_copy / name).read_bytes()
+        (run_copy / name).write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(
+            ReportError, match=rf"{re.escape(name)}: damaged.*knee-contact simulate"
+        ):
+            read_run(run_copy)
