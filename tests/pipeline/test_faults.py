@@ -56,14 +56,6 @@ def test_fault_has_a_traceback_a_line_and_a_status(
     assert "--version" in last
 
 
-def test_fault_as_json(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.studies.repeated_stages.assess", fault)
-    assert main(["validate", str(run_copy), "--json"]) == FAULT
-    found = json.loads(capsys.readouterr().out)
-    assert (found["kind"], found["status"]) == ("fault", FAULT)
-    assert "KeyError: 'no such key'" in found["traceback"]
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_fault_of_a_worker_keeps_its_traceback(workers):
     with pytest.raises(ValueError, match="no answer") as caught, Execution(workers) as execution:

@@ -1,9 +1,8 @@
-"""Runs: their files, the same numbers from the same seed, resumption after a kill."""
+"""Runs: their files, the same numbers from the same seed, resumption; finite elements."""
 
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from studies import (
     SMOKE,
@@ -18,11 +17,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from foundation.base.errors import InputError
 from foundation.base.findings import Finding
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.surface_contact import SurfaceContact
 from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import write_json
 from pipeline.stages.run_folder import Run
+from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import read_table
 
 FILES = {
@@ -54,13 +56,6 @@ def test_run_tells_where_it_comes_from(tiny_run):
     header = json.loads(surrogate_arrays(tiny_run)["header"].tobytes())
     assert header["provenance"]["samples"] == run["hashes"]["samples"]
     assert header["provenance"]["original"] == run["hashes"]["original"]
-
-
-def test_stored_samples_are_as_many_as_counted(tiny_run):
-    counts = json.loads((tiny_run / "run.json").read_text())["counts"]["total"]
-    for name, key in (("first", "first"), ("kept", "evaluated"), ("screened", "predicted")):
-        assert len(read_table(tiny_run / "samples" / f"{name}.parquet")) == counts[key]
-    assert len(read_table(tiny_run / "samples" / "heldout.parquet")) == 40
 
 
 @pytest.mark.usefixtures("unsimulated")
@@ -139,14 +134,6 @@ def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
     assert not list((run_copy / "samples").iterdir())
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_json_of_a_run_holds_no_nan(tmp_path, value):
-    write_json(tmp_path / "a.json", {"a": 1.0})
-    with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "a.json", {"a": value})
-    assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1.0}
-
-
 def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
     config = load_config(SMOKE)
     begun = Run(config, tmp_path / "run")
@@ -204,3 +191,57 @@ def test_errors_of_the_checks_are_refused_unless_told_otherwise(tmp_path, monkey
         expected, match=None if despite else r"too much\n1 error .* --despite-errors"
     ):
         runner.run_study(load_config(SMOKE, TINY), tmp_path / "run", despite_errors=despite)
+
+
+ELEMENTS = (
+    *TINY,
+    "contact.model='finite_element'",
+    "contact.finite_element.node_spacing_mm=2.0",
+    "simulation.combinations=false",
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return the folder of a finished run; not to be written to."""
+    folder = tmp_path_factory.mktemp("elements") / "run"
+    assert main(run_command(folder, *ELEMENTS)) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_run_is_complete(finished):
+    report = json.loads((finished / "report.json").read_text())
+    assert report["overview"]["settings"]["node_spacing_mm"] == 2.0
+    assert "law" not in report["overview"]["layer"]
+    assert report["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"] > 0.0
+    page = (finished / "report.html").read_text()
+    assert "<dt>Elastic layer</dt>" in page
+    assert "<dt>Springs</dt>" not in page
+    # Two compartments, with the spacing and with twice the spacing.
+    assert len(list((finished / "condensed").glob("*.npy"))) == 4
+    errors = report["gait"]["node_spacing"]["errors"]
+    assert errors["poses"] == 21
+    assert 0.0 < errors["force_percent"] < 20.0
+    assert sum(line.startswith("node spacing 2 mm: ") for line in report["summary"]) == 1
+    assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
+    assert isinstance(TrainedRun.open(finished).contact, SurfaceContact)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsimulated")
+def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
+    """More samples: those of before are known, and nothing is condensed again."""
+    folder = tmp_path / "run"
+    assert main(run_command(folder, *ELEMENTS)) == 0
+
+    def condensed(self, body):
+        raise AssertionError("the compliance is stored")
+
+    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
+    command = run_command(folder, *ELEMENTS, "design.budget=86")
+    assert main([*command, "--resume"]) == 0
+    before, after = (read_table(f / "samples" / "first.parquet") for f in (finished, folder))
+    assert after.equals(before)
+    assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
+    assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52

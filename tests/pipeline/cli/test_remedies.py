@@ -90,14 +90,6 @@ def test_edited_configuration_of_a_run(run_copy: Path) -> None:
     assert check_configuration(run_copy)
 
 
-def test_existing_file(tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["motion", str(tiny_run), "--out", str(tmp_path / "cycle.mot")]
-    (tmp_path / "cycle.mot").write_text("mine")
-    assert main(words) == 2
-    option = found(r"replace the file with (--\w+)", capsys.readouterr().err)
-    assert main([*words, option]) == 0
-
-
 def test_interrupted_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,22 +115,6 @@ def test_loads_that_are_written_are_a_motion_again(knee, tiny_run, cycle, tmp_pa
     assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
 
 
-def test_command_names_and_counts_what_is_flagged(tiny_run, cycle, tmp_path, capsys):
-    poses = cycle[["time_s", *POSE_COLUMNS]].copy()
-    poses.loc[[2, 5], "anterior_m"] += 0.02
-    poses.to_csv(tmp_path / "a.csv", index=False)
-    out = tmp_path / "b.sto"
-    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out)]) == 0
-    text = capsys.readouterr().out
-    assert f"flagged instants: 2 of {len(cycle)}\n" in text
-    assert "medial: outside the trained domain, anterior by " in text
-    assert f"from {poses['time_s'][2]:g} s" in text
-    told = f"2 of {len(cycle)} instants are outside the trained domain: do not trust"
-    assert text.splitlines()[-1].startswith(told)
-    assert "space.anterior_mm" in text
-    assert np.flatnonzero(read_motion_table(out).column("flagged")).tolist() == [2, 5]
-
-
 def letters(table, path):
     """Return the motion with columns of one letter."""
     return table.rename(columns=dict(zip(POSE_COLUMNS, "farxyz", strict=True)))
@@ -197,36 +181,6 @@ def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
     assert found.in_degrees is True
     assert_allclose(found.column("f"), -np.degrees(original["flexion_rad"]), rtol=1e-14)
     assert_allclose(found.column("y"), 1e3 * original["superior_m"], rtol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["loads", "{npz}", "{motion}", "--original", "--out", "{out}"],
-            "knee.npz: expected a run",
-        ),
-        (["loads", "{run}", "{run}/none.mot", "--out", "{out}"], "none.mot: No such file"),
-        (["loads", "{here}", "{motion}", "--out", "{out}"], "is not a finished run"),
-        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; simulate"),
-    ],
-)
-def test_unusable_arguments_are_named_in_one_sentence(
-    tiny_run, tmp_path, capsys, arguments, message
-):
-    motion = tmp_path / "a.mot"
-    assert main(["motion", str(tiny_run), "--out", str(motion)]) == 0
-    capsys.readouterr()
-    places = {
-        **{"run": tiny_run, "npz": tiny_run / "knee.npz", "motion": motion, "here": tmp_path},
-        "out": tmp_path / "loads.csv",
-    }
-    assert main([each.format(**places) for each in arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
-    assert message in error
-    assert not (tmp_path / "loads.csv").exists()
 
 
 @pytest.fixture

@@ -14,13 +14,11 @@ from dynamics.musculoskeletal.joint_kinematics import Placement
 from foundation.base.pose import Pose
 from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
-from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.knee_schema import PlacementConfig
 from pipeline.config.reading import load_config
 from pipeline.originals.component_placement import (
     femoral_placement,
     tibial_placement,
-    unplaced,
 )
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.finite_element_layer import build_elements
@@ -121,21 +119,6 @@ def test_loads_of_finite_elements_are_those_of_the_pair_as_loaded():
     model, other = (build_elements(c.contact, s) for c, s in ((config, first), (moved, second)))
     pose = pressed(springs_beside(config.contact, first), build_knee(config).start)
     assert_same_loads(model, other, pose, 1e-7)
-
-
-def test_the_solid_below_a_mesh_moves_with_it(tmp_path):
-    study = slab_study(tmp_path)
-    config, moved = (load_config(study, (*UNDERSIDE, *keys)) for keys in ((), displaced(**EVERY)))
-    first, second = (load_surfaces(each) for each in (config, moved))
-    assert isinstance(second.below, TriangleMesh)
-    back = unplaced(second.below, tibial_placement(moved.knee.placement))
-    assert_allclose(back.vertices, first.below.vertices, atol=1e-16)
-    assert_allclose(second.measured_thickness(), first.measured_thickness(), rtol=1e-12)
-    spacing = "contact.finite_element.node_spacing_mm=1.3"
-    elements = load_config(study, (*ELEMENTS, *UNDERSIDE, spacing)).contact
-    layers = [build_elements(elements, surfaces).layers[0] for surfaces in (first, second)]
-    thicknesses = [np.sort(layer.thickness) for layer in layers]
-    assert_allclose(thicknesses[1], thicknesses[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

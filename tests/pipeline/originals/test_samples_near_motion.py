@@ -16,7 +16,7 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples, sample_space
 from pipeline.originals.reference_path import tabulated_path
-from pipeline.originals.samples_near_motion import dimensions, draw, motion_poses
+from pipeline.originals.samples_near_motion import draw, motion_poses
 from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -75,18 +75,6 @@ def test_offsets_have_a_triangular_distribution_about_the_pose(space):
     np.testing.assert_allclose(offsets.std(axis=0), np.sqrt(1 / 6), rtol=0.02)
 
 
-def test_the_other_part_of_the_samples_fills_the_box(space):
-    unit = cube(4000)
-    poses, load = draw(space, motion(part=0.7), unit, 2.0)
-    far = unit[:, 0] >= 0.7
-    assert far.mean() == pytest.approx(0.3, abs=0.03)
-    wanted = unit[far, :6].copy()
-    wanted[:, 0] = (wanted[:, 0] - 0.7) / 0.3
-    expected, _ = space.draw(wanted, 2.0)
-    np.testing.assert_allclose(poses[far], expected, rtol=0.0, atol=1e-14)
-    np.testing.assert_allclose(load, space.draw(unit[:, :6], 2.0)[1], rtol=1e-14)
-
-
 def test_samples_stay_in_the_box_at_the_height_of_the_path(space):
     """Also near a motion at the border of the box, beyond which its margin reaches."""
     poses, load = draw(space, motion(flexion_deg=[1, 30, 1], margin_deg=5.0), cube(2000), 2.0)
@@ -94,13 +82,6 @@ def test_samples_stay_in_the_box_at_the_height_of_the_path(space):
     assert np.abs(scaled[:, :5]).max() <= 1.0 + 1e-12
     assert (poses[:, 0] == 0.0).any()
     np.testing.assert_allclose(height, 0.0, atol=1e-15)
-
-
-def test_without_a_motion_the_samples_are_those_of_the_box(space):
-    assert dimensions(None) == 6
-    unit = cube(50, 6)
-    for found, wanted in zip(draw(space, None, unit, 2.0), space.draw(unit, 2.0), strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 def test_candidates_and_held_out_samples_lie_near_the_motion(space):
@@ -150,15 +131,6 @@ def solution(knee_data, name):
         x, y, z = TURN @ pose.translation
         turned.append(turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z).array)
     return np.array(turned)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_samples_lie_in_the_box_around_the_motion(name):
-    config, space = loaded(name)
-    unit = np.random.default_rng(0).random((500, 7))
-    poses, load = draw(space, config.space.motion, unit, 2.0)
-    scaled, _ = space.scaled(poses, load)
-    assert np.abs(scaled[:, :5]).max() <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,12 +13,8 @@ from studies import export
 
 from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.statics.height import pose_at_load
-from foundation.surfaces.offset import moved_outwards
-from foundation.surfaces.smoothing import smoothed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
-from pipeline.originals.contact_original import build_knee
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.shape_surfaces import shape_modes
 from tests.oracles.corresponding_knees import corresponding_knees
@@ -105,25 +101,6 @@ def test_every_knee_comes_back_from_its_weights(folder, knees):
     assert_allclose(surfaces.tibia.vertices, tibia.vertices, atol=1e-9)
 
 
-def at_load(knee, start=None, load=400.0):
-    """Return height [m] and loads (12,) of the medial compartment at an axial load [N]."""
-    found = pose_at_load(knee.model, start or knee.start, "medial", load)
-    return np.array([found.pose.superior, *found.loads])
-
-
-def test_loads_without_weights_are_those_of_the_mean_meshes(folder, knees):
-    for place, body in enumerate(BODIES):
-        mean = np.mean([knee[place].vertices for knee in knees], axis=0)
-        export(TriangleMesh(mean, knees[0][place].faces), folder / f"{body}_mean.off", scale=1e3)
-    with_modes = build_knee(load_config(written(folder, set_of()), ("knee.shape.mode_1=0.0",)))
-    plain = written(folder, None, "mean", **{b: {"file": f"{b}_mean.off"} for b in BODIES})
-    alone = build_knee(load_config(plain))
-    wanted = at_load(alone)
-    assert_allclose(at_load(with_modes), wanted, rtol=1e-6, atol=1e-9 * np.abs(wanted).max())
-    other = build_knee(load_config(written(folder, set_of(mode_1=1.0))))
-    assert abs(at_load(other)[0] - wanted[0]) > 0.1e-3
-
-
 def test_compartments_are_the_same_in_all_shapes(folder):
     path = written(folder, set_of())
     split = "knee.split_lateral_mm=20.0"  # through a plateau, where triangles change sides
@@ -131,13 +108,6 @@ def test_compartments_are_the_same_in_all_shapes(folder):
     assert (other.tibia.centroids[other.compartments == 0, 2] > 20.1e-3).any()
     assert_array_equal(mean.compartments, other.compartments)
     assert np.abs(mean.tibia.vertices - other.tibia.vertices).max() > 0.1e-3
-
-
-def test_a_body_without_files_stays(folder, shapes):
-    path = written(folder, {"tibia_files": set_of()["tibia_files"]}, "tibia")
-    surfaces = surfaces_of(path, "knee.shape.mode_1=1.0")
-    assert_allclose(surfaces.femur.vertices, shapes["femur"].vertices, atol=1e-10)
-    assert np.abs(surfaces.tibia.vertices - shapes["tibia"].vertices).max() > 0.1e-3
 
 
 def table_of(field, path):
@@ -166,18 +136,6 @@ def test_displacements_are_along_the_axes_of_the_file(tmp_path, shapes, knees, s
         assert_allclose(vertices[2], 0.5 * (vertices[0] + vertices[1]), atol=1e-12)
 
 
-def test_unit_axes_and_origin_hold_for_all_files(tmp_path, knees, shapes):
-    turn, shift = np.array([-1.0, 1.0, -1.0]), np.array([5.0, -2.0, 1.0])
-    for place, body in enumerate(BODIES):
-        for name, mesh in (("", shapes[body]), *((f"_{k}", knees[k][place]) for k in range(3))):
-            moved = TriangleMesh(1e2 * mesh.vertices + 0.1 * turn * shift, mesh.faces)
-            export(moved, tmp_path / f"{body}{name}.off", turn=turn)
-    keys = {"unit": "cm", "axes": ["-x", "y", "-z"], "origin_mm": shift.tolist()}
-    surfaces = surfaces_of(written(tmp_path, set_of(3), **dict.fromkeys(BODIES, keys)))
-    mean = np.mean([knee[0].vertices for knee in knees[:3]], axis=0)
-    assert_allclose(surfaces.femur.vertices, mean, atol=1e-9)
-
-
 def test_meshes_in_other_frames_are_moved_onto_the_template(tmp_path, knees, shapes):
     rng = np.random.default_rng(4)
     for place, body in enumerate(BODIES):
@@ -192,15 +150,6 @@ def test_meshes_in_other_frames_are_moved_onto_the_template(tmp_path, knees, sha
     for body in BODIES:
         away = np.linalg.norm(getattr(aligned, body).vertices - shapes[body].vertices, axis=1)
         assert away.max() < 3e-3
-
-
-def test_cartilage_and_smoothing_act_on_the_shape(folder):
-    path = written(folder, set_of())
-    weight = "knee.shape.mode_1=0.3"
-    bare = surfaces_of(path, weight)
-    thick = surfaces_of(path, weight, "knee.femur.cartilage_mm=2.0", "knee.tibia.smooth_um=50.0")
-    assert_array_equal(thick.femur.vertices, moved_outwards(bare.femur, 2e-3).vertices)
-    assert_array_equal(thick.tibia.vertices, smoothed(bare.tibia, 50e-6).mesh.vertices)
 
 
 def permuted(mesh):

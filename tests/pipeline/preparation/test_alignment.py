@@ -14,7 +14,7 @@ from solids import joined
 from some_slow import first_of
 from studies import export
 
-from foundation.anatomy.femoral_frame import femoral_frame
+from foundation.base.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
@@ -27,6 +27,7 @@ from pipeline.preparation.alignment import (
 )
 from pipeline.preparation.mesh_keys import axis_of
 from pipeline.preparation.open_question import OpenQuestion
+from pipeline.preparation.written_keys import with_values
 
 LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
 GRAND_CHALLENGE = (
@@ -109,25 +110,6 @@ def test_file_names_against_a_certain_shape_ask(knee_data):
     assert propose_alignment(meshes, named_side="left", side_stated=True).side == "left"
 
 
-@pytest.mark.slow
-def test_bodies_with_opposed_axes(knee_data):
-    """A notch tells the anterior side; without one, shape and axes contradict each other."""
-    half_turn = np.diag([-1.0, 1.0, -1.0])
-    implant = pair_of(knee_data, GRAND_CHALLENGE)
-    own = propose_alignment(implant)
-    implant["tibia"] = placed(implant["tibia"], half_turn, (0, 0, 0))
-    other = propose_alignment(implant)
-    np.testing.assert_allclose(
-        other.frames["tibia"].rotation @ half_turn, own.frames["tibia"].rotation, atol=1e-9
-    )
-    cartilage = pair_of(knee_data, LENHART)
-    cartilage["tibia"] = placed(cartilage["tibia"], half_turn, (0, 0, 0))
-    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
-        propose_alignment(cartilage)
-    stated = propose_alignment(cartilage, {"tibia": np.array([-1.0, 0.0, 0.0])})
-    assert stated.frames["tibia"].rotation[0, 0] < -0.9
-
-
 def test_a_body_that_is_mirrored_alone_is_asked_about(knee_data):
     """In nearly parallel files, shape and axes contradict each other, in one scan or apart."""
     cartilage = pair_of(knee_data, LENHART)
@@ -176,11 +158,8 @@ def test_keys_make_the_frame(tmp_path, shapes, seed):
     ("arguments", "words"),
     [
         (["--unit", "m"], ["in m, bounding box diagonal", "use --femur-unit mm"]),
-        (["--unit", "mm", "--tibia-unit", "inch"], ["in inch, ", "use --tibia-unit mm"]),
         (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
         (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
-        (["--frames", "file", "--slope-deg", "5"], ["--slope-deg has no effect"]),
-        (["--axes", "x,y,-z"], ["mirror image"]),
     ],
 )
 def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments, words):
@@ -192,16 +171,6 @@ def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments
     for word in words:
         assert word in told
     assert not (tmp_path / "mine.toml").exists()
-
-
-def test_a_stated_direction_leaves_the_zero_of_flexion():
-    """The direction chooses front or back; the radii give the zero, also in a turned file."""
-    femur = CondylarImplant().tessellate(1e-3)[0]
-    turn = turned(0, 0, 40)
-    own = femoral_frame(placed(femur, turn, (0, 0, 0)), np.array([1.0, 0.0, 0.0]))
-    away = Rotation.from_matrix(own.rotation @ turn).magnitude()
-    assert np.degrees(away) < 1.0
-    assert own.evidence["zero of flexion"].certainty == "likely"
 
 
 def with_shaft(femur: TriangleMesh, turn: np.ndarray) -> TriangleMesh:
@@ -290,3 +259,50 @@ def test_question_is_asked_with_a_picture(tmp_path, monkeypatch, capsys):
         for answer in answers
     ]
     np.testing.assert_allclose(forward[0], -forward[1], atol=1e-9)
+
+
+TEXT = """# mine
+[knee]
+side = "right"  # of the patient
+
+[knee.femur]
+# a comment
+file = "f.stl"
+axes = ["x", "y", "z"]
+origin_mm = [0, 0, 0]
+
+[contact]
+law = "linear"
+"""
+
+
+def test_values_are_replaced_and_other_lines_stay():
+    changed = with_values(
+        TEXT,
+        {
+            "knee": {"side": "left"},
+            "knee.femur": {"axes": ["-x", "y", "-z"], "rotation_deg": [1.5, 0.0, 0.0]},
+            "knee.tibia": {"origin_mm": [1.0, 2.0, 3.0]},
+        },
+    )
+    tree = tomllib.loads(changed)
+    assert tree["knee"]["side"] == "left"
+    assert tree["knee"]["femur"] == {
+        **{"file": "f.stl", "axes": ["-x", "y", "-z"], "origin_mm": [0, 0, 0]},
+        "rotation_deg": [1.5, 0.0, 0.0],
+    }
+    assert tree["knee"]["tibia"] == {"origin_mm": [1.0, 2.0, 3.0]}
+    assert {"# mine", "# a comment", 'law = "linear"'} <= set(changed.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[knee]\nside = "right"\nfemur = { file = "f.stl" }\n',
+        '[knee]\nside = "right"\nfemur.file = "f.stl"\n',
+        '[knee]\nside = "right"\n[knee.femur]\naxes = [\n  "x",\n  "y",\n  "z",\n]\n',
+    ],
+)
+def test_text_of_another_form_is_refused_whole(text):
+    with pytest.raises(InputError, match="copy the lines that `knee-contact align` prints"):
+        with_values(text, {"knee.femur": {"axes": ["-x", "y", "-z"]}})

@@ -18,7 +18,6 @@ from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
     guess_axes,
     guess_unit,
-    side_in_name,
 )
 from pipeline.preparation.mesh_keys import find_mesh_keys
 
@@ -60,7 +59,6 @@ def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
     ("stated", "options", "told", "unit"),
     [
         ("inch", {"unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
-        ("inch", {"tibia_unit": "mm"}, "unit inch, stated by the file: bounding box", "inch"),
         ("millimeter", {}, "unit inch: bounding box .* mm, which is not the size", "inch"),
         ("centimeter", {"femur_unit": "inch"}, "unit inch, although the file states cm", "inch"),
     ],
@@ -102,30 +100,6 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
         assert guess.certain
 
 
-def test_closed_bodies_leave_doubt(knee_data):
-    femur = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl").mesh
-    tibia = load_raw_mesh(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl").mesh
-    for guess in guess_axes(femur, tibia):
-        assert guess.value == ("-x", "y", "-z")
-        assert not guess.certain
-        assert "closed" in guess.reason
-
-
-@pytest.mark.parametrize(
-    ("name", "side"),
-    [
-        ("ACLC01-R-femur-cart.stl", "right"),
-        ("left_tibia.obj", "left"),
-        ("knee_l_femur.ply", "left"),
-        ("femur.stl", None),
-        ("R-to-L.stl", None),
-        ("lateral.stl", None),
-    ],
-)
-def test_side_in_a_name(name, side):
-    assert side_in_name(Path(name)) == side
-
-
 # ---- what is written -----------------------------------------------------------------------------
 
 
@@ -158,21 +132,6 @@ def test_every_key_is_explained(folder):
     for k in keys:
         assert lines[k - 1].startswith("# "), lines[k]
     assert max(map(len, lines)) <= 100
-
-
-def test_split_that_is_not_found_is_given(folder, shapes):
-    """The dished plate without a ridge, as one piece with another plate, has none to find."""
-    grid = np.stack(np.meshgrid(np.linspace(-20, 20, 30), np.linspace(-35, 35, 50)), axis=-1)
-    x, z = grid.reshape(-1, 2).T
-    corner = (np.arange(49)[:, None] * 30 + np.arange(29)).ravel()
-    lower = np.column_stack([corner, corner + 30, corner + 1])
-    upper = np.column_stack([corner + 1, corner + 30, corner + 31])
-    tibia = type(shapes["tibia"])(
-        1e-3 * np.column_stack([x, 0.01 * x**2, z]), np.concatenate([lower, upper]), "flat"
-    )
-    export(tibia, folder / "tibia.stl", scale=1e3)
-    assert main(["init", "--material", "polyethylene", "--axes", "x,y,z"]) == 0
-    assert load_config(folder / "mine.toml").knee.split_lateral_mm == pytest.approx(0.0, abs=0.1)
 
 
 # ---- the law -------------------------------------------------------------------------------------
@@ -228,7 +187,6 @@ def test_rough_surfaces_are_smoothed_within_a_stated_deviation(folder, capsys, s
         ([], ["init cannot find, so please state: --material polyethylene or cartilage, that of"]),
         (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
-        (["--material", "cartilage", "--name", "a/b"], ["run.name", "a/b"]),
     ],
 )
 def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
@@ -239,15 +197,6 @@ def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
         assert word in captured.err
     assert captured.err.count("\n") == 1
     assert sorted(folder.iterdir()) == before
-
-
-def test_an_existing_file_is_not_replaced_without_force(folder, capsys):
-    (folder / "mine.toml").write_text("dear reader")
-    assert main(["init", "--material", "cartilage"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert (folder / "mine.toml").read_text() == "dear reader"
-    assert main(["init", "--material", "cartilage", "--force"]) == 0
-    assert load_config(folder / "mine.toml").run.name == "mine"
 
 
 # ---- what is doubtful ----------------------------------------------------------------------------

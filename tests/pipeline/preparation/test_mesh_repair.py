@@ -8,12 +8,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from studies import export, mesh_study
 
-from foundation.surfaces.triangle_mesh import TriangleMesh, edge_length
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals import mesh_loading
 from pipeline.originals.knee_surfaces import load_surfaces
-from pipeline.originals.patch_resolution import check_triangles
 from pipeline.preparation.checkup import check_study
 
 INIT = ("--material", "polyethylene", "--axes", "x,y,z", "--law", "linear")
@@ -64,20 +63,6 @@ def test_init_and_check_tell_the_repairs_and_a_run_makes_the_same(folder, capsys
     assert_array_equal(first.vertices, again.vertices)
     assert_array_equal(first.faces, again.faces)
     assert again is not first
-
-
-@pytest.mark.parametrize("across", [9.5e-3, 1.1e-3])
-def test_the_proposed_edge_is_short_enough_and_below_the_present_one(shapes, across):
-    """A finer mesh with the proposed edges passes the same check."""
-    tibia = shapes["tibia"]
-    area = 0.25 * np.pi * across**2
-    finding = check_triangles(tibia, area, "curved")
-    assert finding.level == "warning"
-    proposed = 1e-3 * float(finding.text.split("edges of at most ")[1].removesuffix(" mm"))
-    scale = proposed / edge_length(tibia)
-    assert scale < 1.0
-    fine = TriangleMesh(scale * tibia.vertices, tibia.faces)
-    assert check_triangles(fine, area, "curved").level == "note"
 
 
 def test_the_tolerance_proposed_for_loose_triangles_cures(folder, shapes, capsys):

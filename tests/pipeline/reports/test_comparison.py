@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from html import escape
 from pathlib import Path
@@ -68,20 +67,6 @@ def test_figures_are_those_of_both_reports(content: dict[str, Any], runs: list[P
         assert content["runs"][letter]["verdict"] == report["verdict"]
 
 
-def test_keys_that_differ_are_told(content: dict[str, Any]) -> None:
-    assert content["keys"] == [
-        {"key": "knee.implant.dish_sagittal_radius_mm", "A": "45.0", "B": "80.0"},
-        {"key": "simulation.combinations", "A": "true", "B": "false"},
-        {"key": "surrogate.compare", "A": '[["inverted", "polynomial"]]', "B": "[]"},
-    ]
-
-
-def test_page_has_a_tile_for_each_figure(out: Path, content: dict[str, Any]) -> None:
-    page = (out / PAGE).read_text(encoding="utf-8")
-    assert page.count("<img ") == 2
-    assert len(re.findall(r'class="tile[ "]', page)) == len(content["figures"]) == 8
-
-
 @pytest.mark.parametrize("labels", [(), ("45 mm", "80 mm & more")])
 def test_runs_of_one_name_are_told_apart(
     tiny_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], labels: tuple[str, ...]
@@ -96,12 +81,3 @@ def test_runs_of_one_name_are_told_apart(
     page = (tmp_path / PAGE).read_text(encoding="utf-8")
     assert f"<span>{escape(a)}</span>" in page
     assert f"<span>{escape(b)}</span>" in page
-
-
-def test_refusals(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
-    for words, told in (
-        ([runs[0], runs[0]], "found the same folder"),
-        ([*runs, "--label", "one", "--label", "one"], "found 'one', 'one'"),
-    ):
-        assert main(["compare-runs", *map(str, words)]) == 2
-        assert told in capsys.readouterr().err

@@ -47,17 +47,6 @@ def test_alternating_ridges_are_found_in_full() -> None:
     assert 4.0 < found.roughness_percent < 7.0
 
 
-def test_gentle_field_is_independent_of_the_scale() -> None:
-    """Neither a unit of length nor one of pressure changes the figures."""
-    vertices, faces = grid(0.8e-3)
-    rough = cap(vertices, faces) * (1.0 + 0.01 * np.sin(np.arange(len(faces))))
-    one = resolution(vertices, faces, rough)
-    other = resolution(1e3 * vertices, faces, 1e-6 * rough)
-    assert one is not None
-    assert other is not None
-    assert_allclose(one, other, rtol=1e-9)
-
-
 def test_few_triangles_tell_nothing() -> None:
     vertices, faces = grid(8e-3)
     assert resolution(vertices, faces, cap(vertices, faces)) is None

@@ -231,32 +231,6 @@ class TestField:
             assert min(found) > 1.0
 
 
-class TestView:
-    """Turning, moving and enlarging."""
-
-    def test_zoom_keeps_what_is_under_the_pointer(self, desk: Any) -> None:
-        box = map_of(desk)
-        whole = pixels(desk)
-        desk.locator("#viewer canvas").click(position={"x": 5, "y": box["height"] - 5})
-        # Whole pixels, as a mouse tells them.
-        at = round(box["x"] + 0.3 * box["width"]), round(box["y"] + 0.45 * box["height"])
-        before = told(desk, *at)
-        desk.mouse.wheel(0, -600)
-        after = told(desk, *at)
-        assert before is not None
-        assert after is not None
-        assert_allclose([after["x"], after["z"]], [before["x"], before["z"]], atol=1e-3)
-        away = told(desk, at[0] + 50, at[1])
-        assert away is not None
-        desk.mouse.dblclick(*at)
-        desk.mouse.move(2, 2)
-        assert changed(whole, pixels(desk)) == 0
-        further = told(desk, at[0] + 50, at[1])
-        assert further is not None
-        grown = (further["z"] - before["z"]) / (away["z"] - before["z"])
-        assert_allclose(grown, np.exp(0.0015 * 600), rtol=1e-3)
-
-
 class TestFigures:
     """Line figures with values, zoom and data."""
 
@@ -280,29 +254,6 @@ class TestFigures:
         for name, cycle in cycles.items():
             wanted = 1e3 * cycle["anterior_m"]
             assert_allclose(table[f"{name}: anterior position [mm]"], wanted, rtol=1e-4)
-
-    def test_csv_of_a_path_has_its_instants(self, desk: Any, fields: ContactFields) -> None:
-        table = self.data(desk, "path-of-contact")
-        centres = 1e3 * fields.frames.centre_m[0]
-        for k, name in enumerate(("medial", "lateral")):
-            assert_allclose(table[f"{name}: gait cycle [%]"], fields.frames.gait_percent, rtol=1e-4)
-            assert_allclose(table[f"{name}: lateral [mm]"], centres[:, k, 2], rtol=1e-4)
-            assert_allclose(table[f"{name}: anterior [mm]"], centres[:, k, 0], rtol=1e-4)
-
-    def test_area_over_pressure(self, desk: Any, fields: ContactFields) -> None:
-        bands = self.data(desk, "area-in-bands").set_index("pressure [MPa]")
-        peak = fields.at_peak("original")
-        for words, field in (
-            (f"at {fields.frames.gait_percent[peak]:.0f} %", fields.values["original"][peak]),
-            ("largest over the cycle", fields.values["original"].max(axis=0)),
-        ):
-            whole = naive_area(fields, field, 0.0)
-            for side, area in zip(("medial", "lateral"), whole, strict=True):
-                column = next(name for name in bands if name.startswith(f"{side}, {words}"))
-                assert_allclose(bands[column].sum(), area, rtol=1e-4)
-        step = scale_of(1e-6 * fields.peak)[1]
-        above = naive_area(fields, field, step)
-        assert_allclose(bands[column].iloc[0], whole[1] - above[1], rtol=1e-3)
 
 
 class TestPage:

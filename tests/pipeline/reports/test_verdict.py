@@ -150,27 +150,12 @@ def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
     assert found.next.command == "knee-contact run RUN_FOLDER/config.toml --out RUN_FOLDER-more"
 
 
-def test_triangles_of_the_built_in_insert_shrink_until_they_suffice() -> None:
-    found = judged(resolution={"medial": Resolution(4.2, 0.1)}, implant_edge_mm=2.5)
-    assert found.next.command == (
-        "knee-contact run RUN_FOLDER/config.toml --out RUN_FOLDER-finer "
-        "--set knee.implant.edge_mm=1.55"
-    )
-
-
-def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:
-    found = judged(differences=off(anterior_m=3.0, medial_peak_pressure_Pa=30.0), flagged=3)
-    assert found.level == "do not use"
-    assert found.next.command.endswith("--deep")
-
-
 @pytest.mark.parametrize(
     "changes",
     [
         {},
         {"flagged": 1},
         {"held_out_percent": 15.0},
-        {"resolution": {"medial": Resolution(4.0, 0.1)}},
         {"resolution": {"medial": Resolution(12.0, 9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
         {"node_spacing": spacing(1.0, None)},

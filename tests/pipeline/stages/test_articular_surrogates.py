@@ -128,21 +128,6 @@ def test_a_surrogate_acts_in_the_frames_of_the_run(run, tiny_run, bed_on_child):
         assert np.linalg.norm(wanted.loads.force) > 1.0
 
 
-def test_the_energy_is_that_of_the_springs(run, tiny_run):
-    """Its gradient by the coordinates does not depend on the frames."""
-    model = springs(run.contact)
-    contact = contact_of(model, True)
-    energy = StoredEnergy(springs(run.contact, conservative=True))
-    contact = replace(contact, energy=energy)
-    (found,) = with_surrogates([contact], {"knee": tiny_run})
-    row = poses_of(run.samples("heldout"))[0]
-    q = coordinates(Pose.from_array(row), True)
-    wanted = contact.evaluate(q, energy=True).energy_gradient
-    assert np.abs(wanted).max() > 1.0
-    gradient = found.evaluate(q, energy=True).energy_gradient
-    np.testing.assert_allclose(gradient, wanted, rtol=0.0, atol=1e-6 * np.abs(wanted).max())
-
-
 def test_runs_are_found_by_their_meshes(run, tiny_run, tmp_path):
     knee = run.contact.tibia, run.contact.femur
     other = TriangleMesh(knee[0].vertices, knee[0].faces[:, [1, 2, 0]], name="other")

@@ -17,7 +17,6 @@ from pipeline.stages.assessment import (
     assess,
     feasible,
     held_out_point,
-    location,
     prediction_table,
 )
 from pipeline.stages.node_spacing import POSES, node_spacing
@@ -100,24 +99,6 @@ def test_intervals_are_those_of_the_standard_errors(knee, held_out):
         assert worst.standard_error_N == pytest.approx(errors[place, 1], rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("x", "shear", "words"),
-    [
-        ([0.0] * 6, (0.1, 0.1), "inside the box, on no slope"),
-        (
-            [0.95, 0, 0, -0.91, 0, 0],
-            (0.0, 0.0),
-            "near the border in flexion; near the border in an",
-        ),
-        ([0, 0, 0, 0, 0, 0.95], (0.0, 0.0), "near the largest load"),
-        ([0.0] * 6, (-0.3, 0.1), "on a slope (AP force -0.30 of axial)"),
-    ],
-)
-def test_reasons_of_the_worst_cases(x, shear, words):
-    loads = np.array([100.0 * shear[0], 100.0, 100.0 * shear[1], *[0.0] * 9])
-    assert location(np.array(x, dtype=float), loads).startswith(words)
-
-
 def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     """Its centres of pressure are undefined, its loads are wrong by all they are."""
     lifted = held_out.assign(superior_m=held_out["superior_m"] + 0.01)
@@ -155,12 +136,6 @@ def test_half_of_the_top_is_found():
     assert errors_of(predicted, TRUTH).dice == pytest.approx(0.5)
 
 
-def test_a_field_without_contact_has_no_correlation():
-    found = errors_of(np.zeros(len(TRUTH)), TRUTH)
-    assert np.isnan(found.correlation)
-    assert found.peak == -1.0
-
-
 def cycle(instants):
     """Return poses (N, 6) [rad, m] of the ball that slides on the lateral plate."""
     path = np.linspace(0.0, 2e-3, instants)
@@ -184,10 +159,6 @@ def test_error_is_that_of_poses_over_the_whole_cycle(monkeypatch):
     assert seen[-1] == poses[97, 3]
     assert (found.spacing_m, found.coarser_m) == (2e-3, 4e-3)
     assert NodeSpacing.model_validate(found.content()) == found
-
-
-def test_short_cycle_is_taken_whole():
-    assert node_spacing(layers.plate_contact(), cycle(5)).errors.poses == 5
 
 
 def test_reason_in_place_of_an_error():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,10 +28,10 @@ from pipeline.reports.combinations import (
     wear_of,
     wear_rows,
 )
-from pipeline.reports.inputs import ReportError, read_run
+from pipeline.reports.inputs import read_run
 from pipeline.reports.report import report_of
 from pipeline.stages import combinations, frames
-from pipeline.stages.combinations import COMBINATIONS, TABLE_COLUMNS, compare_combinations
+from pipeline.stages.combinations import COMBINATIONS, compare_combinations
 from pipeline.stages.frames import thinned
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
@@ -112,15 +111,6 @@ class TestInputs:
             found, given = varied.at(time)[0], cycle.at(time)[0]
             assert_allclose(found, combination.flexion * given, rtol=1e-9, atol=1e-12)
 
-    def test_prescribed_motion_takes_the_factor_of_its_load(self) -> None:
-        walking = load_gait_cycle(LEVEL_WALKING, 1.0)
-        motion = 1e-3 * np.sin(2e-2 * np.pi * walking.percent)
-        cycle = replace(walking, ap_force=None, anterior=motion)
-        high = COMBINATIONS[9].applied_to(cycle)
-        assert high.ap_force is None
-        assert_allclose(high.anterior, 1.25 * cycle.anterior, rtol=1e-14)
-        assert_allclose(high.internal_torque, 1.25 * walking.internal_torque, rtol=1e-14)
-
 
 @pytest.mark.usefixtures("dry")
 class TestComparison:
@@ -185,14 +175,6 @@ class TestComparison:
         found = combinations_of(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
         assert [item.where for item in found.failures] == ["flexion +10 %"]
 
-    def test_table_holds_every_cycle(self) -> None:
-        _, table = compared(drive_both)
-        assert tuple(table.columns) == TABLE_COLUMNS
-        counts = table.groupby(["combination", "model"]).size()
-        assert len(counts) == 22
-        assert set(counts) == {INSTANTS}
-        assert not table.isna().to_numpy().any()
-
 
 GOOD = {
     **{"load_percent": 0.5, "anterior_um": 10.0, "anterior_percent": 5.0},
@@ -209,22 +191,14 @@ class TestBars:
         [
             ({}, "", set()),
             ({"load_percent": 0.501}, "loads", {"load_percent"}),
-            ({"anterior_um": 90.0, "anterior_percent": 0.99}, "", set()),
             (
                 {"anterior_um": 10.1, "anterior_percent": 1.01},
                 "anterior",
                 {"anterior_um", "anterior_percent"},
             ),
-            ({"rotation_deg": 0.9, "rotation_percent": 0.99}, "", set()),
-            (
-                {"rotation_deg": 0.0201, "rotation_percent": 1.01},
-                "rotation",
-                {"rotation_deg", "rotation_percent"},
-            ),
             ({"rotation_deg": 0.9, "rotation_percent": None}, "rotation", {"rotation_deg"}),
             ({"anterior_percent": None, "rotation_percent": None}, "", set()),
             ({"peak_difference_percent": -1.01}, "peak_pressure", {"peak_difference_percent"}),
-            ({"peak_pressure_percent": 1.01}, "peak_pressure", {"peak_pressure_percent"}),
             ({"wear_percent": -0.51}, "wear", {"wear_percent"}),
             ({"wear_percent": None}, "", set()),
         ],
@@ -341,12 +315,3 @@ class TestReport:
         assert_allclose(deepest, 1e12 * one.max(), rtol=1e-12)
         share = 100.0 * np.sqrt(((one - other) ** 2).mean()) / one.max()
         assert_allclose(wear["depth_rms_over_deepest_percent"], share, rtol=1e-9)
-
-    @pytest.mark.parametrize("name", ["combinations.json", "wear.npz"])
-    def test_damaged_file_is_named(self, run_copy: Path, name: str) -> None:
-        whole = (run_copy / name).read_bytes()
-        (run_copy / name).write_bytes(whole[: len(whole) // 2])
-        with pytest.raises(
-            ReportError, match=rf"{re.escape(name)}: damaged.*knee-contact simulate"
-        ):
-            read_run(run_copy)

@@ -19,7 +19,7 @@ from pipeline.config.schema import (
 )
 from pipeline.execution.backends import Execution
 from pipeline.stages import StageError
-from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
+from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, poses_of
 from surrogates.sampling.space import SampleSpace
 
 SETTINGS = SurrogateConfig(
@@ -117,15 +117,6 @@ def test_load_spread_fills_the_root_of_that_degree_evenly(space, spread):
     held = stages.held_out_samples(space, ValidationConfig(points=400, load_spread=spread), table)
     middle = (0.5 * (low + high)) ** spread
     assert abs((held["load_N"] < middle).mean() - 0.5) < 0.01
-
-
-@pytest.mark.parametrize("kind", ["sobol", "halton"])
-def test_first_samples_of_a_sequence_are_its_beginning(space, kind):
-    table = stages.choose_samples(space, design(kind=kind), 1)
-    assert table[table["first"]].groupby("compartment")["index"].max().tolist() == [39, 39]
-    longer = stages.choose_samples(space, design(kind=kind, candidates=128), 1)
-    both = longer[longer["index"] < 64].reset_index(drop=True)
-    pd.testing.assert_frame_equal(both, table, check_exact=True)
 
 
 def test_held_out_samples_depend_on_their_own_seed_alone(space):
@@ -230,18 +221,6 @@ def test_rows_of_less_weight_are_for_joint_fits_alone(carried_out):
     assert stages.fitted_rows(carried_out.first, "kriging") is carried_out.first
 
 
-def test_a_network_is_told_the_weights(carried_out, space):
-    rows = weighted_samples(carried_out)
-    pair = ("inverted", "network")
-    light, heavy = fit(rows, space, pair), fit(rows.assign(weight=1.0), space, pair)
-    assert not np.array_equal(
-        light.knee.compartment("medial").regressors[0].weights,
-        heavy.knee.compartment("medial").regressors[0].weights,
-    )
-    samples = stages.compartment_samples(rows[rows["compartment"] == "medial"])
-    assert set(samples.weights) == {0.2, 1.0}
-
-
 def test_stage_d_predicts_the_remaining_at_their_load(carried_out):
     remaining = carried_out.candidates[~carried_out.candidates["first"]]
     screened = carried_out.screened
@@ -319,20 +298,6 @@ def test_stage_e_gives_the_benefit_of_two_standard_errors(column, row, error):
         assert screened["screening"].tolist() == [state]
 
 
-def test_doubt_of_another_load_keeps_nothing():
-    others = {name: 1e9 for name in stages.ERROR_COLUMNS if "force_x" not in name}
-    screened = stages.screen_candidates(
-        certain(loads_table((35.0, 100.0, 0.0, 10.0)), **others), BOUNDS
-    )
-    assert screened["screening"].tolist() == ["dropped"]
-
-
-def test_margin_widens_every_bound():
-    table = loads_table((32.9, 100.0, 0.0, 10.0), (0.0, 9.5, 0.0, 10.0), (0.0, 2100.0, 0.0, 1.0))
-    assert (stages.infeasibility(loads_of(table), BOUNDS, 0.1) == "").all()
-    assert (stages.infeasibility(loads_of(table), BOUNDS, 0.0) != "").all()
-
-
 def test_stage_f_chooses_the_kept_in_the_order_of_the_design(carried_out, space):
     early = fit(carried_out.first, space)
     screened = carried_out.screened.replace({"screening": {"evaluated": "kept"}})
@@ -378,18 +343,6 @@ def test_counts_add_up(carried_out):
         assert total == getattr(counts["medial"], key) + getattr(counts["lateral"], key)
     assert counts["medial"].candidates == 64
     assert counts["total"].dropped > 0
-
-
-def test_candidates_left_for_want_of_budget_are_counted(carried_out):
-    before = carried_out.counts()["medial"]
-    first_of_them = carried_out.kept.iloc[[0]]
-    where = carried_out.screened["index"].eq(first_of_them["index"].iloc[0])
-    where &= carried_out.screened["compartment"].eq("medial")
-    carried_out.screened.loc[where, "screening"] = "kept"
-    carried_out.kept = carried_out.kept.iloc[1:]
-    carried_out.training = carried_out.training.iloc[:-1]
-    after = carried_out.counts()["medial"]
-    assert (after.left, after.evaluated) == (1, before.evaluated - 1)
 
 
 @pytest.mark.parametrize("table", ["candidates", "first", "screened", "kept", "training"])

@@ -1,4 +1,4 @@
-"""Sample tables on disk, and the store of finished chunks."""
+"""Sample tables on disk, the store of finished chunks, and known results of earlier samples."""
 
 import hashlib
 import shutil
@@ -9,18 +9,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from foundation.base.loads import LOAD_COLUMNS
+from pipeline.store.earlier_samples import EarlierSamples
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
+    POSE_COLUMNS,
     RESULT_COLUMNS,
     ChunkStore,
     StoreError,
-    chunk_size,
+    candidate_table,
     digest,
-    loads_of,
-    poses_of,
     read_table,
-    state_of,
-    usable,
     write_table,
 )
 
@@ -114,29 +113,6 @@ def test_truncated_table_is_named(tmp_path, keep):
     assert "\n" not in str(caught.value)
 
 
-def test_altered_value_is_found_by_the_checksum(tmp_path):
-    path = tmp_path / "t.parquet"
-    table = rows(50)
-    write_table(table, path)
-    content = path.read_bytes()
-    # Random numbers cannot be compressed: they stand in the file as they are.
-    place = content.index(table["load_N"].iloc[33].tobytes()) + 3
-    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
-    with pytest.raises(StoreError, match=r"t\.parquet"):
-        read_table(path)
-
-
-def test_views_of_a_table():
-    table = rows(4).assign(**dict.fromkeys(RESULT_COLUMNS, 1.0)).assign(status="ok")
-    table.loc[1, "status"] = "failed"
-    table.loc[2, "compartment"] = "lateral"
-    assert usable(table, "medial")["index"].tolist() == [0, 3]
-    assert usable(table, "lateral")["index"].tolist() == [2]
-    assert poses_of(table).shape == (4, 6)
-    assert loads_of(table).shape == (4, 12)
-    assert poses_of(table)[2, 4] == table["superior_m"].iloc[2]
-
-
 def test_digest_changes_with_any_value_name_or_order():
     table = rows(6)
     seen = {digest(table)}
@@ -177,16 +153,6 @@ def test_resumed_store_computes_only_the_missing_rows_whatever_the_chunk(tmp_pat
     assert told[0] == len(before) == 8
     whole, _ = evaluate(ChunkStore(tmp_path / "other"), table, 23, Evaluator())
     assert result.equals(whole)
-
-
-def test_chunks_of_quick_rows_last_about_a_second():
-    assert chunk_size(500, 50) == 50
-    assert chunk_size(100_000, 50) == 250
-    assert chunk_size(100_000, 50, per_second=2000.0, workers=2) == 2000
-    # All workers get several.
-    assert chunk_size(4000, 50, per_second=2000.0, workers=2) == 250
-    assert chunk_size(4000, 50, per_second=2000.0, workers=64) == 50
-    assert chunk_size(100_000, 50, per_second=0.2, workers=2) == 250
 
 
 def stored(path) -> dict[str, str]:
@@ -253,15 +219,6 @@ def test_table_of_another_version_or_of_others_is_told_apart(tmp_path):
     rewritten(path, lambda table: table, version="2", format="something else")
     with pytest.raises(StoreError, match=r"expected the format 'knee-contact samples', found"):
         read_table(path)
-
-
-def test_table_of_another_program_is_read(tmp_path):
-    path = tmp_path / "t.parquet"
-    rows(5).to_parquet(path)
-    assert read_table(path, ("load_N",)).equals(rows(5))
-    assert state_of(path) == "none"
-    write_table(rows(5), path)
-    assert state_of(path) == "matches"
 
 
 def resumed(store, table):
@@ -332,3 +289,102 @@ def test_parts_that_overlap_are_taken_once(tmp_path):
     (store.folder / sorted(p.name for p in store.folder.iterdir())[0]).unlink()
     result, _ = resumed(store, table)
     assert result.equals(whole)
+
+
+COUNT = 8
+
+
+def drawn(seed: int) -> pd.DataFrame:
+    """Return candidates of both compartments, two rows of a pose after each other."""
+    rng = np.random.default_rng(seed)
+    poses, load = rng.standard_normal((COUNT, 6)), rng.uniform(1.0, 2.0, 2 * COUNT)
+    parts = [
+        candidate_table(poses, load[k::2], name) for k, name in enumerate(("medial", "lateral"))
+    ]
+    return pd.concat(parts).sort_values("index", kind="stable", ignore_index=True)
+
+
+def evaluated(table: pd.DataFrame, *found: str) -> pd.DataFrame:
+    """Return candidates with results, and with the coordinates that an evaluation finds changed."""
+    loads = {name: np.arange(len(table)) + 0.1 * k for k, name in enumerate(LOAD_COLUMNS)}
+    moved = {name: table[name] + 0.25 for name in found}
+    return table.assign(**moved, status="ok", reason="", evaluations=7, **loads)
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    return EarlierSamples(tmp_path / "earlier")
+
+
+@pytest.mark.parametrize(
+    ("name", "follow", "found"),
+    [
+        ("first", "load", ["superior_m"]),
+        ("kept-2", "load", ["superior_m"]),
+        ("kept-2", "pose", []),
+        ("gait", "load", []),
+        ("reference-touch", "load", ["superior_m"]),
+        ("knee", "load", ["superior_m", "adduction_rad"]),
+        ("knee-heldout", "pose", ["superior_m", "adduction_rad"]),
+    ],
+)
+def test_known_results_are_those_that_were_stored(tmp_path, earlier, name, follow, found):
+    asked = drawn(1)
+    done = evaluated(asked, *found)
+    write_table(done.iloc[4:], tmp_path / f"{name}.parquet")
+    earlier.add(tmp_path, follow)
+    known = earlier.results(name, asked, follow)
+    assert known.index.tolist() == list(range(4, 2 * COUNT))
+    pd.testing.assert_frame_equal(known, done.iloc[4:], check_dtype=True)
+
+
+def test_evaluations_of_another_kind_are_not_known(tmp_path, earlier):
+    asked = drawn(1)
+    write_table(evaluated(asked, "superior_m"), tmp_path / "kept-1.parquet")
+    earlier.add(tmp_path, "load")
+    assert len(earlier.results("first", asked, "load")) == 2 * COUNT
+    for name, follow in (("kept-1", "pose"), ("gait", "load"), ("knee", "load")):
+        assert earlier.results(name, asked, follow).empty
+
+
+@pytest.mark.parametrize("column", ["compartment", "load_N", *POSE_COLUMNS])
+def test_a_change_in_the_last_bit_is_another_sample(tmp_path, earlier, column):
+    asked = drawn(1)
+    write_table(evaluated(asked, "superior_m"), tmp_path / "first.parquet")
+    earlier.add(tmp_path, "load")
+    other = asked.copy()
+    if column == "compartment":
+        other[column] = other[column].map({"medial": "lateral", "lateral": "medial"})
+    else:
+        other[column] = np.nextafter(other[column], 9.0)
+    # The height is where the search starts, and the index is but a name.
+    wanted = 2 * COUNT if column == "superior_m" else 0
+    assert len(earlier.results("heldout", other.assign(index=0), "load")) == wanted
+
+
+def test_sample_of_the_whole_knee_has_both_loads(tmp_path, earlier):
+    asked = drawn(1)
+    write_table(evaluated(asked), tmp_path / "knee.parquet")
+    earlier.add(tmp_path, "load")
+    other = asked.copy()
+    other.loc[3, "load_N"] += 0.5
+    assert earlier.results("knee", other, "load").index.tolist() == [0, 1, *range(4, 2 * COUNT)]
+
+
+def test_samples_add_up_and_no_other_table_counts(tmp_path, earlier):
+    one, two = drawn(1), drawn(2)
+    write_table(evaluated(one, "superior_m"), tmp_path / "first.parquet")
+    earlier.add(tmp_path, "load")
+    earlier.add(tmp_path, "load")  # as after a kill: the same samples again
+    (tmp_path / "first.parquet").unlink()
+    chunks = tmp_path / "chunks-domain"
+    chunks.mkdir()
+    write_table(evaluated(two, "superior_m").iloc[:5], chunks / "0123-0000000.parquet")
+    (chunks / "0123-0000005.parquet").write_bytes(b"damaged")
+    write_table(evaluated(two, "superior_m"), tmp_path / "screened.parquet")
+    earlier.add(tmp_path, "load")
+    assert len(earlier.results("first", one, "load")) == 2 * COUNT
+    assert len(earlier.results("heldout", two, "load")) == 5
+    stored = pd.read_parquet(earlier.folder / "load.parquet")
+    assert len(stored) == 2 * COUNT + 5
+    assert set(CANDIDATE_COLUMNS) <= set(stored.columns)

@@ -24,12 +24,11 @@ from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
-from pipeline.studies.calibration.calibrate import CalibratedRow, calibrate_laws, figures_of
+from pipeline.studies.calibration.calibrate import calibrate_laws, figures_of
 from pipeline.studies.calibration.fits import FITTED, errors_of, fit_law, held_out_errors
 from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
 from pipeline.studies.calibration.samples import samples_of
 from pipeline.studies.calibration.springs import free_springs, linear_springs
-from pipeline.studies.contact_models.configurations import springs_configuration
 from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.registry import MODELS
 
@@ -119,13 +118,6 @@ def test_both_layers_get_the_keys():
     two = SeriesLaw(CoupledLaw(E, NU, H), CoupledLaw(2 * E, NU, 0.5 * H))
     changed = with_keys(two, "coupled", {"modulus_factor": 0.5})
     assert (changed.first.modulus, changed.second.modulus) == (0.5 * E, E)
-
-
-def test_the_closest_law_counts_the_fitted_figures():
-    errors = np.zeros((4, 5))
-    errors[:, 1] = 9.0  # the stiffness is told, not fitted
-    errors[:, 2] = 0.3
-    assert CalibratedRow("linear", False, {}, errors).distance == pytest.approx(0.3 / np.sqrt(3))
 
 
 CALIBRATED = (
@@ -222,9 +214,3 @@ def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
     )
     assert springs.at(np.zeros(2)).law.nodes_across == nodes
     assert springs.bed.surface == "curved"
-
-
-def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():
-    config = load_config(SMOKE, ("contact.surface='flat'",))
-    springs = springs_configuration(config, load_surfaces(config), "coupled").contact
-    assert (springs.law, springs.surface) == ("coupled", "curved")

@@ -1,8 +1,5 @@
 """A walk from OpenSim-JAM's settings: missing meshes, tables with the names of OpenSim-JAM."""
 
-import xml.etree.ElementTree as ET
-
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -53,32 +50,6 @@ def test_tables_agree_with_opensim_jam(done, jam_folder):
         tolerance = {"value": 0.1, "speed": 10.0, "acc": 115.0}[kind]
         theirs = wanted.column(column)[: len(found.time)]
         assert_allclose(found.column(column), theirs, rtol=0.0, atol=tolerance, err_msg=column)
-
-
-def test_accelerations_of_free_coordinates_are_simulated(done):
-    table = read_motion_table(done / "walking_kinematics.sto")
-    errors = np.abs(table.column("/jointset/knee_r/knee_add_r/acc"))
-    assert (errors > 0.0).all()
-    assert (errors < np.degrees(1.0)).all()
-
-
-@pytest.mark.slow
-def test_reserves_have_the_names_of_their_file(done, jam_folder, tmp_path):
-    text = (jam_folder / "models/lenhart2015/lenhart2015_reserve_actuators.xml").read_text()
-    root = ET.fromstring(text)
-    objects = root.find("ForceSet/objects")
-    for element in list(objects):
-        element.set("name", f"r_{element.get('name')}")
-        if element.findtext("coordinate").startswith("pelvis"):
-            objects.remove(element)
-    (tmp_path / "reserves.xml").write_bytes(ET.tostring(root))
-    options = [f"walk.replay={done / 'plant.npz'}", f"walk.reserves={tmp_path / 'reserves.xml'}"]
-    sets = [f"--set={text}" for text in options]
-    assert main(["walk", str(done / "config.toml"), *sets, "--out", str(tmp_path / "b")]) == 0
-    names = read_motion_table(tmp_path / "b" / "walking_force.sto").names
-    assert "/forceset/r_hip_flex_r_reserve" in names
-    assert "/forceset/soleus_r" in names
-    assert not any("pelvis" in name for name in names)
 
 
 def test_a_configuration_has_the_tables_too(done):

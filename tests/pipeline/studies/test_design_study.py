@@ -9,12 +9,11 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.design_space.design_gait import gait_of_design, original_cycle, surrogate_cycle
+from pipeline.design_space.design_gait import gait_of_design, original_cycle
 from pipeline.design_space.trained_designs import TrainedDesigns
 from pipeline.flagged_instants import kinds_of
 from pipeline.stages.cycle_outputs import OUTPUTS
 from pipeline.store.samples import read_table
-from pipeline.studies.design_factors import design_factors
 from pipeline.studies.design_runs import DesignTask
 from pipeline.studies.runs import run_once
 from pipeline.studies.study import load_study, simulate_study
@@ -106,17 +105,6 @@ def test_row_is_the_simulation_of_its_design(done, opened):
     assert row["anterior_range_mm"] == pytest.approx(1e3 * np.ptp(columns["anterior_m"]), 1e-12)
 
 
-def test_runs_do_not_depend_on_those_before(tiny_designs, opened):
-    task = task_of(tiny_designs)
-    designs = [(63.0, 520.0), (81.5, 777.0), (63.0, 520.0)]
-    rows = [run_once(task, {DISH: dish, MODULUS: modulus}) for dish, modulus in designs]
-    for (dish, modulus), row in zip(designs, rows, strict=True):
-        design = {"dish_sagittal_radius_mm": dish, "youngs_modulus_MPa": modulus}
-        wanted = surrogate_cycle(opened.config, opened.knee, design).outputs
-        assert (outputs_of(row) == outputs_of(wanted)).all()
-    assert not np.allclose(outputs_of(rows[0]), outputs_of(rows[1]), rtol=1e-3)
-
-
 def test_original_model_is_that_of_the_design(tiny_designs, opened):
     task = task_of(tiny_designs, "original")
     row = run_once(task, {DISH: 75.0, MODULUS: 660.0})
@@ -179,13 +167,3 @@ def test_factors_outside_the_designs_are_refused(tiny_designs, tmp_path, factor,
     with pytest.raises(InputError, match=message):
         simulate_study(load_study(file), tmp_path / "study")
     assert not (tmp_path / "study").exists()
-
-
-def test_factors_have_the_units_of_names_or_keys(opened):
-    space = opened.config.design_space
-    renamed = space.parameter[1].model_copy(update={"name": "stiffness"})
-    ratio = renamed.model_copy(update={"name": "", "key": "contact.poissons_ratio"})
-    other = space.model_copy(update={"parameter": (space.parameter[0], renamed, ratio)})
-    factors = design_factors(opened.config.model_copy(update={"design_space": other}))
-    assert [each.unit for each in factors.values()] == ["mm", "MPa", ""]
-    assert list(factors) == [DISH, "design_stiffness", "design_poissons_ratio"]

@@ -11,15 +11,12 @@ from studies import ROOT
 from dynamics.motion.motion_tables import MotionTable, read_motion_table
 from dynamics.musculoskeletal import (
     Course,
-    ForwardFiles,
-    OsimModel,
 )
 from dynamics.musculoskeletal.secondary_motion import SecondaryMotion
 from foundation.base.errors import InputError, PoseError
 from pipeline.cli.main import main
 from pipeline.studies.forward_motions.forsim_tool import forward_file
 from pipeline.studies.forward_motions.setup import (
-    _model_dynamics,
     _start_notes,
     held_constant,
     prepare_forward,
@@ -130,13 +127,6 @@ def test_states_play_in_opensim(osim, pulled):
     assert_allclose(played, shown, atol=1e-12)
 
 
-def test_a_pull_is_what_contact_and_ligaments_bear(pulled):
-    forces, contact = (read_motion_table(pulled / n) for n in ("forces.sto", "contact.sto"))
-    assert (forces.values >= 0.0).all()
-    parts = [contact.column(f"tf_contact_{part}_force_y_N") for part in ("medial", "lateral")]
-    assert_allclose(sum(parts), contact.column("tf_contact_total_force_y_N"))
-
-
 def test_settings_of_the_tool_are_changed_by_keys(osim, tmp_path):
     (tmp_path / "settings.xml").write_text(
         "<D><ForsimTool><model_file>x.osim</model_file><constant_muscle_control>0.05"
@@ -220,16 +210,3 @@ def test_fibre_forces_are_those_of_settings_or_keys(osim, tmp_path):
     sets += ("forward.fibre_forces=true",)
     setup = prepare_forward(load_forward(CONFIGS / "passive_flexion.toml", sets).forward)
     assert np.isnan(setup.drive.forces).all()
-
-
-def test_muscles_of_the_file_of_actuators_with_dynamics_of_their_own_are_told(jam_folder):
-    model = OsimModel(jam_folder / "models/lenhart2015/lenhart2015.osim")
-    files = ForwardFiles(model.path, None, Path("inputs.sto"), None)
-    inputs = dict.fromkeys(
-        ("soleus_r_force", "/forceset/gasmed_r_activation", "vasmed_r_control"), None
-    )
-    tendons, activations = _model_dynamics(model, files, inputs)
-    assert "ignore_tendon_compliance = true" in tendons
-    assert "found false for gasmed_r, vasmed_r: OpenSim-JAM" in tendons
-    assert "found false for vasmed_r: OpenSim-JAM" in activations
-    assert _model_dynamics(model, files, {"soleus_r_force": None}) == ()

@@ -18,7 +18,7 @@ from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("opensim")]
 #: Some instants of early stance.
-TIMES = ("comak.start_s=1.30", "comak.stop_s=1.34")
+TIMES = ("comak.start_s=1.30", "comak.stop_s=1.32")
 #: Signs of the columns of loads that a mirror image reverses: vectors along z, moments about x, y.
 REVERSED = ("force_z_N", "moment_x_Nm", "moment_y_Nm", "cop_z_m")
 

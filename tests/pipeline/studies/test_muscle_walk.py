@@ -5,7 +5,6 @@ import re
 import runpy
 import sys
 import tomllib
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,18 +15,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from studies import ROOT
 
 from dynamics.motion import read_motion_table
-from dynamics.motion.motion_tables import MotionTable
 from dynamics.musculoskeletal import (
-    MarkerMotion,
     RecordedPlant,
 )
 from dynamics.musculoskeletal.joint_kinematics import Placement
-from dynamics.musculoskeletal.marker_fits import MarkerFit
 from foundation.base.errors import InputError
 from pipeline.studies.muscle_walks import setup as walk_setup
 from pipeline.studies.muscle_walks.contact_forces import contact_flags
-from pipeline.studies.muscle_walks.setup import _rigid_notes, prepare_walk
-from pipeline.studies.muscle_walks.summary import marker_errors, marker_text
+from pipeline.studies.muscle_walks.setup import prepare_walk
 from pipeline.studies.muscle_walks.tables import _placed
 from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
@@ -82,10 +77,9 @@ def test_the_example_of_jam_is_reproduced(example, jam_folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frame", [0, 40, 80])
-def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame):
+def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example):
     """Muscles and ligaments that a joint does not move are left out of differences: they add 0."""
-    setup, result = example
+    (setup, result), frame = example, 40
     plant, values, speeds = setup.plant, result.values[frame], result.speeds[frame]
     tensions = result.muscle_forces[frame]
 
@@ -101,10 +95,9 @@ def test_columns_are_derivatives_of_the_forces_of_the_whole_model(example, frame
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("frame", "draw"), [(8, 42), (42, 56), (24, 68)])
-def test_displaced_starts_converge_to_the_same_solution(example, frame, draw):
-    """Each of these takes slow steps at first, and then needs whole ones."""
-    setup, result = example
+def test_a_displaced_start_converges_to_the_same_solution(example):
+    """It takes slow steps at first, and then needs whole ones."""
+    (setup, result), frame, draw = example, 42, 56
     before = result.solution(frame - 1)
     motion = setup.plant.motion
     unit = np.where(np.array(motion.rotational)[motion.index(result.secondary)], DEGREE, 1e-3)
@@ -187,22 +180,6 @@ def test_loads_of_a_surrogate_s_frame_stand_in_the_frame_of_the_bed():
     assert_allclose(found[9:], there)
 
 
-def test_distances_of_markers_are_in_summary_and_text():
-    fits = (
-        MarkerFit("R.Knee", 10.0, 0.03, 0.05, 1.4, 2, (0.05, 0.01)),
-        MarkerFit("R.Heel", 5.0, 0.01, 0.02, 1.5, 0, (0.02, 0.01)),
-    )
-    names = ("marker_error_max", "marker_error_RMS")
-    errors = MotionTable(names, np.array([1.4, 1.5]), np.array([[0.05, 0.03], [0.02, 0.01]]))
-    content = marker_errors(MarkerMotion(errors, errors, fits, ("told",), ("L.Ear",)))
-    assert list(content.fits) == ["R.Knee", "R.Heel"]
-    knee = {"weight": 10.0, "rms_mm": 30.0, "largest_mm": 50.0, "largest_at_s": 1.4, "missing": 2}
-    assert content.fits["R.Knee"].content() == knee
-    (told,) = marker_text(content)
-    assert told.endswith("at most 50 mm (R.Knee at 1.4 s); not in the model: L.Ear")
-    assert marker_text(marker_errors(None)) == []
-
-
 @pytest.mark.parametrize(
     ("locked", "left"),
     [({"knee_flex_r": 0.0, "knee_ty_r": 0.01, "elbow_flex_r": 0.0}, True), (None, False)],
@@ -221,19 +198,6 @@ def test_locked_coordinates_are_not_solved_for(locked, left):
     assert list(solved) == names
     found = {*kept.settings.primary, *walk_setup.secondary_names(kept.settings)}
     assert found == set(names) - {"knee_flex_r", "knee_ty_r"}
-
-
-def test_a_coordinate_that_the_configuration_leaves_out_is_told():
-    """The file of settings lists the coordinate as secondary, the configuration does not."""
-    settings = walk_setup.walk_settings(load_muscle_walk(JAM_WALK)).settings
-    names = [coordinate.name for coordinate in settings.secondary]
-    contacts = (SimpleNamespace(name="tf_contact", coordinates=("knee_flex_r", *names)),)
-    assert _rigid_notes(contacts, settings, set()) == ()
-    kept = tuple(s for s in settings.secondary if s.name != "knee_tz_r")
-    left = replace(settings, secondary=kept)
-    (told,) = _rigid_notes(contacts, left, set())
-    assert told.startswith("knee_tz_r (tf_contact): these coordinates of joints with contact")
-    assert _rigid_notes(contacts, left, {"knee_tz_r"}) == ()
 
 
 TIMES = ("comak.start_s=1.30", "comak.stop_s=1.34")

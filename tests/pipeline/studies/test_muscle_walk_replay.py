@@ -130,14 +130,6 @@ def test_swapped_meshes_are_refused_with_and_without_opensim(jam_walk):
         replayed(file, str(jam_walk / "plant.npz"))
 
 
-def test_weights_of_unknown_muscles_are_told(jam_walk):
-    file = load_muscle_walk(jam_walk / "config.toml")
-    weighted = {"muscle_weights": {"nobody": 2.0}}
-    with pytest.warns(UserWarning, match="nobody"):
-        setup = replayed(changed(file, weighted), str(jam_walk / "plant.npz"))
-    assert any("nobody" in text for text in setup.warnings)
-
-
 def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_path):
     file = load_muscle_walk(jam_walk / "config.toml")
     few = {"iterations": 1, "tolerance": 1e-9}
@@ -153,7 +145,6 @@ def test_frames_that_do_not_converge_are_flagged_in_file_and_page(jam_walk, tmp_
     assert "1.21 s: not converged in 1 iterations" in page
 
 
-pytestmark = pytest.mark.usefixtures("jam_folder", "opensim")
 DEGREE = np.pi / 180.0
 
 

@@ -12,7 +12,7 @@ from dynamics.musculoskeletal import Comak, SimulatedFrames
 from dynamics.musculoskeletal.measurement_errors import MeasurementError
 from foundation.base.flags import Flag, FlagKind
 from foundation.base.loads import ContactLoads
-from pipeline.studies.muscle_walks.contact_forces import contact_flags, not_trusted
+from pipeline.studies.muscle_walks.contact_forces import contact_flags
 from pipeline.studies.muscle_walks.pressures import PressureHistory, pressure_pictures
 from pipeline.studies.muscle_walks.uncertainty import uncertainty_text, walk_uncertainty
 from tests.dynamics.musculoskeletal.synthetic import contact, record, settings
@@ -43,17 +43,6 @@ def test_a_contact_that_never_touches_is_flagged_before_others():
         "knee_contact: joint: outside the trained domain, axial load of … N, … N beyond "
         "(3 frames, first at 0 s)"
     ]
-
-
-@pytest.mark.parametrize("forces", [(0.0, 0.5, 0.0), (3.0, 0.0, 0.0)])
-def test_a_joint_that_lifts_off_for_a_while_has_no_flag(forces):
-    assert contact_flags(frames(*forces)) == []
-
-
-def test_frames_with_a_flag_are_counted_in_a_sentence():
-    told = not_trusted(frames(3.0, 3.0, flags=(Flag(FlagKind.OUTSIDE_ERRORS, "joint", (2.0,)),)))
-    assert told.startswith("2 of 2 frames are outside the trained domain")
-    assert not_trusted(frames(3.0, 3.0)) is None
 
 
 def history_of(normal, instants=20):
@@ -94,13 +83,6 @@ def test_the_bed_is_seen_along_its_normal(normal, across, upward):
             assert_allclose(np.ptp(seen[:, column]), size, rtol=1e-12)
 
 
-def test_short_walks_show_each_instant():
-    with kept_figures() as figures:
-        pressure_pictures(history_of(1, instants=3))
-    titles = [axes.get_title("left") for axes in figures[0].axes]
-    assert [title for title in titles if title] == ["0.1 s", "0.3 s", "0.5 s"]
-
-
 @pytest.fixture(scope="module")
 def walk():
     plant = record()
@@ -131,8 +113,3 @@ def test_peaks_move_as_in_a_walk_with_the_error(walk):
     largest = [np.abs(e.percent["touch"]["medial"]).max() for e in found.errors.values()]
     assert found.percent["touch"]["medial"] == pytest.approx(np.linalg.norm(largest))
     assert "move the peaks by about ±" in uncertainty_text(found)[0]
-
-
-def test_nothing_is_uncertain_without_errors(walk):
-    assert walk_uncertainty(*walk, []) is None
-    assert uncertainty_text(None) == []
