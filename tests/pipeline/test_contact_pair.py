@@ -118,21 +118,6 @@ def test_loads_along_a_motion_have_the_names_of_the_pair(run, tmp_path):
     assert "joint_tibia_force_vy" in (tmp_path / "loads.sto").read_text()
 
 
-def test_c_and_fmu_are_exported(run, tmp_path):
-    assert main(["export", str(run), "--out", str(tmp_path)]) == 0
-    assert "double loads[1][12]" in (tmp_path / "knee.h").read_text()
-
-
-def test_a_pair_of_two_compartments_keeps_their_names(tmp_path):
-    config = load_config(study(tmp_path, knee={"compartments": ["inner", "outer"]}))
-    config = config.model_copy(
-        update={"knee": config.knee.model_copy(update={"split_lateral_mm": 0.0})}
-    )
-    model = build_knee(config).model
-    assert model.compartment_names == ("inner", "outer")
-    assert set(model.compartments[model.tibia.centroids[:, 2] < 0.0]) == {0}
-
-
 def test_a_bed_that_does_not_face_up_is_refused(tmp_path):
     down = study(tmp_path)
     text = down.read_text().replace('plate.ply"', 'plate.ply"\naxes = ["y", "-x", "z"]')

@@ -1,6 +1,9 @@
-"""Loads along a motion, the commands `loads` and `motion`, and the set-up file for OpenSim."""
+"""Loads along a motion and the commands for it, OpenSim's set-up file, fields for ParaView."""
+
+from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,8 +16,11 @@ from dynamics.motion import read_motion_table
 from dynamics.motion.knee_motion import read_knee_poses
 from foundation.base.flags import FlagKind
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.base.pose import Pose
 from pipeline.cli.main import main
 from pipeline.exchange.loads_along import external_loads, loads_along, write_loads
+from pipeline.exchange.pressure_fields import write_fields
+from pipeline.reports.inputs import read_run
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"
@@ -235,3 +241,55 @@ def test_command_writes_the_set_up_with_the_named_bodies(tiny_run, tmp_path, cap
     bodies = {force.findtext("applied_to_body") for force in root.iter("ExternalForce")}
     assert bodies == {"femur_r", "tibia_r"}
     assert np.isfinite(read_motion_table(out).values).all()
+
+
+@pytest.fixture(scope="module")
+def fields_of_run(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_fields(tiny_run, tmp_path_factory.mktemp("fields"), "surrogate")
+
+
+def read(path: Path):
+    """Return the points, triangles, and arrays of points and triangles that VTK reads."""
+    pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+
+    reader = vtkXMLPolyDataReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    assert reader.GetErrorCode() == 0
+    output = reader.GetOutput()
+    arrays = {
+        data.GetArrayName(k): vtk_to_numpy(data.GetArray(k))
+        for data in (output.GetPointData(), output.GetCellData())
+        for k in range(data.GetNumberOfArrays())
+    }
+    corners = vtk_to_numpy(output.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+    return vtk_to_numpy(output.GetPoints().GetData()), corners, arrays
+
+
+def test_fields_are_those_of_the_frames(fields_of_run: list[Path], tiny_run: Path) -> None:
+    fields = read_run(tiny_run).fields
+    assert fields is not None
+    frames, k = fields.frames, fields.at_peak("surrogate")
+    points, faces, arrays = read(fields_of_run[0].parent / f"tibia_{k:03d}.vtp")
+    assert_allclose(points, 1e3 * frames.tibia_vertices, atol=1e-4)
+    assert (faces == frames.tibia_faces).all()
+    wanted = 1e-6 * np.maximum(fields.values["surrogate"][k], 0.0)
+    assert_allclose(arrays["pressure_MPa"], wanted, rtol=1e-12)
+    assert wanted.max() > 1.0
+    assert frames.surrogate_pressure_Pa is not None
+    springs = 1e-6 * frames.surrogate_pressure_Pa[k]
+    assert_allclose(arrays["spring_pressure_MPa"], springs, rtol=1e-6)
+    assert (arrays["compartment"] == fields.side).all()
+
+
+def test_femur_is_in_its_pose(fields_of_run: list[Path], tiny_run: Path) -> None:
+    frames = read_run(tiny_run).frames
+    assert frames is not None
+    assert frames.surrogate_poses is not None
+    points, faces, _ = read(fields_of_run[0].parent / "femur_004.vtp")
+    pose = Pose.from_array(frames.surrogate_poses[4])
+    wanted = 1e3 * (frames.femur_vertices @ pose.rotation_matrix.T + pose.translation)
+    assert_allclose(points, wanted, atol=2e-5 * np.abs(wanted).max())
+    assert (faces == frames.femur_faces).all()

@@ -139,11 +139,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         pass
 
 
-def write_array(partial_file: Path) -> None:
-    with partial_file.open("wb") as stream:
-        np.savez(stream, a=np.zeros(100_000))
-
-
 def write_rows(partial_file: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -151,20 +146,15 @@ def write_rows(partial_file: Path) -> None:
     pq.write_table(pa.table({"a": np.random.default_rng(1).random(100_000)}), partial_file)
 
 
-def write_page(partial_file: Path) -> None:
-    partial_file.write_text("<p>" * 100_000, encoding="utf-8")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("write", [write_array, write_rows, write_page])
-def test_full_disk_is_told_for_every_kind_of_file(tmp_path, write):
+def test_full_disk_is_told(tmp_path):
     path = tmp_path / "file.kind"
     path.write_text("old")
 
     def replace_it() -> None:
         with replacing(path) as part:
             part.symlink_to("/dev/full")
-            write(part)
+            write_rows(part)
 
     with pytest.raises(OSError, match="no space left on device") as caught:
         replace_it()

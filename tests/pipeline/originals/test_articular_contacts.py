@@ -88,14 +88,8 @@ BACK = (
 
 def grid(wide, long, cells):
     """Return places (K, 2) and triangles, facing up, of a rectangle."""
-    x, z = np.meshgrid(
-        np.linspace(-wide, wide, cells + 1), np.linspace(-long, long, cells + 1), indexing="ij"
-    )
-    index = np.arange(x.size).reshape(x.shape)
-    a, b = index[:-1, :-1].ravel(), index[1:, :-1].ravel()
-    c, d = index[1:, 1:].ravel(), index[:-1, 1:].ravel()
-    faces = np.concatenate([np.column_stack([a, c, b]), np.column_stack([a, d, c])])
-    return np.column_stack([x.ravel(), z.ravel()]), faces
+    mesh = plate(2.0, cells)
+    return mesh.vertices[:, [0, 2]] * (wide, long), mesh.faces
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Samples near a motion, and the motions of the configurations of joints along a walk."""
+"""Samples near a motion, and joints of shipped configurations along a published walk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from studies import ROOT
 from dynamics.motion.knee_motion import KneeColumns, parse_columns, read_knee_poses
 from foundation.base.errors import InputError
 from foundation.base.pose import Pose
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surfaces.mesh import load_mesh
+from pipeline.config.data_folder import data_file
 from pipeline.config.reading import load_config
 from pipeline.config.schema import DesignConfig, MotionConfig, ValidationConfig
 from pipeline.originals.candidates import choose_samples, held_out_samples, sample_space
-from pipeline.originals.reference_path import tabulated_path
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.samples_near_motion import draw, motion_poses
 from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -107,17 +110,11 @@ ANGLES = "flexion={0}_flex_r,adduction={0}_{1}_r,rotation={0}_{2}_r"
 PLACE = "tx={0}_tx_r,ty={0}_ty_r,tz={0}_tz_r"
 #: Body frame from file frame of the patella: anterior +y, superior -x, right +z.
 TURN = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-NAMES = ["tibiofemoral", "patellofemoral"]
-
-
-def loaded(name):
-    """Return configuration and sample space of a joint along the walk."""
-    config = load_config(ROOT / "configs" / f"lenhart_{name}_walk.toml")
-    return config, sample_space(config, tabulated_path(config.space.path))
+PAIR = ROOT / "configs" / "patellofemoral.toml"
 
 
 def solution(knee_data, name):
-    """Return the published poses (N, 6) in the frame of the bed [rad, m]."""
+    """Return the published poses in the frame of the file, and in that of the bed."""
     file = knee_data / SOLUTION
     if not file.is_file():
         pytest.skip(f"no {file}")
@@ -125,23 +122,63 @@ def solution(knee_data, name):
     columns = KneeColumns(parse_columns(f"{ANGLES},{PLACE}".format(*given)))
     poses = [Pose.from_array(row) for row in read_knee_poses(file, columns)[1]]
     if name == "tibiofemoral":
-        return np.array([pose.array for pose in poses])
+        return poses, poses
     turned = []
     for pose in poses:
         x, y, z = TURN @ pose.translation
-        turned.append(turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z).array)
-    return np.array(turned)
+        turned.append(turned_pose(TURN @ pose.rotation_matrix @ TURN.T, y, x, z))
+    return poses, turned
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["tibiofemoral", "patellofemoral"])
 def test_the_published_walk_lies_within_the_margin(knee_data, name):
     """That of flat surfaces by OpenSim-JAM; the poses of the motion are 0.04 s apart."""
-    config, _ = loaded(name)
-    motion = config.space.motion
+    motion = load_config(ROOT / "configs" / f"lenhart_{name}_walk.toml").space.motion
     knots = motion_poses(motion)
     places = np.linspace(0.0, len(knots) - 1.0, 4000)
     line = [np.interp(places, range(len(knots)), column) for column in knots.T]
     margin = [np.radians(motion.margin_deg)] * 3 + [1e-3 * motion.margin_mm] * 2
-    poses = solution(knee_data, name)[:, [0, 1, 2, 3, 5]]
+    poses = np.array([pose.array for pose in solution(knee_data, name)[1]])[:, COLUMNS]
     apart = (np.abs(poses[:, None] - np.column_stack(line)) / margin).max(axis=2).min(axis=1)
-    assert apart.max() < {"tibiofemoral": 0.8, "patellofemoral": 0.8}[name]
+    assert apart.max() < 0.8
+
+
+@pytest.fixture(scope="module")
+def patella(knee_data):
+    """Return the published poses of the patella and the knee of its configuration."""
+    poses = solution(knee_data, "patellofemoral")
+    return poses, build_knee(load_config(PAIR))
+
+
+@pytest.mark.slow
+def test_the_axes_of_the_configuration_turn_loads_and_poses_alike(patella):
+    """The same layers on the meshes as they lie in their files, at every eighth pose."""
+    (there, here), knee = patella
+    model, config = knee.model, load_config(PAIR)
+    femur, bed = (
+        load_mesh(data_file(mesh.file), check=False)
+        for mesh in (config.knee.femur, config.knee.tibia)
+    )
+    plain = ElasticFoundation(femur, bed, model.law, compartment_names=("patellofemoral",))
+    for one, other in list(zip(there, here, strict=True))[::8]:
+        expected, found = plain.loads(one), model.loads(other)
+        scale = np.linalg.norm(expected.force)
+        np.testing.assert_allclose(found.force, TURN @ expected.force, rtol=0.0, atol=1e-6 * scale)
+        np.testing.assert_allclose(
+            found.moment, TURN @ expected.moment, rtol=0.0, atol=1e-8 * scale
+        )
+
+
+def test_the_sample_space_contains_the_walking_solution(patella):
+    """Within 3 degrees of adduction, 2 of rotation, 9 mm along, 3 mm sideways; up to 500 N."""
+    (_, poses), knee = patella
+    config = load_config(PAIR)
+    space = sample_space(config, knee.reference_path(config))
+    poses = np.array([pose.array for pose in poses])
+    apart = np.abs(poses - space.path.poses(poses[:, 0]))[:, [1, 2, 3, 5]]
+    assert ((PER_UNIT[1:] * apart).max(axis=0) < [3.0, 2.0, 9.0, 3.0]).all()
+    assert (apart < space.offsets).all()
+    axial = knee.model.evaluate_batch(poses)[:, 0, 1]
+    assert axial.min() > 0.0
+    assert 450.0 < axial.max() < 500.0
+    assert space.flexion[0] < poses[:, 0].min() < poses[:, 0].max() < space.flexion[1]

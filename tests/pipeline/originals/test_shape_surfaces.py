@@ -1,4 +1,4 @@
-"""Surfaces by [knee.shape]: of corresponding meshes and displacements, and what is refused."""
+"""[knee.shape]: surfaces of corresponding meshes and displacements, refusals, and the check."""
 
 import re
 
@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
 from scipy.spatial.transform import Rotation
 from solids import closed_insert
 from studies import export
@@ -17,6 +18,9 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.shape_surfaces import shape_modes
+from pipeline.preparation import checkup, shape_picture
+from pipeline.preparation.checkup import check_study
+from pipeline.preparation.shape_picture import draw_shape_modes
 from tests.oracles.corresponding_knees import corresponding_knees
 
 COUNT = 5
@@ -204,38 +208,6 @@ def test_tables_that_are_no_displacements_are_refused(folder, shapes, change, wo
     assert re.search(rf"^\[knee.shape\] .*{words}", fails(path))
 
 
-def write_all(folder, change, shapes, knees):
-    """Write the changed meshes of the template and of three knees."""
-    for place, body in enumerate(BODIES):
-        export(change(shapes[body], body), folder / f"{body}.off", scale=1e3)
-        for number in range(3):
-            mesh = change(knees[number][place], body)
-            export(mesh, folder / f"{body}_{number}.off", scale=1e3)
-
-
-def test_repairs_that_give_new_vertices_are_refused(tmp_path, shapes, knees):
-    """A seam of corners that differ by rounding, in all files."""
-    outer = shapes["tibia"].centroids[:, 2] > 20e-3
-
-    def change(mesh, body):
-        if body == "femur":
-            return mesh
-        faces = np.where(outer[:, None], mesh.faces + len(mesh.vertices), mesh.faces)
-        vertices = np.concatenate([mesh.vertices, mesh.vertices + 1e-6])
-        used, faces = np.unique(faces, return_inverse=True)
-        return TriangleMesh(vertices[used], faces.reshape(-1, 3), mesh.name)
-
-    write_all(tmp_path, change, shapes, knees)
-    path = written(tmp_path, set_of(3))
-    message = fails(path)
-    assert re.search(
-        r"\[knee.tibia\] \S+tibia.off: the repair changed vertices \(\d+ open edges closed", message
-    )
-    assert "set knee.repair_tolerance_mm = 0" in message
-    kept = surfaces_of(path, "knee.repair_tolerance_mm=0.0").tibia
-    assert len(kept.vertices) > len(shapes["tibia"].vertices)
-
-
 def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
     solid, top = closed_insert()
     export(shapes["femur"], tmp_path / "femur.off", scale=1e3)
@@ -250,3 +222,57 @@ def test_the_bearing_surface_of_closed_solids_is_taken_of_all(tmp_path, shapes):
     sizes = np.array([1.0, 1.02, 1.05])
     away = surfaces.tibia.vertices[:, 0].max() - 24e-3 * sizes.mean()
     assert_allclose(abs(away), 24e-3 * sizes.std(ddof=1), rtol=1e-6)
+
+
+@pytest.fixture
+def meshes_alone(monkeypatch):
+    """Leave out the picture, and the checks of the contact model, the same without modes."""
+    monkeypatch.setattr(checkup, "_check_knee", lambda *_, **__: {})
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", lambda *_: None)
+
+
+def told(path, *overrides):
+    """Return the findings about the modes: (level, section or key, text)."""
+    findings, _ = check_study(path, overrides)
+    return [(f.level, f.about, f.text) for f in findings if "knee.shape" in f.about]
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_modes_and_their_picture_are_told(folder, monkeypatch):
+    monkeypatch.setattr(shape_picture, "draw_shape_modes", draw_shape_modes)
+    found = told(written(folder, set_of(), "told"))
+    assert {level for level, _, _ in found} == {"note"}
+    texts = [text for _, _, text in found]
+    assert re.match(r"5 knees: 4 modes with 100.0% of the variance; what the other modes", texts[0])
+    shares = [float(re.search(r"([\d.]+)% of the variance", text)[1]) for text in texts[1:5]]
+    assert shares == sorted(shares, reverse=True)
+    assert_allclose(sum(shares), 100.0, atol=0.3)
+    picture = folder / "told_shape_modes.png"
+    assert texts[-1] == f"picture of the modes: {picture}"
+    with Image.open(picture) as image:
+        assert len(image.convert("RGB").getcolors(1_000_000)) > 1000
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_what_few_modes_leave_is_told(folder, knees):
+    left = told(written(folder, set_of(modes=1), "few"))[0][2]
+    found = float(re.search(r"other modes move is ([\d.]+) mm RMS", left)[1])
+    stacked = np.array([np.concatenate([mesh.vertices for mesh in knee]) for knee in knees])
+    flat = (stacked - stacked.mean(axis=0)).reshape(COUNT, -1)
+    values = np.linalg.svd(flat, compute_uv=False)[1:]
+    rms = np.sqrt((values**2).sum() / (COUNT - 1) / stacked.shape[1])
+    assert_allclose(found, 1e3 * rms, rtol=0.06)
+
+
+@pytest.mark.usefixtures("meshes_alone")
+def test_meshes_that_lie_in_different_frames_are_doubtful(tmp_path, shapes, knees):
+    moved = [
+        (TriangleMesh(femur.vertices + 3e-3 * number * np.eye(3)[1], femur.faces), tibia)
+        for number, (femur, tibia) in enumerate(knees)
+    ]
+    path = written(write_knees(tmp_path, shapes, moved), set_of())
+    warnings = [text for level, _, text in told(path) if level == "warning"]
+    assert len(warnings) == 1
+    assert re.match(r"mode 1 turns and moves the femur as a whole \(9\d% of its", warnings[0])
+    aligned = told(written(tmp_path, set_of(align="rigid")))
+    assert not [text for level, _, text in aligned if level == "warning"]

@@ -75,23 +75,13 @@ def noisy(truth):
     return with_errors(truth, ERRORS, seed=3)
 
 
-def finished(folder, table, *, quantities):
-    """Return a finished run of a table, with areas, pressures and centres or without them."""
-    study = write_study(folder, table, quantities=quantities, **QUICK)
-    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
-    return folder / "run"
-
-
 @pytest.fixture(scope="module")
 def run(noisy, tmp_path_factory):
-    """A finished run of a table with errors."""
-    return finished(tmp_path_factory.mktemp("table"), noisy, quantities=True)
-
-
-@pytest.fixture(scope="module")
-def bare_run(noisy, tmp_path_factory):
-    """A finished run of a table with forces and moments alone."""
-    return finished(tmp_path_factory.mktemp("bare"), noisy, quantities=False)
+    """A finished run of a table with errors, of forces and moments alone."""
+    folder = tmp_path_factory.mktemp("table")
+    study = write_study(folder, noisy, quantities=False, **QUICK)
+    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
 
 
 def content(run, name):
@@ -107,7 +97,7 @@ def test_run_has_what_a_run_has_but_the_original_s(run):
     original = report["overview"]["original"]
     assert (original["kind"], original["file"]) == ("table", "poses_and_loads.csv")
     assert original["rows"] == len(pd.read_csv(run.parent / "poses_and_loads.csv"))
-    assert original["not_given"] == []
+    assert original["not_given"] == list(QUANTITY_COLUMNS)
     gait = report["gait"]
     assert gait["models"] == ["surrogate"]
     assert gait["differences"] == []
@@ -219,22 +209,22 @@ def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path
         original.candidates(space, completed(many))
 
 
-def test_table_without_areas_and_pressures_shows_none(bare_run):
+def test_table_without_areas_and_pressures_shows_none(run):
     lacking = list(QUANTITY_COLUMNS)
-    assert content(bare_run, "run")["original"]["not_given"] == lacking
-    assert surrogates.load(bare_run / "knee.npz").header["not_given"] == lacking
-    cycle = read_table(bare_run / "simulation.parquet")
+    assert content(run, "run")["original"]["not_given"] == lacking
+    assert surrogates.load(run / "knee.npz").header["not_given"] == lacking
+    cycle = read_table(run / "simulation.parquet")
     for name in lacking:
         assert cycle[[f"medial_{name}", f"total_{name}"]].isna().all(axis=None), name
     for table in ("first", "heldout", "screened-1"):
-        stored = read_table(bare_run / "samples" / f"{table}.parquet")
+        stored = read_table(run / "samples" / f"{table}.parquet")
         assert stored[lacking].isna().all(axis=None), table
-    validation = content(bare_run, "report")["validation"]
+    validation = content(run, "report")["validation"]
     told = json.dumps(validation)
     assert "contact area" not in told
     assert "centre of pressure" not in told
     assert "AP force" in told
-    notes = [note["text"] for note in content(bare_run, "report")["overview"]["notes"]]
+    notes = [note["text"] for note in content(run, "report")["overview"]["notes"]]
     assert any(text.startswith("not given: contact area") for text in notes)
 
 

@@ -11,7 +11,7 @@ from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.surface_shape import selected
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
 from pipeline.originals.knee_surfaces import load_surfaces
 
 pytestmark = pytest.mark.filterwarnings("ignore")

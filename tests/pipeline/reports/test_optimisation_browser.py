@@ -79,23 +79,6 @@ def test_ranges_limit_lines_points_rows_and_csv(page: Any, folder: Path) -> None
     assert len(shown(page)) == len(front)
 
 
-def test_heads_sort_and_slices_follow_the_choice(page: Any, folder: Path) -> None:
-    front = read_table(folder / "front.parquet")
-    head = page.locator("#table th[data-column='3']")
-    head.locator("button").click()
-    expected = front.sort_values(PRESSURE)["design"].tolist()
-    assert shown(page) == expected
-    assert head.get_attribute("aria-sort") == "ascending"
-    head.locator("button").click()
-    assert shown(page) == expected[::-1]
-    assert page.locator("#slices svg").count() == 4
-    names = page.locator("#slice option").evaluate_all("(all) => all.map((one) => one.value)")
-    before = page.locator("#slices").inner_html()
-    page.locator("#slice").select_option(names[-1])
-    assert page.locator("#slices").inner_html() != before
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 WEIGHTS = {"accuracy": 0.4, "speed": 0.2, "preparation": 0.0, "versatility": 0.09}
 MARKS: dict[str, dict[str, float | None]] = {
     "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},

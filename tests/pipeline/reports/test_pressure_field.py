@@ -1,4 +1,4 @@
-"""Pressure at the vertices: analytic patches, areas, edge cases."""
+"""Pressure at the vertices of a mesh: analytic patches and areas; how well a mesh resolves it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from shapes import plate
 
 from pipeline.reports.pressure_field import (
     area_above,
@@ -13,6 +14,7 @@ from pipeline.reports.pressure_field import (
     sides_of,
     vertex_pressures,
 )
+from pipeline.stages.pressure_roughness import resolution
 
 RADIUS, PEAK = 6.0, 18.0
 
@@ -96,3 +98,43 @@ def test_outline_is_the_border() -> None:
     length = np.linalg.norm(np.diff(lines[0], axis=0), axis=1).sum()
     assert_allclose(length, 4 * 18.0, rtol=1e-12)
     assert_allclose(lines[0][0], lines[0][-1])
+
+
+BALL = 6e-3
+
+
+def squares(edge: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vertices [m] and triangles of a plane of squares, two triangles each."""
+    mesh = plate(24e-3, int(24e-3 / edge))
+    return mesh.vertices, mesh.faces
+
+
+def paraboloid(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Return the pressure of a sphere on a linear layer: a paraboloid, 10 MPa in the middle."""
+    middle = vertices[faces].mean(axis=1)
+    return 1e7 * np.maximum(0.0, 1.0 - (middle[:, 0] ** 2 + middle[:, 2] ** 2) / BALL**2)
+
+
+@pytest.mark.parametrize("edge", [0.4e-3, 0.8e-3])
+def test_paraboloid_is_smooth_and_its_width_is_counted(edge: float) -> None:
+    vertices, faces = squares(edge)
+    found = resolution(vertices, faces, paraboloid(vertices, faces))
+    assert found is not None
+    assert found.roughness_percent < 1e-9
+    # An equilateral triangle of half a square has edges of 1.0746 of those of the square.
+    assert_allclose(found.across, 2.0 * BALL / (edge * np.sqrt(2.0 / np.sqrt(3.0))), rtol=0.03)
+
+
+def test_alternating_ridges_are_found_in_full() -> None:
+    """Triangles that are 5 % higher and lower in turn are rough by 5 % of the mean."""
+    vertices, faces = squares(0.5e-3)
+    sign = np.where(np.arange(len(faces)) < len(faces) // 2, 1.0, -1.0)
+    found = resolution(vertices, faces, paraboloid(vertices, faces) * (1.0 + 0.05 * sign))
+    assert found is not None
+    assert 4.0 < found.roughness_percent < 7.0
+
+
+def test_few_triangles_tell_nothing() -> None:
+    vertices, faces = squares(8e-3)
+    assert resolution(vertices, faces, paraboloid(vertices, faces)) is None
+    assert resolution(vertices, faces, np.zeros(len(faces))) is None

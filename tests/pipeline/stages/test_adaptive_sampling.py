@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.base.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
 from pipeline.config.schema import (
     Config,
     DesignConfig,

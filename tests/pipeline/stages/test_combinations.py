@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from shapes import plate
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.result import CountedFlag, SimulationResult, Statistics
@@ -19,7 +20,6 @@ from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.base.flags import Flag, FlagKind
-from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.reports.combinations import (
     above,
     combinations_of,
@@ -232,22 +232,11 @@ class TestBars:
         assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
 
 
-def grid(n: int) -> TriangleMesh:
-    """Return a level square of 40 mm, n by n cells of two triangles."""
-    ticks = np.linspace(-20e-3, 20e-3, n + 1)
-    x, z = np.meshgrid(ticks, ticks, indexing="ij")
-    corner = (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel()
-    lower = np.column_stack([corner, corner + 1, corner + n + 1])
-    upper = np.column_stack([corner + 1, corner + n + 2, corner + n + 1])
-    vertices = np.column_stack([x.ravel(), 0 * x.ravel(), z.ravel()])
-    return TriangleMesh(vertices, np.concatenate([lower, upper]))
-
-
 class TestFrames:
     """The knee at a few instants, thinned out and drawn."""
 
     def test_thinned_mesh_keeps_its_shape(self) -> None:
-        mesh = grid(60)
+        mesh = plate(40e-3, 60)
         vertices, faces = thinned(mesh, 1000)
         assert 300 < len(faces) <= 1000
         assert faces.max() < len(vertices)
@@ -258,7 +247,7 @@ class TestFrames:
         assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
 
     def test_of_two_results(self) -> None:
-        mesh = grid(5)
+        mesh = plate(40e-3, 5)
         state = SimpleNamespace(pressure=np.arange(50.0))
         model: Any = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
         results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}

@@ -19,7 +19,7 @@ from studies import SMOKE
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config
-from pipeline.files import DOCUMENT_VERSION, check_version, write_document
+from pipeline.files import DOCUMENT_VERSION, check_version
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
@@ -77,14 +77,6 @@ def test_exported_csv_is_a_table_of_poses_and_loads(tiny_run, tmp_path, capsys):
     columns = [*POSE_COLUMNS, *LOAD_COLUMNS]
     np.testing.assert_allclose(found.rows[columns], table[columns], rtol=1e-13, atol=1e-18)
     assert found.ignored == ()
-
-
-def test_document_is_headed_by_format_and_version(tmp_path):
-    path = tmp_path / "walk.json"
-    write_document(path, {"seconds": 1.5, "version": 7, "format": "of before"})
-    content = json.loads(path.read_text(encoding="utf-8"))
-    assert list(content) == ["format", "version", "seconds"]
-    assert (content["format"], content["version"]) == ("knee-contact walk", DOCUMENT_VERSION)
 
 
 @pytest.mark.parametrize("version", [0, DOCUMENT_VERSION + 1, "1", None, 1.5])

@@ -86,51 +86,6 @@ def test_table_round_trips_bit_for_bit(tmp_path):
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["t.parquet"]
 
 
-def test_failed_write_leaves_the_old_table(tmp_path, monkeypatch):
-    path = tmp_path / "t.parquet"
-    write_table(rows(5), path)
-
-    def half_written(table, file, **_):
-        file.write_bytes(b"PAR1")
-        raise OSError("disk full")
-
-    monkeypatch.setattr("pipeline.store.samples.pq.write_table", half_written)
-    with pytest.raises(OSError, match="disk full"):
-        write_table(rows(6), path)
-    assert len(read_table(path)) == 5
-
-
-@pytest.mark.parametrize("keep", [0, 0.5])
-def test_truncated_table_is_named(tmp_path, keep):
-    path = tmp_path / "t.parquet"
-    write_table(rows(50), path)
-    content = path.read_bytes()
-    path.write_bytes(content[: int(keep * len(content)) if 0 < keep < 1 else keep])
-    with pytest.raises(StoreError) as caught:
-        read_table(path)
-    assert str(caught.value).startswith(f"{path}: the table is damaged")
-    assert "delete the file" in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_digest_changes_with_any_value_name_or_order():
-    table = rows(6)
-    seen = {digest(table)}
-    for column in table.columns:
-        changed = table.copy()
-        value = changed.loc[3, column]
-        changed.loc[3, column] = (
-            "lateral" if column == "compartment" else type(value)(np.nextafter(value, 99))
-            if column != "index" else 77
-        )  # fmt: skip
-        seen.add(digest(changed))
-    seen.add(digest(table.iloc[::-1]))
-    seen.add(digest(table.rename(columns={"load_N": "load"})))
-    seen.add(digest(table.iloc[:5]))
-    assert len(seen) == len(table.columns) + 4
-    assert digest(table.copy()) == digest(table)
-
-
 def test_store_keeps_order_and_rows(tmp_path):
     table = rows(23)
     evaluator = Evaluator()
@@ -157,25 +112,6 @@ def test_resumed_store_computes_only_the_missing_rows_whatever_the_chunk(tmp_pat
 
 def stored(path) -> dict[str, str]:
     return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
-
-
-def test_other_readers_see_the_same_values_and_plain_types(tmp_path):
-    duckdb = pytest.importorskip("duckdb", reason="needs the development package duckdb")
-    path = tmp_path / "t.parquet"
-    table = rows(5).assign(reason=["", "a", "", "é", "b"], first=[True, False, True, True, False])
-    table.loc[2, "load_N"] = np.nan
-    write_table(table, path)
-    types = {str(field.type) for field in pq.read_schema(path)}
-    assert types == {"string", "int64", "double", "bool"}
-    relation = duckdb.read_parquet(str(path))
-    assert relation.columns == list(table.columns)
-    found = relation.fetchall()
-    assert found[2][table.columns.get_loc("load_N")] is None
-    assert [row[table.columns.get_loc("reason")] for row in found] == table["reason"].to_list()
-    flexion = [row[table.columns.get_loc("flexion_rad")] for row in found]
-    assert flexion == table["flexion_rad"].to_list()
-    plain = pq.read_table(path).to_pydict()
-    assert plain["flexion_rad"] == flexion
 
 
 def test_digest_is_the_one_that_the_documentation_describes(tmp_path):

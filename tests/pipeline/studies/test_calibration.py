@@ -25,7 +25,7 @@ from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
 from pipeline.studies.calibration.calibrate import calibrate_laws, figures_of
-from pipeline.studies.calibration.fits import FITTED, errors_of, fit_law, held_out_errors
+from pipeline.studies.calibration.fits import FITTED, errors_of, fit_law
 from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
 from pipeline.studies.calibration.samples import samples_of
 from pipeline.studies.calibration.springs import free_springs, linear_springs
@@ -95,23 +95,6 @@ def test_errors_are_those_of_a_stiffer_bed(bed):
     figures = figures_of(errors)
     assert figures.force_percent == pytest.approx(100.0)
     assert figures.area_percent == pytest.approx(29.3, abs=3.0)
-
-
-@pytest.mark.slow
-def test_held_out_errors_are_of_fits_without_the_part(bed):
-    """The only sample that is wrong has an error where it is held out, whatever its fit."""
-    free, law = FREE_LAWS["coupled"], CoupledLaw(E, NU, H)
-
-    def at(values):
-        return bed.with_law(with_keys(law, "coupled", free.keys(values, INDENTATION)))
-
-    samples = samples_by(bed.with_law(law), 5)
-    samples.loads[3, 1] *= 3.0
-    fit = fit_law(free, at, samples)
-    errors = held_out_errors(fit, at, samples, 5)
-    assert errors[3, 0] == pytest.approx(-np.log(3.0), abs=0.15)
-    clean = held_out_errors(fit, at, samples.part(np.arange(len(samples)) != 3), 3)
-    assert np.abs(clean[:, 0]).max() < 0.02
 
 
 def test_both_layers_get_the_keys():

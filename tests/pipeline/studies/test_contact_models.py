@@ -1,7 +1,6 @@
 """Comparison of contact models: figures against direct evaluation, resumption, failures, marks."""
 
 import json
-import os
 import shutil
 from functools import partial
 
@@ -294,15 +293,6 @@ def test_a_finished_training_is_not_repeated(tiny_run, tmp_path, monkeypatch):
     assert seen[1:] == [(True, []), (True, ["medial.npy"])]
     kept = tmp_path / "elements_surrogate" / CONDENSED / "medial.npy"
     assert kept.read_bytes() == b"compliance"
-    monkeypatch.setattr(os, "link", raising)
-    kept.unlink()
-    (tmp_path / "elements_surrogate" / "report.json").unlink()
-    knee.trained("elements_surrogate", elements, Built(None, 3.0), ELEMENTS)
-    assert kept.read_bytes() == b"compliance"
-
-
-def raising(*_):
-    raise OSError("no links on this disk")
 
 
 @pytest.mark.slow

@@ -215,27 +215,12 @@ def test_errors_have_their_definitions(tmp_path):
     )
 
 
-POUND = 4.4482216152605
-COLUMNS = {"time": "Time(sec)", "medial": "Medial (lbf)", "lateral": "Lateral (lbf)", "unit": "lbf"}
-
-
-def write_forces(path, time, medial, lateral, header="Time(sec),Medial (lbf),Lateral (lbf)"):
-    rows = [
-        f"{t:.6f},{m / POUND:.6f},{f / POUND:.6f}"
-        for t, m, f in zip(time, medial, lateral, strict=True)
-    ]
-    path.write_text("\n".join([header, *rows]) + "\n")
-    return path
-
-
 def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
-    time = np.linspace(0.0, 1.3, 40)
-    force = 900.0 + 500.0 * np.sin(time)
-    table = write_forces(tmp_path / "forces.csv", time, force, 0.5 * force)
+    table = text(tmp_path / "forces.csv", ["time,medial,lateral"], (TIME, MEDIAL, LATERAL))
     model = str(knee_data / "jam_grand_challenge_DM" / "DM.osim")
 
     def checked(**keys):
-        config = ImplantForcesConfig(file=str(table), **COLUMNS, **keys)
+        config = ImplantForcesConfig(file=str(table), **BOTH, **keys)
         walk = SimpleNamespace(model=model)
         implant.check_implant_forces(SimpleNamespace(walk=walk, implant_forces=config))
 
@@ -243,7 +228,7 @@ def test_measured_forces_are_checked_before_a_walk(knee_data, tmp_path):
     checked(contact="knee_contact")
     with pytest.raises(InputError, match=r"a contact of DM\.osim, knee_contact, pf_contact"):
         checked(contact="tf_contact")
-    table.write_text("time,medial,lateral\n0,1,2\n")
-    with pytest.raises(InputError, match=r"expected a row of names with .*Medial \(lbf\)"):
+    table.write_text("time,total\n0,1\n")
+    with pytest.raises(InputError, match=r"expected a row of names with .*medial"):
         checked()
     implant.check_implant_forces(SimpleNamespace(implant_forces=None))
