@@ -100,17 +100,6 @@ def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_cop
     assert_same_run(run_copy, tiny_run)
 
 
-def test_resume_with_another_config_names_the_keys(run_copy, capsys):
-    before = (run_copy / "config.toml").read_bytes()
-    assert resume(run_copy, "contact.poissons_ratio=0.4", "design.first=50") == 2
-    err = capsys.readouterr().err
-    assert err.count("error: ") == 1
-    assert "contact.poissons_ratio is 0.4, and the run was made with 0.46; restore" in err
-    assert "design.first" not in err  # the samples hold for other numbers of samples
-    assert "--out" in err
-    assert (run_copy / "config.toml").read_bytes() == before
-
-
 def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
     path = run_copy / "path.json"
     stored = json.loads(path.read_text())

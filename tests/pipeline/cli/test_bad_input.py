@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from studies import (
-    SMOKE,
     TINY,
     WAVEFORMS,
     export,
@@ -119,11 +118,3 @@ def test_resume_with_a_damaged_table_of_evaluations(refused, run_copy):
     path.write_bytes(path.read_bytes()[:200])
     command = [*run_command(run_copy, *TINY), "--resume"]
     refused(command, "kept-2.parquet: the table is damaged", "delete the file", "--resume")
-
-
-@pytest.mark.parametrize("command", ["validate", "simulate", "report"])
-def test_folder_that_holds_no_run(refused, tmp_path, command):
-    refused([command, str(tmp_path / "none")], str(tmp_path / "none"), "run")
-    (tmp_path / "empty").mkdir()
-    refused([command, str(tmp_path / "empty")], str(tmp_path / "empty"), "config.toml", "run")
-    refused([command, str(SMOKE)], str(SMOKE))

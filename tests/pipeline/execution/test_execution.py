@@ -11,7 +11,6 @@ import sys
 import time
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import jobs
 import numpy as np
@@ -29,7 +28,6 @@ from pipeline.execution import compilation, memory
 from pipeline.execution.backends import Execution
 from pipeline.execution.memory import check_room, is_of_memory
 from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
-from pipeline.files import replacing
 from pipeline.originals.protocol import Evaluation
 from pipeline.simulation import gait_simulator, simulate_gait
 from pipeline.stages import kernels
@@ -137,31 +135,6 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
     assert sorted(run_copy.rglob("*")) == before
     with locked(run_copy):
         pass
-
-
-def write_rows(partial_file: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"a": np.random.default_rng(1).random(100_000)}), partial_file)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_is_told(tmp_path):
-    path = tmp_path / "file.kind"
-    path.write_text("old")
-
-    def replace_it() -> None:
-        with replacing(path) as part:
-            part.symlink_to("/dev/full")
-            write_rows(part)
-
-    with pytest.raises(OSError, match="no space left on device") as caught:
-        replace_it()
-    assert caught.value.errno == errno.ENOSPC
-    assert caught.value.filename == str(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["file.kind"]
-    assert path.read_text() == "old"
 
 
 linux = pytest.mark.skipif(

@@ -16,10 +16,9 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config, load_config
 from pipeline.config.schema import Config, RunConfig
 from pipeline.stages.run_folder import Run
-from pipeline.store.job import CALIBRATION, COMPARISON, RUN, STUDY, Job
+from pipeline.store.job import CALIBRATION, COMPARISON, RUN, Job
 from pipeline.store.made_with import check_configuration, configuration_digest
-from pipeline.store.workspace_lock import LOCK_FILE, RunError, locked
-from pipeline.studies.runs import Task
+from pipeline.store.workspace_lock import LOCK_FILE, RunError
 
 CONFIG = Config()
 OTHER = Config(run=RunConfig(seed=7))
@@ -133,17 +132,6 @@ def test_commands_refuse_a_folder_of_something_else(tiny_run, tmp_path, capsys, 
     assert "is a file, expected a folder" in capsys.readouterr().err
 
 
-def test_a_folder_that_another_command_writes_to_is_left_alone(tmp_path):
-    job = Job(STUDY, tmp_path / "held", CONFIG)
-    with (
-        locked(job.folder, make=True),
-        pytest.raises(RunError, match="another command is writing to this folder"),
-        job.begun(),
-    ):
-        pass
-    assert not any(job.folder.iterdir())
-
-
 def edit(folder, section, **keys):
     """Replace keys of a run's `config.toml`; None takes a key out."""
     path = folder / "config.toml"
@@ -174,12 +162,6 @@ def test_edited_configuration_of_a_finished_run_is_refused(run_copy, tmp_path, c
     assert "Restore the file, or make another run" in err
     assert (run_copy / "report.html").read_bytes() == before
     assert not out.exists()
-
-
-def test_edited_configuration_is_refused_by_studies_and_walks(run_copy):
-    edit(run_copy, "simulation", samples=41)
-    with pytest.raises(RunError, match=r"simulation\.samples is 41, and .* made with 21"):
-        Task.of(run_copy, "surrogate", {})
 
 
 def test_report_tells_the_configuration_of_the_run_of_keys_that_may_change(run_copy):

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose
 
 from foundation.base.errors import InputError
 from pipeline.cli.main import main
-from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.design_space.design_gait import original_cycle, surrogate_cycle
 from pipeline.design_space.trained_designs import TrainedDesigns
@@ -382,15 +381,6 @@ def test_chosen_designs_are_verified_with_the_original_model(done, run):
     change = 100.0 * (other.original[WEAR] / base.original[WEAR] - 1.0)
     assert other.against_base[WEAR]["original"] == pytest.approx(change)
     assert base.against_base is None
-
-
-def test_configurations_of_the_chosen_designs(done, run):
-    document = read_document(done / "optimisation.json", OptimisationDocument)
-    for each in document.chosen:
-        config = load_config(done / "designs" / each.name / "design.toml")
-        assert config.run.name == f"tiny-{each.name}"
-        wanted = run.config_of(each.values)
-        assert config.model_copy(update={"run": wanted.run}) == wanted
 
 
 def test_page_has_every_design_of_the_front(done):
