@@ -68,7 +68,7 @@ def test_a_wrong_unit_is_refused(tmp_path, unit, scale, likely):
 
 def test_markers_at_one_place_are_refused(tmp_path):
     path = write(tmp_path / "walk.trc", np.ones_like(walking()))
-    with pytest.raises(InputError, match="found 0 m with the unit mm.*check the columns"):
+    with pytest.raises(InputError, match=r"found 0 m with the unit mm.*check the columns"):
         read_markers(path)
 
 

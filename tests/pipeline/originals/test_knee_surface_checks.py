@@ -28,7 +28,6 @@ from tests.oracles.shells import shell
 Pair = dict[str, TriangleMesh]
 IMPLANT_AXES = ("-x", "y", "-z")
 SOUND = ("built-in", "single radius", "cartilage", "coarse cartilage", "component", "solid femur")
-DAMAGED_PAIRS = ("built-in", "coarse cartilage", "component")
 _KNOWN: dict[str, Pair] = {}
 
 
@@ -94,12 +93,6 @@ def crumbled(mesh: TriangleMesh) -> TriangleMesh:
     return changed(mesh, faces=mesh.faces[keep])
 
 
-def soup(mesh: TriangleMesh) -> TriangleMesh:
-    """Return all triangles without common vertices."""
-    vertices = mesh.vertices[mesh.faces].reshape(-1, 3)
-    return changed(mesh, vertices, np.arange(len(vertices)).reshape(-1, 3))
-
-
 def closed(mesh: TriangleMesh) -> TriangleMesh:
     return changed(mesh, *shell(mesh, 8e-3))
 
@@ -114,7 +107,6 @@ def body_of(kind: str, mesh: TriangleMesh) -> TriangleMesh:
     solid = {
         "sphere": trimesh.creation.icosphere(subdivisions=3, radius=0.03),
         "box": trimesh.creation.box((0.05, 0.03, 0.07)).subdivide().subdivide().subdivide(),
-        "cube": trimesh.creation.box((0.05,) * 3).subdivide().subdivide().subdivide(),
     }[kind]
     return changed(mesh, np.asarray(solid.vertices), np.asarray(solid.faces))
 
@@ -135,30 +127,16 @@ def scaled(mesh: TriangleMesh, factor: float) -> TriangleMesh:
 DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
     "femur inside out": (femur(inside_out), "inverted", "femur", "condyles are hollow"),
     "tibia inside out": (tibia(inside_out), "inverted", "tibia", "points into the tibia"),
-    "femur inside out, axes of init": (
-        femur(lambda mesh: turned(inside_out(mesh), 1, -2, -3)),
-        *("inverted", "femur", "flip the normals in a mesh editor, and leave the axes"),
-    ),
-    "tibia inside out, axes of init": (
-        tibia(lambda mesh: turned(inside_out(mesh), 1, -2, -3)),
-        *("inverted", "tibia", "flip the normals in a mesh editor, and leave the axes"),
-    ),
     "femur upside down": (femur(turned, 1, -2, -3), "orientation", "femur", "signs of two axes"),
     "tibia upside down": (tibia(turned, 1, -2, -3), "orientation", "tibia", "signs of two axes"),
-    "tibia z up": (tibia(turned, 3, 1, 2), "orientation", "tibia", "set axes to the file's axes"),
     "tibia a quarter round": (tibia(turned, 3, 2, -1), "quarter-turn", "tibia", "wider than long"),
     "femur a quarter round": (femur(turned, 3, 2, -1), "quarter-turn", "femur", "condyles roll"),
     "femur far behind": (femur(shifted, -60, 0, 0), "femur-origin", "femur", "knee-contact align"),
-    "femur in a scanner": (femur(shifted, 30, 900, -90), "femur-origin", "femur", "origin_mm"),
     "tibia in front": (tibia(shifted, 60, 0, 0), "tibia-origin", "tibia", "knee-contact align"),
-    "tibia beside": (tibia(shifted, 0, 0, 30), "tibia-origin", "tibia", "origin_mm"),
     "closed tibia": (tibia(closed), "closed", "tibia", 'surface = "bearing" in [knee.tibia]'),
     "crumbs of a femur": (femur(crumbled), "crumbs", "femur", "merge close vertices"),
-    "soup of a tibia": (tibia(soup), "crumbs", "tibia", "one for each plateau"),
     "few triangles of a tibia": (tibia(few), "few", "tibia", "150 triangles, too few"),
     "medial plateau": (tibia(half, -1.0), "single-plateau", "tibia", "expected both plateaus"),
-    "lateral plateau": (tibia(half, 1.0), "single-plateau", "tibia", "knee.tibia.file"),
-    "medial condyle": (femur(half, -1.0), "single-condyle", "femur", "expected both condyles"),
     "lateral condyle": (femur(half, 1.0), "single-condyle", "femur", "knee.femur.file"),
     "sphere as femur": (
         lambda pair: pair | {"femur": body_of("sphere", pair["femur"])},
@@ -168,47 +146,30 @@ DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
         lambda pair: pair | {"tibia": body_of("box", pair["tibia"])},
         *("other-body", "tibia", "a body of flat faces, not the bearing surface"),
     ),
-    "cube as femur": (
-        lambda pair: pair | {"femur": body_of("cube", pair["femur"])},
-        *("other-body", "femur", "a body of flat faces, not the bearing surface"),
-    ),
     "femur twice": (
         lambda pair: pair | {"tibia": turned(pair["femur"], 1, -2, -3)},
         *("same", "", "have the same surface"),
-    ),
-    "tibia twice, mirrored": (
-        lambda pair: pair | {"femur": changed(pair["tibia"].mirrored())},
-        *("same", "", "name the mesh of the other body"),
     ),
     "exchanged": (
         lambda pair: {"femur": pair["tibia"], "tibia": pair["femur"]},
         *("exchanged", "", "exchange knee.femur.file and knee.tibia.file"),
     ),
-    "exchanged and turned": (
-        lambda pair: {body: turned(pair[other], 1, -2, -3) for body, other in EXCHANGED},
-        *("exchanged", "", "exchange knee.femur.file and knee.tibia.file"),
-    ),
-    "small femur": (femur(scaled, 0.55), "width", "", "belong to one knee"),
     "large femur": (femur(scaled, 1.8), "width", "", "belong to one knee"),
 }
-EXCHANGED = (("femur", "tibia"), ("tibia", "femur"))
 
 
-@pytest.mark.parametrize("mirrored", first_of([False, True]))
 @pytest.mark.parametrize("name", first_of(SOUND, 4))
-def test_sound_surfaces_have_no_finding(pair, name, mirrored):
-    """Also a left knee that was told to be a right one: its side is another matter."""
-    meshes = {body: mesh.mirrored() if mirrored else mesh for body, mesh in pair(name).items()}
+def test_sound_surfaces_have_no_finding(pair, name):
+    meshes = pair(name)
     assert check_surfaces(meshes) == []
     for body, mesh in meshes.items():
         assert check_surfaces({body: mesh}) == []
 
 
-@pytest.mark.parametrize("name", first_of(DAMAGED_PAIRS))
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_each_damage_has_its_own_sentence(pair, name, damage):
+def test_each_damage_has_its_own_sentence(pair, damage):
     change, code, body, words = DAMAGES[damage]
-    findings = check_surfaces(change(pair(name)))
+    findings = check_surfaces(change(pair("built-in")))
     assert [finding.code for finding in findings if finding.is_error] == [code], findings
     finding = next(finding for finding in findings if finding.is_error)
     assert finding.about == (f"[knee.{body}]" if body else "[knee]")
@@ -287,11 +248,8 @@ def test_every_code_has_a_test():
     assert tested | turns | {"scale", "bed"} == codes
 
 
-@pytest.mark.parametrize(
-    "damage", ["femur inside out", "closed tibia", "exchanged", "box as tibia"]
-)
-def test_check_and_run_say_the_same(pair, tmp_path, damage):
-    change, *_, words = DAMAGES[damage]
+def test_check_and_run_say_the_same(pair, tmp_path):
+    change, *_, words = DAMAGES["exchanged"]
     meshes = {
         body: export(m, tmp_path / f"{body}.ply") for body, m in change(pair("built-in")).items()
     }
