@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from foundation.anatomy.walls import shell_thickness
 from foundation.base.errors import InputError
 from pipeline.advice import command_line, of_configuration
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
@@ -18,6 +19,7 @@ from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import check_strength
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
@@ -68,6 +70,7 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     except PeakError as error:
         raise error.seen_in(draw_placed(config, checked.knee, cross=error.place)) from error
     reasons = [of_configuration(reason, config) for reason in settled]
+    assumed += _measured_shells(checked, contact)
     checked = _checked(config, sections, notes)
     write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
@@ -100,8 +103,26 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
         return []
     values = ", ".join(f"{key} = {usual[key]}" for key in left)
     return [
-        f"assumed: {values}, typical of {material}, as the meshes do not tell; state "
-        f"{', '.join(keys[key] for key in left)}"
+        f"assumed: {values}, typical of {material}; state {', '.join(keys[key] for key in left)}"
+    ]
+
+
+def _measured_shells(config: Config, contact: dict[str, Any]) -> list[str]:
+    """Return how thick closed cartilage shells are, if no thickness was stated."""
+    if "thickness_mm" in contact:
+        return []
+    knee, found = config.knee, {}
+    for body in BODIES:
+        loaded = load_surface(getattr(knee, body), knee.side, body, knee.repair_tolerance_mm)
+        thickness = shell_thickness(loaded.bearing.whole)
+        if thickness is not None:
+            found[body] = 1e3 * thickness
+    if not found:
+        return []
+    shells = " and ".join(f"{thickness:.1f} mm ({body})" for body, thickness in found.items())
+    return [
+        f"the closed shells are {shells} thick on average; thickness_mm is the sum of both layers: "
+        f"--thickness-mm {sum(found.values()):.1f} takes that of the shells"
     ]
 
 

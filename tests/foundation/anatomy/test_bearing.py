@@ -26,7 +26,7 @@ from foundation.anatomy.bearing_search import (
 )
 from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.femoral_frame import femoral_frame
-from foundation.anatomy.walls import on_columns, without_risers
+from foundation.anatomy.walls import on_columns, shell_thickness, without_risers
 from foundation.implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.surface_shape import is_closed, selected
@@ -189,6 +189,13 @@ def test_rounded_edge_of_a_shell_stands_on_no_column(slope):
     if slope == 0.0:
         assert kept[turned_by < 10.0].all()
         assert not kept[turned_by > 15.0].any()
+
+
+def test_thickness_of_closed_shells_only():
+    sheet = plateau()
+    np.testing.assert_allclose(shell_thickness(shell(sheet, 2e-3)), 2e-3, rtol=0.1)
+    assert shell_thickness(sheet) is None
+    assert shell_thickness(closed_insert()[0]) is None
 
 
 def test_a_shard_on_a_smooth_surface_is_left_out():

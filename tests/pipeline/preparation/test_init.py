@@ -232,7 +232,7 @@ def test_what_is_doubtful_is_listed_last_with_the_option_that_states_it(folder, 
         "side: right by default, " in lines[k] and "--side left" in lines[k] for k in doubtful
     )
     [typical] = [line for line in lines if line.startswith("assumed: ")]
-    assert "thickness_mm = 8.0, typical of polyethylene, as the meshes do not tell" in typical
+    assert "thickness_mm = 8.0, typical of polyethylene; state" in typical
     assert typical.endswith("state --modulus-MPa, --poissons-ratio, --thickness-mm")
     stated = ["--side", "right", "--thickness-mm", "8", "--poissons-ratio", "0.4", "--force"]
     assert main(["init", *flags, *stated, "--modulus-MPa", "500"]) == 0
