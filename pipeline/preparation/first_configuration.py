@@ -8,6 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foundation.anatomy.walls import shell_thickness
 from foundation.base.errors import InputError
 from pipeline.advice import command_line, of_configuration
@@ -108,21 +110,16 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
 
 
 def _measured_shells(config: Config, contact: dict[str, Any]) -> list[str]:
-    """Return how thick closed cartilage shells are, if no thickness was stated."""
-    if "thickness_mm" in contact:
+    """Return how thick two closed cartilage shells are, if no thickness was stated."""
+    knee = config.knee
+    bodies = [(getattr(knee, body), knee.side, body, knee.repair_tolerance_mm) for body in BODIES]
+    loaded = [load_surface(*body) for body in bodies]
+    femur, tibia = (1e3 * (shell_thickness(each.bearing.whole) or np.nan) for each in loaded)
+    if "thickness_mm" in contact or np.isnan(femur + tibia):
         return []
-    knee, found = config.knee, {}
-    for body in BODIES:
-        loaded = load_surface(getattr(knee, body), knee.side, body, knee.repair_tolerance_mm)
-        thickness = shell_thickness(loaded.bearing.whole)
-        if thickness is not None:
-            found[body] = 1e3 * thickness
-    if not found:
-        return []
-    shells = " and ".join(f"{thickness:.1f} mm ({body})" for body, thickness in found.items())
     return [
-        f"the closed shells are {shells} thick on average; thickness_mm is the sum of both layers: "
-        f"--thickness-mm {sum(found.values()):.1f} takes that of the shells"
+        f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} mm, "
+        f"which --thickness-mm {femur + tibia:.1f} states"
     ]
 
 

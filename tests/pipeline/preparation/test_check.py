@@ -11,7 +11,6 @@ from studies import WAVEFORMS, export
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.config.schema import Config, FeasibilityConfig
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.preparation import domain_checkup
@@ -241,12 +240,3 @@ def test_expected_time_counts_what_a_run_evaluates(tiny_run):
     assert evaluated == counts["first"] + counts["evaluated"]
     seconds = json.loads((tiny_run / "run.json").read_text())["seconds"]
     assert {s.name for s in stages} == seconds.keys()
-
-
-@pytest.mark.parametrize(("limit", "told"), [(60e6, True), (60.0, False)])
-def test_a_limit_of_pressure_in_another_unit_is_told(limit, told):
-    findings = Findings()
-    config = Config(feasibility=FeasibilityConfig(peak_pressure_MPa=limit))
-    domain_checkup._check_pressure_limit(config, findings)
-    about = [finding.about for finding in findings.ordered()]
-    assert about.count("feasibility.peak_pressure_MPa") == told
