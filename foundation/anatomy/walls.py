@@ -16,7 +16,7 @@ from foundation.base.checks import FloatArray, IntArray
 from foundation.surfaces.averaged_normals import averaged_normals, facing_normals
 from foundation.surfaces.mesh_topology import half_edges, label_pieces
 from foundation.surfaces.nearest_points import SurfaceTree
-from foundation.surfaces.surface_shape import enclosed, is_closed, selected
+from foundation.surfaces.surface_shape import enclosed, is_closed, selected, volume
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
@@ -79,8 +79,7 @@ def shell_thickness(mesh: TriangleMesh) -> float | None:
     """Return the mean thickness of a closed shell [m], its volume over half its area; else None."""
     if not is_closed(mesh):
         return None
-    volume = np.sum((mesh.centroids - mesh.centroid) * mesh.area_vectors) / 3.0
-    thickness = 2.0 * float(volume) / float(mesh.areas.sum())
+    thickness = 2.0 * volume(mesh) / float(mesh.areas.sum())
     return thickness if 0.0 < thickness < SHELL_THICKNESS else None
 
 

@@ -30,6 +30,8 @@ FEWEST = 50_000
 #: Aggressiveness of the library, in the order of the attempts: small values collapse the edges more
 #: nearly in the order of their errors, but too few edges of a rough surface.
 _AGGRESSIVENESS = (3.0, 5.0, 7.0)
+#: Number of triangles over the target up to which an attempt is taken [1].
+_CLOSE = 1.2
 #: Lengths are in mm for the libraries, which compare squared lengths with fixed thresholds.
 _MM = 1e3
 #: Radius of curvature that the collapses see in planes [mm].
@@ -104,7 +106,7 @@ def _collapsed(points: FloatArray, faces: IntArray, target: int) -> tuple[FloatA
             agg=aggressiveness,
             preserve_border=True,
         )
-        if len(triangles) <= 1.2 * target:
+        if len(triangles) <= _CLOSE * target:
             break
     return vertices, triangles.astype(np.int64)
 

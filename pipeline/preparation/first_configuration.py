@@ -8,9 +8,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from foundation.anatomy.walls import shell_thickness
 from foundation.base.errors import InputError
 from pipeline.advice import command_line, of_configuration
 from pipeline.config.knee_schema import REPAIR_TOLERANCE_MM
@@ -21,7 +18,6 @@ from pipeline.originals.coarse_surfaces import coarse_surfaces
 from pipeline.originals.knee import KneeInputs
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.layer_checks import check_strength
-from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment_picture import draw_placed
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.law_choice import LawChoice, choose_law
@@ -72,7 +68,6 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     except PeakError as error:
         raise error.seen_in(draw_placed(config, checked.knee, cross=error.place)) from error
     reasons = [of_configuration(reason, config) for reason in settled]
-    assumed += _measured_shells(checked, contact)
     checked = _checked(config, sections, notes)
     write_text(config, starter_text(sections, notes))
     picture = draw_placed(config, checked.knee)
@@ -104,23 +99,15 @@ def _assumed(material: str, contact: dict[str, Any], meshes: MeshAnswers) -> lis
     if not left:
         return []
     values = ", ".join(f"{key} = {usual[key]}" for key in left)
-    return [
-        f"assumed: {values}, typical of {material}; state {', '.join(keys[key] for key in left)}"
-    ]
-
-
-def _measured_shells(config: Config, contact: dict[str, Any]) -> list[str]:
-    """Return how thick two closed cartilage shells are, if no thickness was stated."""
-    knee = config.knee
-    bodies = [(getattr(knee, body), knee.side, body, knee.repair_tolerance_mm) for body in BODIES]
-    loaded = [load_surface(*body) for body in bodies]
-    femur, tibia = (1e3 * (shell_thickness(each.bearing.whole) or np.nan) for each in loaded)
-    if "thickness_mm" in contact or np.isnan(femur + tibia):
-        return []
-    return [
-        f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} mm, "
-        f"which --thickness-mm {femur + tibia:.1f} states"
-    ]
+    options = ", ".join(keys[key] for key in left)
+    assumed = [f"assumed: {values}, typical of {material}; state {options}"]
+    if "thickness_mm" in left and len(meshes.shells) == len(BODIES):
+        femur, tibia = (1e3 * thickness for thickness in meshes.shells)
+        assumed.append(
+            f"thickness_mm is the sum of both layers: closed shells of {femur:.1f} and {tibia:.1f} "
+            f"mm, which --thickness-mm {femur + tibia:.1f} states"
+        )
+    return assumed
 
 
 def _checked(config: Path, sections: Sections, notes: dict[str, str]) -> Config:
